@@ -37,7 +37,7 @@ func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
 	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
 	l, err := aimd.NewReno(append(opts[:len(opts):len(opts)], aimd.WithObserver(func(e limiter.Event) {
-		if e.Kind != limiter.Late && e.Outcome.Valid() {
+		if e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
 		}
 	}))...)

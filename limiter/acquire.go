@@ -193,7 +193,7 @@ func (p Permit) release(v attempt.Verdict, err error) error {
 	change := l.core.Answered(now, p.t, o, v.RetryAfter)
 	l.counts.count(change, o)
 	if change == core.Late {
-		l.note(now, Event{Kind: Late, Outcome: o})
+		l.note(now, Event{Kind: Late})
 		l.unlock(now)
 		return ErrReleased
 	}

@@ -83,7 +83,7 @@ type Event struct {
 	Gap, GapBefore time.Duration
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
-	// Outcome and RTT are the outcome and the round-trip time of an answer; of other events, zero.
+	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
 	RTT     time.Duration
 	// Wait is how long the pause (Paused, Suspect), the operation's wait (Admitted) or the quota's (UsedUp) is.

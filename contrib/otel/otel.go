@@ -201,7 +201,7 @@ func (o *observer) observe(e limiter.Event) {
 	switch {
 	case e.Kind == limiter.Admitted:
 		o.wait.Record(ctx, e.Wait.Seconds(), o.names.Of(e.Name, newAttributes).name...)
-	case e.Kind <= limiter.Steady && e.Outcome.Valid():
+	case e.Outcome.Valid():
 		o.duration.Record(ctx, e.RTT.Seconds(), o.names.Of(e.Name, newAttributes).byOutcome[e.Outcome]...)
 	}
 }

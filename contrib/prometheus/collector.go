@@ -117,7 +117,7 @@ func (h *Histograms) Observe(e limiter.Event) {
 	switch {
 	case e.Kind == limiter.Admitted:
 		h.of(e.Name).wait.Observe(e.Wait.Seconds())
-	case e.Kind <= limiter.Steady && e.Outcome.Valid():
+	case e.Outcome.Valid():
 		h.of(e.Name).byOutcome[e.Outcome].Observe(e.RTT.Seconds())
 	}
 }
