@@ -9,8 +9,8 @@ import (
 
 	"github.com/hibiken/asynq"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/internal/job"
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -37,9 +37,9 @@ type Settings struct {
 func Limit(c *asynq.Config, s Settings) (asynq.MiddlewareFunc, error) {
 	switch {
 	case c == nil:
-		return nil, fmt.Errorf("aimdasynq: %w", setting.Nil("config"))
+		return nil, fmt.Errorf("aimdasynq: %w", &aimd.SettingError{Name: "config", Value: "nil"})
 	case (s.Limiter == nil) == (s.Of == nil):
-		return nil, fmt.Errorf("aimdasynq: %w", setting.Wrong("Limiter", s.Limiter, "either Limiter or Of"))
+		return nil, fmt.Errorf("aimdasynq: %w", &aimd.SettingError{Name: "Limiter", Value: fmt.Sprint(s.Limiter), Want: "either Limiter or Of"})
 	}
 	excuse(c)
 	d := &job.Desk{Waiters: max(0, s.Waiters)}

@@ -83,24 +83,6 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// "RetryInfo honoured": the limiter's own classifier reads it, and the error is still the status that it
-// was.
-func TestRetryInfoOfAServer(t *testing.T) {
-	l := watch(t)
-	client := limited(t, l, &service{unary: func(context.Context, *pb.SimpleRequest) error {
-		return withRetryInfo(codes.Unavailable, durationpb.New(time.Minute))
-	}})
-	err := call(t.Context(), client)
-	l.told(window.Overload)
-	assert.Equal(t, after(overload, time.Minute), attempt.Classify(err))
-	assert.EqualError(t, err, "rpc error: code = Unavailable desc = later")
-	s, ok := status.FromError(err)
-	require.True(t, ok)
-	assert.Equal(t, codes.Unavailable, s.Code())
-	assert.Len(t, s.Details(), 2)
-	assert.Equal(t, time.Minute, aimdgrpc.Classify(err).RetryAfter)
-}
-
 func TestPushback(t *testing.T) {
 	forbidden := attempt.Verdict{Outcome: window.Overload}
 	for _, c := range []struct {
@@ -151,8 +133,12 @@ func TestTheLongerOfRetryInfoAndPushbackCounts(t *testing.T) {
 		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "2000"))
 		return withRetryInfo(codes.Unavailable, durationpb.New(time.Second))
 	}})
-	assert.Equal(t, 2*time.Second, aimdgrpc.Classify(call(t.Context(), client)).RetryAfter)
+	err := call(t.Context(), client)
 	l.told(window.Overload)
+	assert.Equal(t, after(overload, 2*time.Second), attempt.Classify(err), "the limiter's own classifier reads it")
+	assert.Equal(t, 2*time.Second, aimdgrpc.Classify(err).RetryAfter)
+	assert.EqualError(t, err, "rpc error: code = Unavailable desc = later")
+	assert.Len(t, status.Convert(err).Details(), 2, "the error is still the status that it was")
 }
 
 // A message that is too large is RESOURCE_EXHAUSTED too, and no overload.

@@ -52,39 +52,6 @@ func (h *handmade) SendMsg(any) error            { return h.send() }
 func (h *handmade) Header() (metadata.MD, error) { return nil, h.header() }
 func (h *handmade) Trailer() metadata.MD         { return nil }
 
-// The codes of a service, of a call and of a stream: RESOURCE_EXHAUSTED and UNAVAILABLE are overload,
-// DEADLINE_EXCEEDED is a timeout, a final answer a client error, the rest neutral.
-func TestWhatTheCodesMean(t *testing.T) {
-	l := watch(t, aimd.WithPause(time.Millisecond, time.Millisecond))
-	var code codes.Code
-	client := limited(t, l, &service{
-		unary:  func(context.Context, *pb.SimpleRequest) error { return status.Error(code, "") },
-		duplex: func(duplexServer) error { return status.Error(code, "") },
-	})
-	for code = codes.OK; code <= codes.Unauthenticated; code++ {
-		want := window.Neutral
-		switch code {
-		case codes.OK:
-			want = window.Success
-		case codes.ResourceExhausted, codes.Unavailable:
-			want = window.Overload
-		case codes.DeadlineExceeded:
-			want = window.Timeout
-		case codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied,
-			codes.FailedPrecondition, codes.OutOfRange, codes.Unauthenticated:
-			want = window.ClientError
-		}
-		assert.Equal(t, code, status.Code(call(t.Context(), client)))
-		l.told(want)
-		stream, err := client.FullDuplexCall(t.Context())
-		require.NoError(t, err)
-		if _, err = stream.Recv(); code != codes.OK {
-			assert.Equal(t, code, status.Code(err))
-		}
-		l.told(want)
-	}
-}
-
 // The limiter, its classifier and its guards learn how a call ends, and a stream at each of its methods.
 // The caller gets the error as it is, and what watches the context is gone.
 func TestWhatAnErrorSays(t *testing.T) {
@@ -412,17 +379,6 @@ func TestAPanicGivesTheSlotBack(t *testing.T) {
 	assert.PanicsWithValue(t, "aimdgrpc: the limiter is nil", func() { aimdgrpc.Limit(nil) })
 }
 
-func TestAServiceThatIsAway(t *testing.T) {
-	l := one(t)
-	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l.Limiter)...)
-	requireCode(t, codes.Unavailable, call(t.Context(), client))
-	l.told(window.Neutral) // of a service that was never there nothing is known
-	require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
-	l.told(window.Success)
-	requireCode(t, codes.Unavailable, call(t.Context(), client))
-	l.told(window.Overload)
-}
-
 // A call and a stream without a slot are not sent. The error says why, and is neutral to limiters.
 func TestNotSent(t *testing.T) {
 	mine := errors.New("mine")
@@ -545,11 +501,4 @@ func guarded(t *testing.T, opts ...aimd.Option) (watched, *guard) {
 	t.Helper()
 	g := &guard{}
 	return one(t, append(opts, aimd.WithGuard(g))...), g
-}
-
-// again is a policy that tries everything again at once.
-type again struct{}
-
-func (again) Decide(context.Context, attempt.Failure) attempt.Decision {
-	return attempt.Decision{Retry: true}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -20,81 +19,54 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// capped is a service that refuses more than 16 calls at a time with RESOURCE_EXHAUSTED, and counts what
-// it did.
-type capped struct {
-	busy, refused atomic.Int32
-	// done counts how often each call was served.
-	done sync.Map
-}
-
-func (c *capped) serve(id string) error {
-	defer c.busy.Add(-1)
-	if c.busy.Add(1) > 16 {
-		c.refused.Add(1)
-		return refused
-	}
-	time.Sleep(5 * time.Millisecond) // the service time
-	times, _ := c.done.LoadOrStore(id, new(atomic.Int32))
-	times.(*atomic.Int32).Add(1)
-	return nil
-}
-
-func (c *capped) service() *service {
-	return &service{
-		unary: func(_ context.Context, req *pb.SimpleRequest) error {
-			return c.serve(string(req.GetPayload().GetBody()))
-		},
-		duplex: func(s duplexServer) error {
-			req, err := s.Recv()
+// A service that refuses more than 16 calls at a time with RESOURCE_EXHAUSTED: none of 500 calls, or
+// streams, is lost, and few are sent twice.
+func TestNoCallIsLost(t *testing.T) {
+	for name, send := range map[string]func(context.Context, pb.TestServiceClient) error{
+		"calls": func(ctx context.Context, c pb.TestServiceClient) error { return call(ctx, c) },
+		"streams": func(ctx context.Context, c pb.TestServiceClient) error {
+			stream, err := c.FullDuplexCall(ctx)
 			if err != nil {
 				return err
 			}
-			return c.serve(string(req.GetPayload().GetBody()))
-		},
-	}
-}
-
-// run does 500 operations on 64 goroutines, and checks that each was served once.
-func (c *capped) run(t *testing.T, l *limiter.Limiter, do operation, send func(ctx context.Context, id string) error) {
-	t.Helper()
-	c.runs(t, do, send)
-	s := l.Snapshot()
-	t.Log(s)
-	assert.EqualValues(t, 500, s.Successes)
-	assert.EqualValues(t, c.refused.Load(), s.Overloads)
-	assert.NotZero(t, c.refused.Load(), "the service never refused, so this shows nothing")
-	// Some 530.
-	assert.Less(t, s.Attempts(), uint64(750), "attempts for 500 operations")
-}
-
-// runs is run without the limiter's account of it.
-func (c *capped) runs(t *testing.T, do operation, send func(ctx context.Context, id string) error) {
-	t.Helper()
-	ids := make(chan int)
-	var all sync.WaitGroup
-	for range 64 {
-		all.Go(func() {
-			for id := range ids {
-				assert.NoError(t, do(t.Context(), func(ctx context.Context) error { return send(ctx, strconv.Itoa(id)) }))
+			if _, err = stream.Recv(); err == io.EOF {
+				return nil
 			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var busy atomic.Int32
+				serve := func() error {
+					defer busy.Add(-1)
+					if busy.Add(1) > 16 {
+						return refused
+					}
+					time.Sleep(5 * time.Millisecond) // the service time
+					return nil
+				}
+				l := loaded(t)
+				client, _ := dial(t, "any", append(aimdgrpc.Limit(l), inMemory(t, &service{
+					unary: func(context.Context, *pb.SimpleRequest) error { return serve() }, duplex: func(duplexServer) error { return serve() },
+				}))...)
+				var all sync.WaitGroup
+				for range 500 {
+					all.Go(func() {
+						assert.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return send(ctx, client) }))
+					})
+				}
+				all.Wait()
+				s := l.Snapshot()
+				assert.EqualValues(t, 500, s.Successes)
+				assert.NotZero(t, s.Overloads, "the service never refused, so this shows nothing")
+				assert.Less(t, s.Attempts(), uint64(750), "some 530")
+			})
 		})
 	}
-	for id := range 500 {
-		ids <- id
-	}
-	close(ids)
-	all.Wait()
-	served := 0
-	c.done.Range(func(id, times any) bool {
-		served++
-		return assert.EqualValues(t, 1, times.(*atomic.Int32).Load(), "call %v", id)
-	})
-	assert.Equal(t, 500, served)
 }
 
 // loaded is a limiter for many calls at once, its first window above the cap.
@@ -109,53 +81,6 @@ func loaded(t *testing.T) *limiter.Limiter {
 		assert.Zero(t, s.Late)
 	})
 	return l
-}
-
-// operation is what makes the attempts.
-type operation func(context.Context, func(context.Context) error) error
-
-// A server that caps at 16 with RESOURCE_EXHAUSTED, 500 calls from 64 goroutines via limiter: 0 lost,
-// attempts/op small
-func TestNoCallIsLost(t *testing.T) {
-	sends := map[string]func(client pb.TestServiceClient) func(context.Context, string) error{"calls": ask, "streams": stream}
-	for what, send := range sends {
-		for how, do := range map[string]func(*limiter.Limiter) operation{
-			"within Do": func(l *limiter.Limiter) operation { return l.Do },
-			// Here each attempt takes its slot at the door.
-			"of a loop of their own": func(*limiter.Limiter) operation { return (&run.Runner{Policy: again{}}).Do },
-		} {
-			t.Run(what+" "+how, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l, c := loaded(t), &capped{}
-					client, _ := dial(t, "any", append(aimdgrpc.Limit(l), inMemory(t, c.service()))...)
-					c.run(t, l, do(l), send(client))
-				})
-			})
-		}
-	}
-}
-
-func ask(client pb.TestServiceClient) func(context.Context, string) error {
-	return func(ctx context.Context, id string) error {
-		_, err := client.UnaryCall(ctx, &pb.SimpleRequest{Payload: &pb.Payload{Body: []byte(id)}})
-		return err
-	}
-}
-
-func stream(client pb.TestServiceClient) func(context.Context, string) error {
-	return func(ctx context.Context, id string) error {
-		stream, err := client.FullDuplexCall(ctx)
-		if err != nil {
-			return err
-		}
-		if err := stream.Send(&pb.StreamingOutputCallRequest{Payload: &pb.Payload{Body: []byte(id)}}); err != nil && err != io.EOF {
-			return err
-		}
-		if _, err := stream.Recv(); err != io.EOF {
-			return err
-		}
-		return nil
-	}
 }
 
 // Whatever callers do with calls and streams, no slot is lost.

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -184,10 +184,13 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 	if s.Outcome == nil {
 		s.Outcome = outcomeOf
 	}
-	return s, cmp.Or(
-		setting.OneOf("Code", s.Code, codes.Unavailable, codes.ResourceExhausted),
-		setting.Optional("Slow", s.Slow),
-	)
+	switch {
+	case s.Code != codes.Unavailable && s.Code != codes.ResourceExhausted:
+		return s, &aimd.SettingError{Name: "Code", Value: s.Code.String(), Want: "Unavailable or ResourceExhausted"}
+	case s.Slow < 0:
+		return s, &aimd.SettingError{Name: "Slow", Value: s.Slow.String(), Want: "a positive duration, or 0 for none"}
+	}
+	return s, nil
 }
 
 // Admit returns the options that put the controller in front of all services of a server. It admits as
@@ -218,7 +221,7 @@ func Admit(c *admission.Controller, s ServerConfig) ([]grpc.ServerOption, error)
 func newServer(c *admission.Controller, s ServerConfig) (*server, error) {
 	s, err := s.withDefaults()
 	if c == nil {
-		err = setting.Nil("controller")
+		err = &aimd.SettingError{Name: "controller", Value: "nil"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("aimdgrpc: %w", err)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -28,10 +28,10 @@ const (
 // each set of options.
 func Limit(opts *minio.Options, l *limiter.Limiter) error {
 	if opts == nil {
-		return fmt.Errorf("aimdminio: %w", setting.Nil("options"))
+		return fmt.Errorf("aimdminio: %w", &aimd.SettingError{Name: "options", Value: "nil"})
 	}
 	if l == nil {
-		return fmt.Errorf("aimdminio: %w", setting.Nil("limiter"))
+		return fmt.Errorf("aimdminio: %w", &aimd.SettingError{Name: "limiter", Value: "nil"})
 	}
 	base := opts.Transport
 	if base == nil {

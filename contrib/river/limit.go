@@ -10,8 +10,8 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/internal/job"
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -41,9 +41,9 @@ const (
 func Limit(c *river.Config, s Settings) error {
 	switch {
 	case c == nil:
-		return fmt.Errorf("aimdriver: %w", setting.Nil("config"))
+		return fmt.Errorf("aimdriver: %w", &aimd.SettingError{Name: "config", Value: "nil"})
 	case (s.Limiter == nil) == (s.Of == nil):
-		return fmt.Errorf("aimdriver: %w", setting.Wrong("Limiter", s.Limiter, "either Limiter or Of"))
+		return fmt.Errorf("aimdriver: %w", &aimd.SettingError{Name: "Limiter", Value: fmt.Sprint(s.Limiter), Want: "either Limiter or Of"})
 	}
 	if s.Of == nil {
 		s.Of = func(*rivertype.JobRow) (*limiter.Limiter, error) { return s.Limiter, nil }
