@@ -128,7 +128,7 @@ func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, att
 	err = failure(resp)
 	v := a.Answered(err)
 	if !t.unread {
-		a.Reported(quota.Read(resp.Header, time.Now), v)
+		a.Told(quota.Read(resp.Header, time.Now))
 	}
 	if bodyless(req, resp) {
 		a.End(nil)

@@ -55,7 +55,7 @@ func TestLogWritesCutsAndPausesWithTheirReason(t *testing.T) {
 		require.Regexp(t, "^cut: first refusal of a burst, 16 -> ", got[0]["msg"])
 		require.Equal(t, "WARN", got[1]["level"])
 		require.Regexp(t, `^paused 1(\.\d)?s: the service asked for 1s$`, got[1]["msg"])
-		require.EqualValues(t, time.Second, got[1]["retry_after"])
+		require.EqualValues(t, 1, got[1]["retry_after"], "seconds")
 	})
 }
 
@@ -143,7 +143,7 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 		"cut: first refusal of a burst, the window stays 1":    {Kind: limiter.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
 		"away: the service is not there: no route":             {Kind: limiter.Away, Err: errors.New("no route")},
 		"suspect: final, though it looks like a refusal: busy": {Kind: limiter.Suspect, Err: errors.New("busy")},
-		"used up: the service has 0 of 60 requests left, the rest in 34s": {Kind: limiter.UsedUp, Wait: 34 * time.Second,
+		"used up: the service has 0 of 60 requests left, the next go in 34s": {Kind: limiter.UsedUp, Wait: 34 * time.Second,
 			Quota: &limiter.Quota{Name: "requests", Limit: 60}},
 		"none": {},
 	} {

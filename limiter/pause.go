@@ -17,8 +17,8 @@ type pause struct {
 	asked, cut time.Duration
 	// refusal is the error of the attempt that asked for it.
 	refusal error
-	// quotas are the service's, if they are the cause.
-	quotas []quota.State
+	// quota is the service's that is used up, if that is the cause.
+	quota *quota.State
 }
 
 // paused notes a pause that has begun, and dismisses the operations that cannot wait for its end.
@@ -35,6 +35,11 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 	l.note(now, Event{
 		Kind: Paused, Wait: wait, RetryAfter: l.pause.asked, MaxRetryAfter: l.pause.cut, Err: l.pause.refusal,
 	})
+	l.dismiss(now)
+}
+
+// dismiss sends away the operations that cannot wait until the next send.
+func (l *Limiter) dismiss(now time.Duration) {
 	for i := range l.core.Queue.All() {
 		w := i.Value
 		if err := l.hopeless(now, w.deadline); err != nil && l.core.Queue.Remove(i) {
@@ -59,8 +64,8 @@ func (l *Limiter) hopeless(now, deadline time.Duration) error {
 		return nil
 	}
 	p := l.pause
-	if until > l.core.PausedUntil() {
-		p = pause{until: l.made.Add(until), quotas: l.core.Quotas(now)}
+	if used, ok := l.core.UsedUp(); ok && until > l.core.PausedUntil() {
+		p = pause{until: l.made.Add(until), quota: &used}
 	}
 	return &pausedError{p, reason}
 }
@@ -82,12 +87,9 @@ func (e *pausedError) Error() string {
 	if e.reason == attempt.ErrQuota {
 		text = fmt.Sprintf("%v: %s", e.reason, text)
 	}
-	for i, q := range e.quotas {
-		text += fmt.Sprintf("%s %.0f of %.0f %s left", [...]string{":", ","}[min(i, 1)], q.Left, q.Limit, q.Name)
-	}
 	switch {
-	case e.quotas != nil:
-		return text
+	case e.quota != nil:
+		return text + fmt.Sprintf(": the service's quota is used up, %s of %s %s left", number(e.quota.Left), number(e.quota.Limit), e.quota.Name)
 	case e.asked == 0:
 		return text + ": refused again and again"
 	}

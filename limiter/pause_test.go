@@ -12,8 +12,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/quota"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -168,31 +166,62 @@ func TestALongerWaitThanGiveUpAfterIsOutOfQuota(t *testing.T) {
 	})
 }
 
-// So is a wait for a quota of the service that is used up, once no answer is due that may report more.
+// docs/quota.md: callers that wait for a quota that is used up are told at once if their deadline or
+// GiveUpAfter comes first, those that come later and those that wait already, though an answer is due. Others
+// wait for the question that comes MaxRetryAfter after the last send.
 func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 8)
-		a, err := l.Begin(t.Context())
-		require.NoError(t, err)
-		other := acquire(t, l, 1)[0]
-		a.(*run.Attempt).Reported([]quota.Report{{Name: "requests", Limit: 60, Left: 0, Reset: time.Hour}}, attempt.Verdict{Outcome: window.Success})
-		a.End(nil)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		brief, end := context.WithTimeout(t.Context(), time.Second)
-		defer end()
-		_, err = l.Acquire(brief)
-		require.ErrorContains(t, err, "waited 1s in the queue", "the other answer may report more")
-		require.NoError(t, other.Done(window.Success))
-		start := time.Now()
-		_, err = l.Acquire(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.EqualError(t, err, "paused until 01:00:00: 0 of 60 requests left")
-		require.Zero(t, time.Since(start))
-		_, err = l.Acquire(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, time.Hour-time.Second, time.Since(start))
-	})
+	for _, giveUp := range []time.Duration{0, 30 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 2, func(c *limiter.Config) { c.GiveUpAfter, c.Rand = giveUp, noJitter() })
+			start := time.Now()
+			a, err := l.Begin(t.Context())
+			require.NoError(t, err)
+			other := acquire(t, l, 1)[0]
+			ctx := t.Context()
+			if giveUp == 0 {
+				within, cancel := context.WithTimeout(ctx, time.Minute)
+				defer cancel()
+				ctx = within
+			}
+			told := make(chan error)
+			go func() {
+				_, err := l.Acquire(ctx)
+				told <- err
+			}()
+			synctest.Wait()
+			a.Answered(nil)
+			a.Reported(attempt.Report{Name: "core", Limit: 60, Left: 0, Reset: time.Hour})
+			a.End(nil)
+			const why = "paused until 01:00:01: the service's quota is used up, 0 of 60 core left"
+			for _, err := range []error{<-told, func() error { _, err := l.Acquire(ctx); return err }()} {
+				if giveUp == 0 {
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					require.EqualError(t, err, why)
+				} else {
+					require.ErrorIs(t, err, attempt.ErrQuota)
+					require.EqualError(t, err, attempt.ErrQuota.Error()+": "+why)
+				}
+			}
+			require.Zero(t, time.Since(start))
+			require.NoError(t, other.Done(window.Success))
+			require.Contains(t, l.Snapshot().String(), ` quota="core (0 of 60 left)" used-up-until=01:00:01`)
+			require.Equal(t, start.Add(time.Hour+time.Second), l.Snapshot().Quotas[0].UsedUpUntil)
+			logger, lines := logged(t)
+			logger.Info("now", "limiter", l.Snapshot())
+			require.Equal(t, "core (0 of 60 left)", lines()[0]["limiter"].(map[string]any)["quota"])
+
+			if giveUp == 0 {
+				_, err = l.Acquire(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, 5*time.Minute, time.Since(start))
+				require.NoError(t, l.Reconfigure(l.Config().Rules))
+				_, ok := l.TryAcquire()
+				require.True(t, ok, "asked at once")
+				_, ok = l.TryAcquire()
+				require.False(t, ok)
+			}
+		})
+	}
 }
 
 // A refusal whose body breaks off is the reason of the pause, and not how it broke off.
@@ -272,7 +301,7 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 		require.Len(t, got, 2)
 		require.Equal(t, "cut: first refusal of a burst, 1 -> 1 every 100ms", got[0]["msg"])
 		require.Equal(t, "cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms", got[1]["msg"])
-		require.EqualValues(t, gap, got[1]["gap"])
+		require.EqualValues(t, gap.Seconds(), got[1]["gap"])
 		require.Equal(t, gap, l.Snapshot().Gap)
 		require.Contains(t, l.Snapshot().String(), "cwnd=5e-06 ")
 		require.Contains(t, l.Snapshot().String(), " gap=200ms")

@@ -32,10 +32,13 @@ func (s *slots) Settle(t core.Ticket, v attempt.Verdict, err error) {
 func (s *slots) Reported(t core.Ticket, a quota.Answer) {
 	l := s.limiter()
 	l.mu.Lock()
-	now := l.now()
+	now, before := l.now(), l.core.ClosedUntil()
 	if used, ok := l.core.Reported(now, t, a); ok {
 		q := l.quota(used)
-		l.note(now, Event{Kind: UsedUp, Quota: &q, Wait: used.Back - now})
+		l.note(now, Event{Kind: UsedUp, Quota: &q, Wait: used.Until - now})
+	}
+	if l.core.ClosedUntil() > before {
+		l.dismiss(now)
 	}
 	l.unlock(now)
 }

@@ -49,12 +49,25 @@ type Quota struct {
 	Left  float64 `json:"left"`
 	// Reset is when the quota is whole again, or a refused request may be sent again; zero: not known.
 	Reset time.Time `json:"reset,omitzero"`
+	// UsedUpUntil is when the next request may go if the quota is used up; zero: it is not.
+	UsedUpUntil time.Time `json:"used_up_until,omitzero"`
+}
+
+// name is the quota with its rest and its limit, "" for the zero Quota.
+func (q Quota) name() string {
+	if q.Name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s of %s left)", q.Name, number(q.Left), number(q.Limit))
 }
 
 func (l *Limiter) quota(s quota.State) Quota {
 	q := Quota{Name: s.Name, Limit: s.Limit, Left: s.Left}
 	if s.Back > 0 {
 		q.Reset = l.made.Add(s.Back)
+	}
+	if s.Until > 0 {
+		q.UsedUpUntil = l.made.Add(s.Until)
 	}
 	return q
 }
@@ -78,6 +91,11 @@ func (s Snapshot) String() string {
 	}
 	if !s.PausedUntil.IsZero() {
 		line += " paused-until=" + clockTime(s.PausedUntil)
+	}
+	for _, q := range s.Quotas {
+		if !q.UsedUpUntil.IsZero() {
+			line += fmt.Sprintf(" quota=%q used-up-until=%s", q.name(), clockTime(q.UsedUpUntil))
+		}
 	}
 	return line
 }

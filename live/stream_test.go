@@ -196,6 +196,31 @@ func TestAQuotaOfTheService(t *testing.T) {
 	})
 }
 
+// If a quota is used up and operations wait, that is the state: which quota, and until when.
+func TestAUsedUpQuotaIsTheReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := reno(t, aimd.WithMaxWindow(1))
+		reported := http.Header{"Ratelimit-Limit": {"100"}, "Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"3600"}}
+		tr := httplimit.New(roundTrip(func(req *http.Request) (*http.Response, error) {
+			time.Sleep(time.Second)
+			return &http.Response{StatusCode: 200, Header: reported, Body: http.NoBody, Request: req}, nil
+		}), l)
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 10 {
+			go func() {
+				_, _ = tr.RoundTrip(httptest.NewRequest(http.MethodGet, "http://service.example", nil).WithContext(ctx))
+			}()
+		}
+		time.Sleep(2 * time.Second)
+		told := open(t, live.Handler(live.Of(l)), "100ms").told()[0].Limiters[0]
+		require.Equal(t, "quota", told.State)
+		require.Equal(t, "requests", told.Quotas[0].Name)
+		require.WithinDuration(t, time.Now().Add(time.Hour), told.Quotas[0].UsedUpUntil, 2*time.Second)
+		cancel()
+		synctest.Wait()
+	})
+}
+
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }

@@ -101,6 +101,14 @@ func downward(q sim.Quota) sim.Quota {
 	return reported(q, func(r quota.Report) quota.Report { r.Reset = r.Reset.Truncate(time.Second); return r })
 }
 
+// unknown hides that a bucket is one, as headers of another dialect do.
+func unknown(q sim.Quota) sim.Quota {
+	return reported(q, func(r quota.Report) quota.Report {
+		r.Bucket, r.Reset = false, time.Duration(math.Ceil(r.Reset.Seconds()))*time.Second
+		return r
+	})
+}
+
 // service is one with these quotas that answers 25 to 75 ms after a request came, which takes as long.
 func service(quotas ...sim.Quota) sim.Scenario {
 	const half, spread = 50 * time.Millisecond, "uniform"
@@ -129,6 +137,7 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 		window  sim.Window
 		rate    float64 // that the service gives, a second
 		refused float64
+		jain    float64 // 0: 0.95
 	}{
 		"60 a minute":                {quotas: []sim.Quota{minute}, rate: 1, refused: 5},
 		"60 a minute, rounded up":    {quotas: []sim.Quota{upward(minute)}, rate: 1, refused: 5},
@@ -139,8 +148,10 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 		"requests and tokens":        {quotas: []sim.Quota{bucket(500, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
 		"many requests, few tokens":  {quotas: []sim.Quota{bucket(2000, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
 		"4 clients of 60 a minute":   {quotas: []sim.Quota{minute}, clients: 4, rate: 1, refused: 10},
-		"16 clients":                 {quotas: []sim.Quota{minute}, clients: 16, rate: 1, refused: 30},
+		"16 clients":                 {quotas: []sim.Quota{minute}, clients: 16, rate: 1, refused: 20, jain: 0.8},
 		"4 clients of a bucket":      {quotas: []sim.Quota{bucket(60, time.Minute)}, clients: 4, rate: 1, refused: 10},
+		"an unknown bucket":          {quotas: []sim.Quota{unknown(bucket(60, time.Minute))}, rate: 1, refused: 100},
+		"4 of an unknown bucket":     {quotas: []sim.Quota{unknown(bucket(60, time.Minute))}, clients: 4, rate: 1, refused: 100},
 		"a hundred in ten seconds":   {quotas: []sim.Quota{upward(windowed(100, 10*time.Second))}, rate: 10, refused: 5},
 		"a reserve of half a bucket": {quotas: []sim.Quota{bucket(60, time.Minute)}, window: sim.Window{Reserve: 0.5}, rate: 1, refused: 5},
 	} {
@@ -156,13 +167,14 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 			for seed := range 3 {
 				r := limited(t, s, c.window, seed)
 				assert.GreaterOrEqual(t, float64(r.Done)/(c.rate*s.Horizon.Seconds()), 0.98)
-				assert.GreaterOrEqual(t, r.Jain, 0.95)
+				assert.GreaterOrEqual(t, r.Jain, cmp.Or(c.jain, 0.95))
 				if short {
 					r.Refused = 3 * r.Watched.Errors
 				}
 				refused = append(refused, float64(r.Refused)/float64(s.Clients.Count))
 			}
-			assert.LessOrEqual(t, slices.Sorted(slices.Values(refused))[1], c.refused, "%v", refused)
+			t.Logf("refused an hour and client: %v", refused)
+			assert.LessOrEqual(t, slices.Sorted(slices.Values(refused))[1], c.refused)
 		})
 	}
 }
@@ -208,14 +220,15 @@ func TestFalseReportsCostLittle(t *testing.T) {
 	for name, c := range map[string]struct {
 		requests, slots int
 		quota           sim.Quota
+		most            float64 // of the time without; 0: 1.05
 	}{
-		"never any left":    {5000, 32, reported(wide, left(0))},
-		"a quota too wide":  {5000, 32, wide},
-		"always all left":   {1800, 0, reported(minute, left(60))},
-		"no reset":          {1800, 0, reported(minute, func(r quota.Report) quota.Report { r.Reset = -1; return r })},
-		"rounded to tens":   {1800, 0, reported(minute, func(r quota.Report) quota.Report { r.Left -= math.Mod(r.Left, 10); return r })},
-		"five minutes late": {1800, 0, reported(minute, func(r quota.Report) quota.Report { r.Reset += 5 * time.Minute; return r })},
-		"only if refused":   {1800, 0, refusals},
+		"never any left":    {requests: 5000, slots: 32, quota: reported(wide, left(0))},
+		"a quota too wide":  {requests: 5000, slots: 32, quota: wide},
+		"always all left":   {requests: 1800, quota: reported(minute, left(60))},
+		"no reset":          {requests: 1800, quota: reported(minute, func(r quota.Report) quota.Report { r.Reset = -1; return r })},
+		"rounded to tens":   {requests: 1800, quota: reported(minute, func(r quota.Report) quota.Report { r.Left -= math.Mod(r.Left, 10); return r })},
+		"five minutes late": {requests: 1800, quota: reported(minute, func(r quota.Report) quota.Report { r.Reset += 5 * time.Minute; return r }), most: 1.2},
+		"only if refused":   {requests: 1800, quota: refusals},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := service(c.quota)
@@ -227,7 +240,8 @@ func TestFalseReportsCostLittle(t *testing.T) {
 				took += r.Makespan
 				without += limited(t, s, sim.Window{NoQuota: true}, seed).Makespan
 			}
-			assert.LessOrEqual(t, took.Seconds(), 1.05*without.Seconds())
+			t.Logf("%.3f of the time without", took.Seconds()/without.Seconds())
+			assert.LessOrEqual(t, took.Seconds(), cmp.Or(c.most, 1.05)*without.Seconds())
 		})
 	}
 }

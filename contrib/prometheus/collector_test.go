@@ -266,3 +266,22 @@ aimd_quota_left{limiter="photos",quota="requests"} 59
 aimd_quota_limit{limiter="photos",quota="requests"} 60
 `), "aimd_quota_left", "aimd_quota_limit"))
 }
+
+// The name of a quota is a text of the service: docs/quota.md, rule 10.
+func TestAQuotaOfAnyNameIsExported(t *testing.T) {
+	l := reno(t, aimd.WithName("api"))
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-RateLimit-Limit", "60")
+		w.Header().Set("X-RateLimit-Remaining", "50")
+		w.Header().Set("X-RateLimit-Resource", "caf\xe9") // Latin-1
+	}))
+	defer service.Close()
+	resp, err := (&http.Client{Transport: httplimit.New(service.Client().Transport, l)}).Get(service.URL)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.NoError(t, testutil.GatherAndCompare(registry(t, aimdprom.New(live.Of(l))), strings.NewReader(`
+# HELP aimd_quota_left What is left of the quota.
+# TYPE aimd_quota_left gauge
+aimd_quota_left{limiter="api",quota="caf"} 50
+`), "aimd_quota_left"))
+}

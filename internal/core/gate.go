@@ -33,6 +33,8 @@ type Gate struct {
 	// quotas is nil until the service reports one. waiting operations were there at the last call.
 	quotas  *quota.Quotas
 	waiting int
+	// boundedUntil is when a bound that the service reports on the attempts in flight is lifted.
+	boundedUntil time.Duration
 }
 
 // lateness is how late a timer may be without delaying the sends after it. A timer of a busy machine is many
@@ -65,28 +67,38 @@ func (g *Gate) Tried(now time.Duration) (Ticket, bool) {
 // Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
 func (g *Gate) Withdrawn(t Ticket) bool {
 	if g.quotas != nil {
-		g.quotas.Ended(t.id, false)
+		g.quotas.Answered(g.now, quota.Answer{Number: t.id, Refused: true})
 	}
 	return g.Window.Withdrawn(t)
 }
 
 // Reported notes the quotas that the head of an answer reports, before Answered: a refusal for a quota that
-// is used up does not cut the window. It returns the quota that is used up since then, if there is one.
+// is used up does not cut the window. It returns the quota that is used up for longest, if it was not before.
 func (g *Gate) Reported(now time.Duration, t Ticket, a quota.Answer) (used quota.State, ok bool) {
 	if len(a.Reports) == 0 || !g.flying.has(t) {
 		return used, false
 	}
 	if g.quotas == nil {
-		g.quotas = &quota.Quotas{}
+		g.quotas = &quota.Quotas{Rand: g.rules.Rand}
 		g.quotas.Sent(g.seen(now), g.flying.last)
+		g.sent = max(g.sent, g.now) // not every send was timed
 	}
-	for _, r := range a.Reports {
-		if r.InFlight {
+	before, _ := g.quotas.UsedUp(g.seen(now))
+	g.bounds(a.Reports)
+	a.Number, g.quotas.Reserve, g.quotas.MaxRetryAfter = t.id, g.rules.Reserve, g.rules.MaxRetryAfter
+	g.flying.reported(t, g.quotas.Answered(g.now, a))
+	used, ok = g.quotas.UsedUp(g.now)
+	return used, ok && used.Name != before.Name
+}
+
+// bounds notes how many attempts in flight the service allows.
+func (g *Gate) bounds(reports []quota.Report) {
+	for _, r := range reports {
+		if r.InFlight && r.Valid() {
 			g.bounded(r.Limit)
+			g.boundedUntil = g.now + g.rules.MaxRetryAfter
 		}
 	}
-	a.Number, g.quotas.Reserve = t.id, g.rules.Reserve
-	return g.quotas.Answered(g.seen(now), a)
 }
 
 // Quotas returns how the quotas stand that the service reports.
@@ -97,17 +109,40 @@ func (g *Gate) Quotas(now time.Duration) []quota.State {
 	return g.quotas.States(g.seen(now))
 }
 
+// UsedUp returns the quota that is used up for longest, and false if none is.
+func (g *Gate) UsedUp() (quota.State, bool) {
+	if g.quotas == nil {
+		return quota.State{}, false
+	}
+	return g.quotas.UsedUp(g.now)
+}
+
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what that changed. An
 // attempt that is not in flight is Late and changes nothing.
 func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfter time.Duration) Change {
-	if g.quotas != nil && g.flying.has(t) && g.quotas.Ended(t.id, o.Accepted()) {
-		o = window.Neutral
+	if g.quotas != nil && g.flying.has(t) {
+		o = g.counted(g.seen(now), t, o)
 	}
 	change := g.Window.Answered(g.seen(now), t, o)
 	if change == Cut || change == Ignored {
 		g.overloaded(change == Cut, retryAfter)
 	}
 	return change
+}
+
+// counted notes the end of an attempt for the quotas, and returns its outcome for the window.
+func (g *Gate) counted(now time.Duration, t Ticket, o window.Outcome) window.Outcome {
+	f := g.flying.places[t.place]
+	if !f.told {
+		g.quotas.Answered(now, quota.Answer{Number: t.id, Refused: !o.Accepted()})
+	}
+	if g.most > 0 && t.id > g.bound { // sent after the bound was reported, and its answer has none
+		g.bounded(0)
+	}
+	if f.short && o.Overloaded() {
+		return window.Neutral
+	}
+	return o
 }
 
 // overloaded begins a pause for all, if it is time to.
@@ -143,8 +178,8 @@ func (g *Gate) Stopped(now, d time.Duration) {
 
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the
 // wrong setting, and the old rules stay. If Settings.Window did change, so do the window and its law. A pause
-// that is longer than the new rules allow ends as if it had begun now under them. Settings.Rand, and Timed and
-// Ssthresh of Settings.Window, have no effect.
+// that is longer than the new rules allow ends as if it had begun now under them. If a quota is used up, one
+// attempt asks at once. Settings.Rand, and Timed and Ssthresh of Settings.Window, have no effect.
 func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
 	s.Rand, s.Window.Timed, s.Window.Ssthresh = g.rules.Rand, g.rules.Window.Timed, g.rules.Window.Ssthresh
 	s, err := s.WithDefaults()
@@ -163,6 +198,11 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 	// The longest that pause and retryAfter return.
 	longest := max(s.PauseMax+s.PauseMax/2, s.MaxRetryAfter+min(s.MaxRetryAfter/2, time.Second))
 	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
+	if g.quotas != nil {
+		g.quotas.Asked()
+		g.quotas.Reserve, g.quotas.MaxRetryAfter = s.Reserve, s.MaxRetryAfter
+		g.bounded(0)
+	}
 	return nil
 }
 
@@ -183,6 +223,9 @@ func (g *Gate) Next(now time.Duration, waiting int) (Ticket, bool) {
 func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	g.waiting = waiting
 	at := g.due()
+	if !g.Open() && g.most > 0 {
+		return g.boundedUntil, waiting > 0 && g.boundedUntil > g.now
+	}
 	return at, waiting > 0 && g.Open() && at > g.now
 }
 
@@ -218,18 +261,19 @@ func (g *Gate) Gap() time.Duration { return max(g.gap, g.apart) }
 // PausedUntil is when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
-// ClosedUntil is the earliest time of the next send by all that is known: after the pause for all and, if no
-// answer is due that may report more, as the quotas allow.
+// ClosedUntil is the earliest time of the next send by what the service said: after the pause for all, and
+// when a quota that is used up comes back.
 func (g *Gate) ClosedUntil() time.Duration {
-	if g.Flying() > 0 {
-		return g.pausedUntil
-	}
-	return max(g.pausedUntil, g.quotaUntil())
+	used, _ := g.UsedUp()
+	return max(g.pausedUntil, used.Until)
 }
 
 // seen notes the time, which never goes back, and returns the latest one.
 func (g *Gate) seen(now time.Duration) time.Duration {
 	g.now = max(g.now, now)
+	if g.most > 0 && g.now >= g.boundedUntil {
+		g.bounded(0)
+	}
 	return g.now
 }
 
@@ -250,7 +294,7 @@ func (g *Gate) quotaUntil() time.Duration {
 	if g.quotas == nil {
 		return 0
 	}
-	return g.quotas.Due(g.now, g.sent, g.Flying(), g.waiting)
+	return g.quotas.Due(g.now, g.sent, g.Flying()-g.flying.told, g.waiting)
 }
 
 // spacedUntil is the end of the gap: the present gap after the last send. While refusals follow one another the

@@ -38,14 +38,15 @@ func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
 	refusal.Refused = true
 	state, used := g.Reported(time.Second, second, refusal)
 	assert.True(t, used)
-	assert.Equal(t, quota.State{Name: "requests", Limit: 60, Back: 61 * time.Second}, state)
+	assert.InDelta(t, 62500*time.Millisecond, state.Until, float64(500*time.Millisecond), "a second of rounding, one of jitter")
+	assert.Equal(t, quota.State{Name: "requests", Limit: 60, Back: state.Until, Until: state.Until}, state)
 	assert.Equal(t, core.Steady, g.Answered(time.Second, second, window.Overload, 0))
 	assert.Equal(t, []quota.State{state}, g.Quotas(time.Second))
 	_, ok := g.Next(2*time.Second, 100)
 	assert.False(t, ok)
 	at, ok := g.Deadline(100)
 	assert.True(t, ok)
-	assert.Equal(t, 61*time.Second, at)
+	assert.Equal(t, state.Until, at)
 
 	// After the reset one attempt goes, and shows what there is.
 	fourth := sent(t, &g, at)
@@ -65,27 +66,28 @@ func TestARetryAfterComesBeforeTheReset(t *testing.T) {
 	ticket := sent(t, &g, 0)
 	g.Reported(0, ticket, quota.Answer{
 		Refused: true, RetryAfter: 16 * time.Second,
-		Reports: []quota.Report{{Name: "input-tokens", Limit: 200_000, Reset: 63 * time.Second}},
+		Reports: []quota.Report{{Name: "input-tokens", Bucket: true, Amounts: true, Limit: 200_000, Reset: 63 * time.Second}},
 	})
 	g.Answered(0, ticket, window.Overload, 16*time.Second)
 	at, ok := g.Deadline(1)
 	assert.True(t, ok)
-	assert.Equal(t, 16*time.Second, at)
+	assert.InDelta(t, 16500*time.Millisecond, at, float64(500*time.Millisecond))
 }
 
-// Nobody knows which quota the next request spends, so the tightest decides.
+// docs/quota.md, rule 3: "Several in an answer: the tightest decides."
 func TestTheTightestOfSeveralQuotasDecides(t *testing.T) {
 	g, err := core.NewGate(aimd.Reno, core.Settings{})
 	require.NoError(t, err)
-	// Both are sent before an answer closes the gate.
-	tickets := map[string]core.Ticket{"core": sent(t, &g, 0), "search": sent(t, &g, 0)}
-	for name, left := range map[string]float64{"core": 50, "search": 0} {
-		g.Reported(0, tickets[name], quota.Answer{Reports: []quota.Report{{Name: name, Limit: 60, Left: left, Reset: time.Minute}}})
-		g.Answered(0, tickets[name], window.Success, 0)
-	}
+	ticket, a := sent(t, &g, 0), requests(50)
+	a.Reports = append(a.Reports, quota.Report{Name: "daily", Limit: 1000, Reset: time.Hour})
+	used, ok := g.Reported(0, ticket, a)
+	assert.True(t, ok)
+	assert.Equal(t, "daily", used.Name)
+	g.Answered(0, ticket, window.Success, 0)
+	assert.Equal(t, used.Until, g.ClosedUntil())
 	at, ok := g.Deadline(1)
 	assert.True(t, ok)
-	assert.Equal(t, time.Minute, at)
+	assert.Equal(t, core.DefaultMaxRetryAfter, at, "one attempt asks then")
 }
 
 // A body that is still read takes nothing more of the quota.
@@ -136,7 +138,7 @@ func TestASecondAnswerSpendsNothingOfAQuota(t *testing.T) {
 		var k core.Ticket
 		for left := 300.; left > 60; left -= 10 {
 			k, _ = g.Tried(0)
-			g.Reported(0, k, quota.Answer{Reports: []quota.Report{{Name: "tokens", Limit: 300, Left: left, Reset: time.Minute}}})
+			g.Reported(0, k, quota.Answer{Reports: []quota.Report{{Name: "tokens", Amounts: true, Limit: 300, Left: left, Reset: time.Minute}}})
 			g.Answered(0, k, window.Success, 0)
 		}
 		for range again {

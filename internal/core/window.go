@@ -51,8 +51,9 @@ type Window struct {
 	// gap is the time between two sends that spreads the window over the round trip; 0: sends are not spaced.
 	gap time.Duration
 	// limit is the whole attempts in Cwnd, and one at least; at most those that the service allows; 0: it reports
-	// none.
+	// none. bound is the id given last when it did.
 	limit, most int
+	bound       uint64
 	// settings have the bounds of state.Cwnd.
 	settings window.Settings
 
@@ -174,9 +175,9 @@ func (w *Window) resize(cwnd float64) {
 	}
 }
 
-// bounded notes how many attempts the service allows in flight.
+// bounded notes how many attempts the service allows in flight; 0: it does not say.
 func (w *Window) bounded(most float64) {
-	w.most = int(min(most, window.MaxWindow))
+	w.most, w.bound = int(min(most, window.MaxWindow)), w.flying.last
 	w.resize(w.state.Cwnd)
 }
 
@@ -303,12 +304,16 @@ type flights struct {
 	places []flight
 	// free are the places without an attempt.
 	free []uint32
+	// told counts the attempts in flight whose answers have begun with a report of a quota.
+	told int
 }
 
 // flight is an attempt in flight; id is 0 if the place is free.
 type flight struct {
 	id   uint64
 	sent time.Duration
+	// told: its answer has begun with a report of a quota. short: it was refused because a quota is used up.
+	told, short bool
 }
 
 func (f *flights) n() int { return len(f.places) - len(f.free) }
@@ -318,10 +323,10 @@ func (f *flights) sent(now time.Duration) Ticket {
 	if last := len(f.free) - 1; last >= 0 {
 		place := f.free[last]
 		f.free = f.free[:last]
-		f.places[place] = flight{f.last, now}
+		f.places[place] = flight{id: f.last, sent: now}
 		return Ticket{f.last, place}
 	}
-	f.places = append(f.places, flight{f.last, now})
+	f.places = append(f.places, flight{id: f.last, sent: now})
 	return Ticket{f.last, uint32(len(f.places) - 1)}
 }
 
@@ -329,13 +334,25 @@ func (f *flights) has(t Ticket) bool {
 	return t.id != 0 && int(t.place) < len(f.places) && f.places[t.place].id == t.id
 }
 
+// reported notes that the attempt's answer has begun with a report of a quota.
+func (f *flights) reported(t Ticket, short bool) {
+	p := &f.places[t.place]
+	if !p.told {
+		f.told++
+	}
+	p.told, p.short = true, p.short || short
+}
+
 // landed removes the attempt and returns when it was sent, or false if it is not in flight.
 func (f *flights) landed(t Ticket) (sent time.Duration, ok bool) {
 	if !f.has(t) {
 		return 0, false
 	}
-	sent = f.places[t.place].sent
-	f.places[t.place].id = 0
+	p := &f.places[t.place]
+	if p.told {
+		f.told--
+	}
+	sent, p.id = p.sent, 0
 	f.free = append(f.free, t.place)
 	return sent, true
 }

@@ -18,22 +18,19 @@ const (
 	keyPart          // the quota's name, which is a key
 )
 
-// headers are the headers with one part of a report. A * stands for the quota's name. Of two with
-// the same part the first counts.
-var headers = []struct {
-	form string
+// row is a header with one part of a report.
+type row struct {
+	name string
 	part int
-}{
+}
+
+// windows are the headers of quotas that are whole at their reset. Of two with the same part the first
+// counts.
+var windows = []row{
 	{"X-Ratelimit-Limit", limitPart}, // GitHub, Discord, Atlassian
 	{"X-Ratelimit-Remaining", leftPart},
 	{"X-Ratelimit-Reset-After", resetPart},
 	{"X-Ratelimit-Reset", resetPart},
-	{"X-Ratelimit-Limit-*", limitPart}, // OpenAI, Azure
-	{"X-Ratelimit-Remaining-*", leftPart},
-	{"X-Ratelimit-Reset-*", resetPart},
-	{"Anthropic-Ratelimit-*-Limit", limitPart},
-	{"Anthropic-Ratelimit-*-Remaining", leftPart},
-	{"Anthropic-Ratelimit-*-Reset", resetPart},
 	{"Ratelimit-Limit", limitPart}, // the IETF's drafts up to 06, GitLab, Docker
 	{"Ratelimit-Remaining", leftPart},
 	{"Ratelimit-Reset", resetPart},
@@ -46,18 +43,38 @@ var headers = []struct {
 	{"Ratelimit-Reason", keyPart},
 }
 
+// buckets are the headers of quotas that come back evenly. A * stands for the quota's name.
+var buckets = []row{
+	{"X-Ratelimit-Limit-*", limitPart}, // OpenAI, Azure
+	{"X-Ratelimit-Remaining-*", leftPart},
+	{"X-Ratelimit-Reset-*", resetPart},
+	{"Anthropic-Ratelimit-*-Limit", limitPart},
+	{"Anthropic-Ratelimit-*-Remaining", leftPart},
+	{"Anthropic-Ratelimit-*-Reset", resetPart},
+}
+
+// The most names of a header with quotas, and the most bytes of a header's value that are read. Our choice:
+// real answers have some 40 names.
+const (
+	mostNames = 256
+	mostBytes = 4096
+)
+
 // Read returns what the header of an answer reports, nil if it reports no quota. The names are as
 // http.Header has them. A date counts from the answer's own Date, since the service's clock may
 // differ from ours, or from now if there is no Date.
 func Read(header map[string][]string, now func() time.Time) []Report {
+	if len(header) > mostNames {
+		return nil
+	}
 	for name := range header {
 		if len(name) < len("Ratelimit") {
 			continue
 		}
 		switch name[0] { // most answers have no report, and must cost little
 		case 'X', 'R', 'A':
-			if strings.Contains(name, "Ratelimit") {
-				return (&reader{header: header, now: now()}).read()
+			if strings.Contains(name[:min(len(name), nameSize)], "Ratelimit") {
+				return (&reader{header: header, now: now().Truncate(time.Second)}).read()
 			}
 		}
 	}
@@ -75,38 +92,63 @@ func (h *reader) read() []Report {
 		h.now = date
 	}
 	h.drafts()
-	for _, row := range headers {
-		before, after, named := strings.Cut(row.form, "*")
-		for name := range h.header {
-			switch {
-			case name == row.form:
-				h.put("", row.part, h.get(name))
-			case !named, !strings.HasPrefix(name, before), !strings.HasSuffix(name[len(before):], after):
-			case name == "Anthropic-Ratelimit-Tokens"+after: // a sum, or the tightest of the others
-			default:
-				h.put(strings.ToLower(strings.TrimSuffix(name[len(before):], after)), row.part, h.get(name))
-			}
+	for name := range h.header {
+		h.bucket(name)
+	}
+	for _, row := range windows {
+		if len(h.header[row.name]) > 0 {
+			h.put("", row.part, h.get(row.name))
 		}
 	}
-	h.reports = slices.DeleteFunc(h.reports, func(r Report) bool { return !r.valid() })
 	for i := range h.reports {
 		r := &h.reports[i]
-		r.Name = cmp.Or(r.Name, "requests")
+		r.Name = cmp.Or(Cleaned(r.Name), "requests")
+		r.Amounts = r.Amounts || strings.Contains(r.Name, "token") || r.Name == "graphql"
 		if r.Reset < 0 { // Docker
 			r.Reset = duration(number(parameter(h.get("Ratelimit-Limit"), "w")))
 		}
 	}
-	return h.reports
+	return slices.DeleteFunc(h.reports, func(r Report) bool { return !r.Valid() })
 }
 
-func (h *reader) get(name string) string { return strings.Join(h.header[name], ",") }
+// bucket reads the part of a bucket that a header may have.
+func (h *reader) bucket(name string) {
+	for _, row := range buckets {
+		before, after, _ := strings.Cut(row.name, "*")
+		quota, starts := strings.CutPrefix(name, before)
+		quota, ends := strings.CutSuffix(quota, after)
+		if !starts || !ends || name == "X-Ratelimit-Reset-After" || quota == "Tokens" && before == "Anthropic-Ratelimit-" { // a sum, or the tightest of the others
+			continue
+		}
+		quota = strings.ToLower(Cleaned(quota))
+		h.put(quota, row.part, h.get(name))
+		h.of(quota).Bucket = true
+	}
+}
 
-// of is the report with the name.
+// get returns a header's values as one, up to mostBytes.
+func (h *reader) get(name string) string {
+	var all string
+	for i, v := range h.header[name] {
+		if all += v[:min(len(v), mostBytes)]; len(all) >= mostBytes || i == most {
+			break
+		}
+		if i < len(h.header[name])-1 {
+			all += ","
+		}
+	}
+	return all
+}
+
+// of is the report with the name, one that is not returned if there are too many.
 func (h *reader) of(name string) *Report {
 	i := slices.IndexFunc(h.reports, func(r Report) bool { return r.Name == name })
 	if i < 0 {
-		i = len(h.reports)
-		h.reports = append(h.reports, Report{Name: name, Limit: -1, Left: -1, Reset: -1})
+		empty := Report{Name: name, Limit: -1, Left: -1, Reset: -1}
+		if i = len(h.reports); i == most {
+			return &empty
+		}
+		h.reports = append(h.reports, empty)
 	}
 	return &h.reports[i]
 }
@@ -130,7 +172,7 @@ func (h *reader) put(name string, part int, value string) {
 
 // drafts reads RateLimit and RateLimit-Policy of the IETF's drafts from 07 on.
 func (h *reader) drafts() {
-	for _, item := range strings.Split(h.get("Ratelimit"), ",") {
+	for _, item := range items(h.get("Ratelimit")) {
 		switch part, value, _ := strings.Cut(strings.TrimSpace(item), "="); part { // draft 07
 		case "limit":
 			h.put("", limitPart, value)
@@ -147,18 +189,34 @@ func (h *reader) drafts() {
 			}
 		}
 	}
-	for _, item := range strings.Split(h.get("Ratelimit-Policy"), ",") {
-		i := slices.IndexFunc(h.reports, func(r Report) bool {
-			return r.Name == nameOf(item) || r.Name == nameOf(item)+" "+parameter(item, "pk")
-		})
-		switch {
-		case strings.Trim(parameter(item, "qu"), `"`) == "concurrent-requests":
-			r := h.of(nameOf(item))
-			r.InFlight, r.Limit = true, number(parameter(item, "q"))
-		case i >= 0 && h.reports[i].Limit < 0:
-			h.reports[i].Limit = number(parameter(item, "q"))
+	for _, item := range items(h.get("Ratelimit-Policy")) {
+		h.policy(item)
+	}
+}
+
+// policy reads the limit of a quota, and what it counts.
+func (h *reader) policy(item string) {
+	name, unit := nameOf(item), strings.Trim(parameter(item, "qu"), `"`)
+	i := slices.IndexFunc(h.reports, func(r Report) bool {
+		return r.Name == name || r.Name == name+" "+parameter(item, "pk")
+	})
+	switch {
+	case unit == "concurrent-requests":
+		r := h.of(name)
+		r.InFlight, r.Limit = true, number(parameter(item, "q"))
+	case i >= 0:
+		r := &h.reports[i]
+		r.Amounts = unit != "" && unit != "requests" && unit != "request"
+		if r.Limit < 0 {
+			r.Limit = number(parameter(item, "q"))
 		}
 	}
+}
+
+// items are the first items of a list, as many as there may be quotas.
+func items(list string) []string {
+	all := strings.SplitN(list, ",", most+1)
+	return all[:min(len(all), most)]
 }
 
 // nameOf is the name of an item of a draft's list, a string or a token, without its parameters.
@@ -189,12 +247,12 @@ func number(value string) float64 {
 	return n
 }
 
-// duration is a number of seconds, -1 if it is negative or too large.
+// duration is a number of seconds, -1 if it is negative; more than the longest is too long.
 func duration(seconds float64) time.Duration {
-	if !(seconds >= 0 && seconds <= longest.Seconds()) {
+	if !(seconds >= 0) {
 		return -1
 	}
-	return time.Duration(math.Round(seconds * float64(time.Second)))
+	return time.Duration(math.Round(min(seconds, 2*longest.Seconds()) * float64(time.Second)))
 }
 
 // The smallest epochs, of 2001 in seconds and 1973 in milliseconds; a smaller number is a delay.
@@ -230,68 +288,4 @@ func (h *reader) reset(value string) time.Duration {
 // until is the time until a date, 0 if it is over.
 func (h *reader) until(at time.Time) time.Duration {
 	return duration(max(0, at.Sub(h.now).Seconds()))
-}
-
-// Report is what an answer says of one quota.
-type Report struct {
-	// Name is the quota's: "requests", "tokens", or the service's own key.
-	Name string
-	// InFlight: the limit is for the requests in flight, and the other fields have no meaning.
-	InFlight bool
-	// Limit and Left are the whole quota and its rest; negative: not reported.
-	Limit, Left float64
-	// Reset is the time until the quota is whole again; negative: not reported.
-	Reset time.Duration
-}
-
-// State is how a quota stands.
-type State struct {
-	Name        string
-	Limit, Left float64
-	// Back is when the quota is whole again, or when a refusal lets the next request go; 0: it is
-	// not known.
-	Back time.Duration
-}
-
-// Answer is the answer to a request, which has the number that it was sent with.
-type Answer struct {
-	Number     uint64
-	Refused    bool
-	RetryAfter time.Duration
-	Reports    []Report
-}
-
-// The longest reset and the largest limit that are believed. Our choice: more is a mistake.
-const (
-	longest = 366 * 24 * time.Hour
-	largest = 1e12
-)
-
-// valid reports whether a report says what is left, or what may be in flight, in numbers that can
-// be.
-func (r Report) valid() bool {
-	if r.InFlight {
-		return r.Limit >= 1 && r.Limit <= largest
-	}
-	return r.Left >= 0 && r.Left <= largest && r.Limit <= largest && r.Reset <= longest
-}
-
-// States returns how the quotas stand.
-func (q *Quotas) States(now time.Duration) []State {
-	var all []State
-	for i := range q.all {
-		all = append(all, q.all[i].state(now))
-	}
-	return all
-}
-
-func (d *quota) state(now time.Duration) State {
-	s := State{Name: d.Name, Limit: d.Limit, Left: d.left(now), Back: max(d.closed, d.back)}
-	switch {
-	case d.rate > 0:
-		s.Back = max(d.closed, now+d.after(d.Limit-s.Left))
-	case d.back == never:
-		s.Back = d.closed
-	}
-	return s
 }

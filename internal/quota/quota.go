@@ -1,277 +1,275 @@
-// Package quota paces requests by the quotas that a service reports in its answers: the limit,
-// the rest of it, and the time to the reset. It is pure: time is an argument.
+// Package quota holds requests back by the quotas that a service reports in its answers: a limit, its rest,
+// and the time to the reset. The ten rules stand in docs/quota.md. It is pure: time is an argument.
 package quota
 
 import (
-	"math"
 	"slices"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/delay"
 )
 
-// Quotas are the quotas of a service. With the zero value each request may go at once.
+// Quotas are the quotas of a service. Without a report each request may go at once.
 type Quotas struct {
-	// Reserve is the share of each quota that is paced, 0 to 1. 0: a tenth is paced, and only
-	// if more waits than is left.
+	// Reserve is the share of each quota that is spread evenly, 0 to 1. 0: a tenth is spread, and only if
+	// more waits than is left.
 	Reserve float64
+	// MaxRetryAfter is the longest time without a send: after it one request asks the service.
+	MaxRetryAfter time.Duration
+	// Rand is the source of jitter.
+	Rand interface{ Float64() float64 }
 
 	all []quota
 	// last is the number of the request sent last. Numbers rise by one with each send.
 	last uint64
-	// begun are the requests in flight whose answers have begun.
-	begun []begun
+	// asks: the next request goes at once.
+	asks bool
+	// stopped is until when nothing goes, since a refusal spoke for all.
+	stopped time.Duration
 }
 
-// quota is one quota as the answers report it.
+// quota is one quota as the believed report has it.
 type quota struct {
 	Report
-	// Left was left at the time at, by the report that the service certainly made last: less is
-	// left than in the one before, or its request is numbered above read and so was sent later.
+	// at is when the report was read, read the number of the request sent last by then.
 	at   time.Duration
 	read uint64
-	// back is when a window's quota is whole again: of its reports the earliest, since most are
-	// in whole seconds. early is by how much these are too early; negative: too late.
-	back, early time.Duration
-	// fell is the amount by which the quota fell, spent the number of our requests meanwhile; old
-	// counts fade. If others spend the same quota, each of our requests seems to spend more.
-	fell, spent float64
-	// rate is what comes back in a second; 0: all comes back at the reset. kind is the evidence
-	// for a rate since the report then.
-	rate, kind float64
-	then       sample
-	// probe is the one request sent since the reset, 0 if none is in flight.
+	// accepted counts the requests accepted since without a report of this quota.
+	accepted float64
+	// end is when the quota is whole by its own account, or may be asked after a refusal; 0: there is no
+	// reason to wait. probe is the one request sent since the end, 0 if none is in flight.
+	end   time.Duration
 	probe uint64
-	// doubt counts accepted requests in a row after which the quota was empty. Above 1 the reports are not believed:
-	// of two such requests only one can be the last, unless the quota is of a single request.
-	doubt int
-	// closed is the end of the pause that a refusal asked for.
-	closed time.Duration
-}
-
-// sample is a report to judge the kind by: the used part, and the time until that part is back.
-type sample struct {
-	at, reset time.Duration
-	used      float64
-}
-
-// begun is a request whose answer has begun. short: it was refused because a quota is used up.
-type begun struct {
-	number uint64
-	short  bool
+	// deeds counts the requests accepted since the time since, while no less was left by the reports.
+	// untrue: they were more than the service said.
+	deeds  float64
+	since  time.Duration
+	untrue bool
+	// fell is the amount by which the quota fell up to epoch, answers the accepted requests meanwhile.
+	fell, answers float64
+	epoch         time.Duration
 }
 
 // The constants are our choice.
 const (
-	// most quotas are kept; the oldest makes room for another.
+	// most quotas are kept, the first.
 	most = 16
 	// tenth is the reserve by default.
 	tenth = 0.1
-	// fading is how much of the counts an answer keeps.
-	fading = 0.995
-	// shared: if a request seems to spend more than this, others spend the quota too.
+	// grain is how exact a reset in whole seconds is.
+	grain = time.Second
+	// doubled: a quota may come back this many times as fast as a report says before it is untrue, and of
+	// amounts a request may spend this many times the mean.
+	doubled = 2
+	// shared: if the quota falls by more than this for each accepted request, others spend it too.
 	shared = 1.05
-	// exact is how exact a reset in whole seconds is.
-	exact = time.Second
-	// never is when a quota without a reset is whole again.
-	never = time.Duration(math.MaxInt64 / 2)
 )
+
+// Asked lets the next request go at once: its answer decides.
+func (q *Quotas) Asked() { q.asks, q.stopped = true, 0 }
 
 // Sent notes that a request goes.
 func (q *Quotas) Sent(now time.Duration, number uint64) {
-	q.last = number
+	q.last, q.asks = number, false
 	for i := range q.all {
-		if d := &q.all[i]; d.probe == 0 && d.over(now) {
+		if d := &q.all[i]; d.probe == 0 && d.whole(now) {
 			d.probe = number
 		}
 	}
 }
 
-// Answered notes what the head of an answer says. It returns the quota that is used up since then,
-// if there is one.
-func (q *Quotas) Answered(now time.Duration, a Answer) (used State, ok bool) {
-	b := begun{number: a.Number}
-	for _, r := range a.Reports {
-		if !r.valid() || r.InFlight {
-			continue
+// Answered notes what the head of an answer reports or, without a report, that a request has ended. It
+// returns true for a refusal because a quota is used up, which is no reason to cut the window.
+func (q *Quotas) Answered(now time.Duration, a Answer) (short bool) {
+	for i := range q.all {
+		d := &q.all[i]
+		probe := d.probe != 0 && a.Number >= d.probe
+		switch {
+		case a.Refused, slices.ContainsFunc(a.Reports, func(r Report) bool { return r.Name == d.Name }):
+		case probe: // the service reports it no longer
+			d.end = 0
+		case a.Number > d.read, len(a.Reports) > 0:
+			d.accepted++
+			d.did(now)
 		}
-		d := q.named(r)
-		before := d.at == 0 || d.Left >= d.use(0)
-		b.short = d.answered(now, a, r, q.last) || b.short
-		if s := d.state(now); before && d.Left < d.use(0) && s.Back > now && d.doubt < 2 {
-			used, ok = s, true
-		}
-	}
-	q.begun = append(q.begun, b)
-	return used, ok
-}
-
-// Ended notes that a request has ended, after Answered if there is a report. It returns true for
-// one refused because a quota is used up, which is no reason to cut the window. If the first
-// request after a reset is accepted without a report, the service reports no longer.
-func (q *Quotas) Ended(number uint64, accepted bool) (short bool) {
-	i := slices.IndexFunc(q.begun, func(b begun) bool { return b.number == number })
-	if i >= 0 {
-		short = q.begun[i].short
-		q.begun = slices.Delete(q.begun, i, i+1)
-	}
-	for j := range q.all {
-		d := &q.all[j]
-		if accepted && i < 0 {
-			d.spent++
-		}
-		if d.probe == number {
+		if probe {
 			d.probe = 0
-			if accepted {
-				d.Left, d.back = d.Limit, never
-			}
+		}
+	}
+	for _, r := range a.Reports {
+		if d := q.named(r); d != nil {
+			short = q.answered(d, now, a, r) || short
 		}
 	}
 	return short
 }
 
+// named returns the quota that a report is of, nil if the report does not count.
 func (q *Quotas) named(r Report) *quota {
 	i := slices.IndexFunc(q.all, func(d quota) bool { return d.Name == r.Name })
-	if i < 0 {
-		q.all = append(q.all[max(0, len(q.all)+1-most):], quota{fell: 1, spent: 1, back: never})
-		i = len(q.all) - 1
+	switch {
+	case !r.Valid() || r.InFlight, i < 0 && (len(q.all) == most || max(r.Limit, r.Left) < 1):
+		return nil
+	case i < 0:
+		i = len(q.all)
+		q.all = append(q.all, quota{Report: Report{Name: r.Name}})
 	}
 	return &q.all[i]
 }
 
-// answered returns true for a refusal because the quota is used up.
-func (d *quota) answered(now time.Duration, a Answer, r Report, last uint64) bool {
+// did notes an accepted request after which no less is left than before.
+func (d *quota) did(now time.Duration) {
+	d.deeds++
+	back := doubled * d.rate() * (now - d.since).Seconds()
+	d.untrue = d.untrue || d.end > now && d.deeds > d.Left+back+1
+}
+
+// answered takes the report if it counts. It returns true for a refusal because the quota is used up.
+func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r Report) bool {
 	if r.Limit < 0 {
 		r.Limit = max(d.Limit, r.Left)
 	}
-	over, ordered := d.over(now), a.Number > d.read
-	if d.probe != 0 && a.Number >= d.probe {
-		if a.Refused && r.Left < 1 && (d.early < 0 || r.Reset <= 2*exact) {
-			d.early = min(max(d.early, 0)+exact/2, 2*exact)
+	if r.Left = min(r.Left, r.Limit); r.Limit != d.Limit {
+		*d = quota{Report: r, fell: 1, since: now}
+	}
+	if !a.Refused {
+		if d.answers++; r.Left == d.Left {
+			d.did(now)
 		}
-		d.probe = 0
 	}
-	if r.Left > 0 {
-		d.doubt = 0
-	} else if !a.Refused && r.Limit > 1 {
-		d.doubt++
+	if a.Number > d.read || r.Left < d.left(now) {
+		q.take(d, now, r)
 	}
-	if !a.Refused && (d.rate > 0 || r.Limit-r.Left > d.then.used) {
-		d.fell, d.spent = d.fell*fading, d.spent*fading+1
+	need := d.use()
+	if r.Amounts {
+		need *= doubled
 	}
-	back := d.back
-	if r.Reset >= 0 {
-		back = now + r.Reset
+	if !a.Refused || d.untrue || r.Left >= need || r.Reset <= 0 && a.RetryAfter <= 0 {
+		return false
 	}
-	if ordered || r.Left < d.left(now) {
-		d.compare(now, back, r, over)
-		d.Report, d.at, d.read = r, now, last
+	d.Left = 0
+	if a.Stop {
+		q.stopped = d.end
+	} else if a.RetryAfter > 0 { // nothing comes back before that
+		d.Bucket, d.end = false, now+delay.Asked{After: a.RetryAfter}.Jittered(q.MaxRetryAfter, q.Rand)
 	}
-	short := a.Refused && d.doubt <= 1 && r.Left < d.use(0)+r.Limit/50 && (r.Reset > 0 || a.RetryAfter > 0)
-	if short && a.RetryAfter > 0 {
-		d.closed = now + a.RetryAfter
-		d.back = d.closed
-	}
-	return short
+	return true
 }
 
-// compare learns from a report that the service made after the one before. The quota is whole again at the
-// time back. over: the reset known so far is over.
-func (d *quota) compare(now, back time.Duration, r Report, over bool) {
-	left, s := d.left(now), sample{now, r.Reset, r.Limit - r.Left}
-	switch {
-	case r.Limit != d.Limit || d.rate == 0 && (over || r.Left > left && back > d.back+2*exact): // another window
-		if !over && d.back < never && r.Left > (left+d.Limit)/2 && d.back-now > 2*exact {
-			d.early = now - d.back
-		}
-		d.back, d.then = back, s
+// take believes the report.
+func (q *Quotas) take(d *quota, now time.Duration, r Report) {
+	if now >= d.epoch {
+		d.fell, d.answers, d.epoch = d.fell/max(1, d.answers), 1, now+r.Reset
+	}
+	d.fell += max(0, d.promise(now)-r.Left)
+	if r.Left != d.Left || now > d.since+d.Reset {
+		d.deeds, d.since = 0, now
+	}
+	d.Report, d.at, d.read, d.accepted, d.end = r, now, q.last, 0, 0
+	if r.Reset < 0 || r.Reset == 0 && r.Left > 0 {
 		return
-	case back < d.back || back > d.back+2*exact:
-		d.back = back
 	}
-	d.fell += left - r.Left
-	if r.Reset >= 0 {
-		d.judge(s)
+	if r.Reset%grain == 0 {
+		r.Reset += grain
 	}
-}
-
-// judge decides the kind. Of a window the time of the reset stays where it is; of a quota that
-// comes back at a rate the time to the reset is in proportion to the used part.
-func (d *quota) judge(s sample) {
-	then, grain := d.then, exact.Seconds()
-	if s.reset%exact != 0 {
-		grain /= 50
-	}
-	moved := (s.at + s.reset - then.at - then.reset).Abs().Seconds()
-	off := math.Abs(s.reset.Seconds() - then.reset.Seconds()*s.used/max(then.used, tenth))
-	if max(moved, off) > 2*grain {
-		d.kind = min(3, max(-3, d.kind+(moved-off)/(moved+off)))
-		if d.kind > 1 {
-			d.then = s
-		}
-	}
-	if d.kind <= 1 {
-		d.rate = 0
-	} else {
-		d.rate = max(0, s.used) / max(s.reset, time.Millisecond).Seconds()
+	if d.end = now + r.Reset; r.Left < d.use() {
+		d.end = now + delay.Asked{After: r.Reset}.Jittered(r.Reset, q.Rand)
 	}
 }
 
-// Due is when the next request may go after the one at the time sent. flying are the requests in
-// flight, waiting the requests that wait.
-func (q *Quotas) Due(now, sent time.Duration, flying, waiting int) (at time.Duration) {
-	pending := float64(flying - len(q.begun))
+// Due is when the next request may go after the one at the time sent. pending are the requests in flight
+// without an answer, waiting the requests that wait.
+func (q *Quotas) Due(now, sent time.Duration, pending, waiting int) (at time.Duration) {
+	if q.asks {
+		return 0
+	}
 	for i := range q.all {
-		d := &q.all[i]
-		use := d.use(pending)
-		left, keep := d.left(now)-use*pending, q.Reserve*d.Limit
-		if q.Reserve == 0 && use*float64(waiting) > left {
-			keep = max(1, tenth*d.Limit)
-			if use > shared {
-				keep = d.Limit
-			}
-		}
-		at = max(at, d.closed, d.due(now, sent, left, keep, use))
+		at = max(at, q.all[i].due(now, sent, float64(pending), float64(waiting), q.Reserve))
 	}
-	return at
+	return max(min(at, sent+q.MaxRetryAfter), q.stopped)
 }
 
-// due is when the next request may go by this quota, if a part of the rest is kept.
-func (d *quota) due(now, sent time.Duration, left, keep, use float64) time.Duration {
-	gap, end := math.Sqrt(use), d.back+d.early
-	switch {
-	case d.doubt > 1, d.rate == 0 && d.back == never:
-		return 0
-	case d.over(now) && d.probe != 0:
-		return sent + exact
-	case d.over(now), left >= use+keep:
-		return 0
-	case d.rate > 0 && keep < d.Limit:
-		return now + d.after(min(use+keep, d.Limit)-left)
-	case left < use && d.rate > 0:
-		return now + d.after(use-left)
-	case left < use:
-		return end
-	case d.rate > 0:
-		end = sent + d.after(d.Limit-left)
+// due is when the next request may go by this quota.
+func (d *quota) due(now, sent time.Duration, pending, waiting, reserve float64) time.Duration {
+	use := d.use()
+	left, keep := d.left(now)-use*pending, reserve*d.Limit
+	if reserve == 0 && use*waiting > left {
+		keep = tenth * d.Limit
+		if fall := d.fell / d.answers; !d.Bucket && !d.Amounts && fall > shared {
+			keep, use = d.Limit, fall
+		}
 	}
-	// The rest is spread evenly up to the reset.
-	return sent + time.Duration(float64(end-sent)*gap/(left+gap))
+	switch {
+	case d.untrue, d.end == 0, left >= use+keep, d.whole(now) && d.probe == 0:
+		return 0
+	case d.whole(now):
+		return sent + grain
+	case d.Bucket:
+		return min(now+d.after(min(use+keep, d.Limit)-left), d.end)
+	case left < use:
+		return d.end
+	}
+	return sent + time.Duration(float64(d.end-sent)*use/(left+use))
 }
+
+// whole reports whether the quota is whole by its own account.
+func (d *quota) whole(now time.Duration) bool { return d.end != 0 && now >= d.end }
+
+// rate is what comes back in a second, by the report.
+func (d *quota) rate() float64 { return (d.Limit - d.Left) / max(d.Reset, grain).Seconds() }
 
 // after is the time in which n comes back to a bucket.
 func (d *quota) after(n float64) time.Duration {
-	return time.Duration(min(n/d.rate, longest.Seconds()) * float64(time.Second))
+	return time.Duration(min(n/d.rate(), longest.Seconds()) * float64(time.Second))
 }
 
-func (d *quota) over(now time.Duration) bool {
-	return d.rate == 0 && d.back != never && now >= d.back+d.early
+// promise is what is left by the report and, in a bucket, by what has come back since.
+func (d *quota) promise(now time.Duration) float64 {
+	if !d.Bucket {
+		return d.Left
+	}
+	return min(d.Left+d.rate()*(now-d.at).Seconds(), d.Limit)
 }
 
-// left is the present rest of the quota, without the requests sent since the report.
-func (d *quota) left(now time.Duration) float64 {
-	return min(d.Left+d.rate*(now-d.at).Seconds(), d.Limit)
+// left is the promise less the requests accepted since.
+func (d *quota) left(now time.Duration) float64 { return d.promise(now) - d.use()*d.accepted }
+
+// use is what one request spends, in the mean.
+func (d *quota) use() float64 {
+	if !d.Amounts {
+		return 1
+	}
+	return min(max(1, d.fell/d.answers), d.Limit)
 }
 
-// use is what one request spends in the mean. Those that are pending may have fallen already.
-func (d *quota) use(pending float64) float64 {
-	return max(1, d.fell/(d.spent+pending))
+// States returns how the quotas stand.
+func (q *Quotas) States(now time.Duration) []State {
+	var all []State
+	for i := range q.all {
+		all = append(all, q.all[i].state(now))
+	}
+	return all
+}
+
+// UsedUp returns the quota that is used up for longest, and false if none is.
+func (q *Quotas) UsedUp(now time.Duration) (longest State, ok bool) {
+	for i := range q.all {
+		if s := q.all[i].state(now); s.Until > longest.Until {
+			longest, ok = s, true
+		}
+	}
+	return longest, ok
+}
+
+func (d *quota) state(now time.Duration) State {
+	left, use := d.left(now), d.use()
+	s := State{Name: d.Name, Limit: d.Limit, Left: max(0, left), Back: d.end}
+	switch {
+	case d.untrue, d.end <= now, left >= use:
+	case d.Bucket:
+		s.Until = now + d.after(use-left)
+	default:
+		s.Until = d.end
+	}
+	return s
 }

@@ -40,7 +40,7 @@ var mayImport = map[string][]string{
 	"internal/run":     {"attempt", "window", "internal/core", "internal/delay", "internal/fact", "internal/quota"},
 	"internal/job":     {"limiter", "attempt"},
 	"internal/core":    {"window", "queue", "internal/delay", "internal/quota", "internal/setting"},
-	"internal/quota":   {},
+	"internal/quota":   {"internal/delay"},
 	"internal/delay":   {},
 	"internal/policy":  {"attempt", "backoff", "internal/delay"},
 	"internal/fakes3":  {"internal/pipenet"},

@@ -101,9 +101,19 @@ func (a *Attempt) Answered(err error) attempt.Verdict {
 	return v
 }
 
-// Reported notes the quotas that the head of the answer reports, after Answered returned the verdict. An
-// attempt without a slot of its own reports for the attempt that has the slot.
-func (a *Attempt) Reported(reports []quota.Report, v attempt.Verdict) {
+// Reported implements attempt.Attempt.
+func (a *Attempt) Reported(quotas ...attempt.Report) {
+	reports := make([]quota.Report, len(quotas))
+	for i, q := range quotas {
+		reports[i] = quota.Report(q)
+		reports[i].Name = quota.Cleaned(q.Name)
+	}
+	a.Told(reports)
+}
+
+// Told is Reported for reports with clean names. An attempt without a slot of its own reports for the attempt
+// that has the slot.
+func (a *Attempt) Told(reports []quota.Report) {
 	s, ticket := a.runner.Slots, a.ticket
 	if s == nil || len(reports) == 0 {
 		return
@@ -111,7 +121,8 @@ func (a *Attempt) Reported(reports []quota.Report, v attempt.Verdict) {
 	if !a.owns {
 		ticket, _ = a.ctx.Value(s).(core.Ticket)
 	}
-	s.Reported(ticket, quota.Answer{Reports: reports, Refused: v.Outcome.Overloaded(), RetryAfter: v.RetryAfter})
+	v := a.head()
+	s.Reported(ticket, quota.Answer{Reports: reports, Refused: v.Outcome.Overloaded(), Stop: v.Stop, RetryAfter: v.RetryAfter})
 }
 
 // End implements attempt.Attempt.

@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/limiter"
@@ -13,6 +14,7 @@ const recently = 10 * time.Second
 // state is what holds the limiter now, in a word. The page's style sheet has a sign for each:
 //
 //   - closed, idle, paused: nothing more is sent, there was nothing to send, a pause has not ended.
+//   - quota: operations wait for a quota of the service that is used up. The page says which, and until when.
 //   - unlimited: a client without a limiter.
 //   - capped: the window is in use, and at the largest that the settings allow.
 //   - growing: the window is in use, and grew without a cut.
@@ -27,6 +29,8 @@ func (s *series) state(now time.Time) string {
 		return "closed"
 	case paused.After(now):
 		return "paused"
+	case s.now.Queued > 0 && usedUp(s.now.Quotas, now):
+		return "quota"
 	case unchanged:
 		return "idle"
 	case s.client != nil:
@@ -39,6 +43,10 @@ func (s *series) state(now time.Time) string {
 		return "limited"
 	}
 	return "steady"
+}
+
+func usedUp(quotas []limiter.Quota, now time.Time) bool {
+	return slices.ContainsFunc(quotas, func(q limiter.Quota) bool { return q.UsedUpUntil.After(now) })
 }
 
 // pausedUntil is the end of the last pause.

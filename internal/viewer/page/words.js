@@ -5,11 +5,16 @@ function text(node, s) { if (node.textContent !== s) node.textContent = s; }
 
 const stateOf = l => l.gone ? 'gone' : l.a;
 
+// usedUp is the quota that is used up for longest, or undefined.
+const usedUp = l => (l.u || []).filter(q => q.used_up_until).sort((a, b) => a.used_up_until < b.used_up_until ? 1 : -1)[0];
+const until = q => `until ${clock(Date.parse(q.used_up_until))}`;
+const sentence = l => stateOf(l) === 'quota' && usedUp(l) ? `quota ${usedUp(l).name} used up ${until(usedUp(l))}` : stateOf(l);
+
 function detail(l) {
   const i = find(l.s, end()), s = l.s[i];
   text($('name'), l.name);
   $('verdict').dataset.tone = $('mark').dataset.mark = stateOf(l);
-  text($('text'), stateOf(l));
+  text($('text'), sentence(l));
   $('detail').classList.toggle('unbound', !bounded(l));
   text($('c-title'), bounded(l) ? 'Window' : 'In flight');
   if (!s) return;
@@ -24,12 +29,12 @@ function detail(l) {
   text($('t-accepted'), num(accepted));
   text($('t-sum'), `${num(s[ACCEPTED])} in all`);
   text($('t-refused'), num(refused));
-  // Of several quotas the one that runs out first.
-  const quota = (l.u || []).reduce((a, b) => a && a.left / a.limit <= b.left / b.limit ? a : b, null);
+  // Of several quotas the one that is used up for longest, or runs out first.
+  const quota = usedUp(l) || (l.u || []).reduce((a, b) => a && a.left / a.limit <= b.left / b.limit ? a : b, null);
   $('quota').hidden = !quota;
   if (quota) {
     text($('t-quota'), num(quota.left));
-    text($('t-limit'), `of ${num(quota.limit)} ${quota.name}`);
+    text($('t-limit'), `of ${num(quota.limit)} ${quota.name}` + (quota.used_up_until ? ', ' + until(quota) : ''));
   }
   const all = s[REFUSED] + s[TIMEOUTS];
   text($('t-lost'), `${num(all)} in all` + (all ? `, ${num(100 * all / (all + s[ACCEPTED]))}%` : ''));

@@ -3,10 +3,9 @@ package quota
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"net/http"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -90,11 +89,77 @@ func TestNoReportNoAllocation(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, func() { Read(h, time.Now) }))
 }
 
+// hostile are headers of some 10 MB and of so many MB.
+func hostile(megabytes int) map[string]map[string][]string {
+	long := func(part string) string { return strings.Repeat(part, megabytes<<20/len(part)) }
+	names, lines := map[string][]string{"X-Ratelimit-Remaining-a": {"1"}}, []string{}
+	for i := range megabytes << 10 {
+		names[fmt.Sprint("X-Ratelimit-Remaining-", i, strings.Repeat("n", 1<<9))] = []string{"1"}
+		lines = append(lines, strings.Repeat("a;r=1,", 170))
+	}
+	return map[string]map[string][]string{
+		"items":      {"Ratelimit": {long("a;r=1,")}},
+		"parameters": {"Ratelimit": {"a" + long(";r=1")}},
+		"one text":   {"Ratelimit": {long("a")}, "Date": {long("a")}, "X-Ratelimit-Reset": {long("9")}, "X-Ratelimit-Resource": {long("n")}},
+		"lines":      {"Ratelimit": lines, "Ratelimit-Policy": lines},
+		"names":      names,
+		"a name":     {"X-Ratelimit-Remaining-" + long("n"): {"1"}, "Anthropic-Ratelimit-" + long("n") + "-Remaining": {"1"}},
+	}
+}
+
+// docs/quota.md, rule 10: a header costs no more than its first 16 items of 4 KB, however long it is.
+func TestALongHeaderCostsNoMoreThanAShortOne(t *testing.T) {
+	work := func(h map[string][]string) (reports int, bytes uint64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		reports = len(Read(h, time.Now))
+		runtime.ReadMemStats(&after)
+		return reports, after.TotalAlloc - before.TotalAlloc
+	}
+	for kind, h := range hostile(10) {
+		reports, bytes := work(h)
+		assert.LessOrEqual(t, reports, most, kind)
+		assert.LessOrEqual(t, bytes, uint64(64<<10), kind)
+	}
+	// As many names as there may be are read.
+	h := map[string][]string{"X-Ratelimit-Remaining": {"1"}}
+	for i := len(h); i < mostNames; i++ {
+		h[fmt.Sprint("X-", i)] = nil
+	}
+	assert.Len(t, Read(h, time.Now), 1)
+	h["X-Another"] = nil
+	assert.Empty(t, Read(h, time.Now))
+	padded := func(n int) map[string][]string {
+		return map[string][]string{"Ratelimit": {strings.Repeat(" ", n-len("a;r=1")) + "a;r=1"}}
+	}
+	assert.Len(t, Read(padded(mostBytes), time.Now), 1)
+	assert.Empty(t, Read(padded(mostBytes+1), time.Now), "its r has no number")
+	for n, want := range map[int]int{16: 16, 17: 16} {
+		var items []string
+		for i := range n {
+			items = append(items, fmt.Sprint(i, ";r=1"))
+		}
+		assert.Len(t, Read(map[string][]string{"Ratelimit": {strings.Join(items, ",")}}, time.Now), want)
+		assert.Len(t, Read(map[string][]string{"Ratelimit": items}, time.Now), want)
+	}
+}
+
+// A header of 10 MB costs less than 10 ms.
+func BenchmarkReadOf10MB(b *testing.B) {
+	for kind, h := range hostile(10) {
+		b.Run(kind, func(b *testing.B) {
+			for b.Loop() {
+				Read(h, time.Now)
+			}
+		})
+	}
+}
+
 // Whatever a service sends, what is read are numbers that can be.
 func FuzzRead(f *testing.F) {
 	names := []string{"Ratelimit", "Ratelimit-Policy", "Date", "Content-Type"}
-	for _, h := range headers {
-		names = append(names, strings.Replace(h.form, "*", "Tokens", 1))
+	for _, h := range append(windows, buckets...) {
+		names = append(names, strings.Replace(h.name, "*", "Tokens", 1))
 	}
 	f.Add(uint8(4), "60", uint8(5), "5", uint8(7), "1691591363", uint8(20), "core")
 	f.Add(uint8(0), `"default";r=50;t=30;pk=:a:`, uint8(1), `"default";q=100;w=60;qu="concurrent-requests"`, uint8(2), "Sun, 22 Nov 2026 12:00:00 GMT", uint8(7), "7")
@@ -106,145 +171,9 @@ func FuzzRead(f *testing.F) {
 		h, n := map[string][]string{}, uint8(len(names))
 		h[names[a%n]], h[names[b%n]], h[names[c%n]], h[names[d%n]] = []string{x}, []string{y}, []string{z}, []string{w}
 		for _, r := range Read(h, func() time.Time { return now }) {
-			if r.Name == "" || !r.valid() || r.Limit < 0 && r.Limit != -1 || r.Reset < -1 {
+			if r.Name == "" || !r.Valid() || r.Limit < 0 && r.Limit != -1 || r.Reset < -1 {
 				t.Errorf("%q: %+v", h, r)
 			}
-		}
-	})
-}
-
-// model is a service with a quota, and the requests on their way.
-type model struct {
-	Quotas
-	// bucket: the quota comes back at a rate, and not all at the end of a window.
-	bucket    bool
-	now, full time.Duration
-	left      float64
-	refused   int
-	number    uint64
-	sent      time.Duration
-	// on their way to the service, and the answers on their way back
-	there []uint64
-	back  []returning
-}
-
-type returning struct {
-	Answer
-	left time.Duration
-}
-
-const (
-	modelLimit  = 20
-	modelWindow = 10 * time.Second
-	// modelDelay is how long an answer takes at most. If it took longer, its reset would seem later by more
-	// than resets in whole seconds differ.
-	modelDelay = exact
-)
-
-// step does one thing: time passes, a request goes if it may, the service serves one, or an answer comes.
-// The service and the answers take the requests in any order.
-func (m *model) step(what, which uint8, lie bool) {
-	switch what % 4 {
-	case 0:
-		until := m.now + time.Duration(which)*10*time.Millisecond
-		for len(m.back) > 0 && m.back[0].left+modelDelay < until {
-			m.now = max(m.now, m.back[0].left+modelDelay)
-			m.answered(0)
-		}
-		m.now = until
-	case 1:
-		if due := m.Due(m.now, m.sent, len(m.there)+len(m.back), int(which)); due <= m.now {
-			m.number++
-			m.sent = m.now
-			m.Sent(m.now, m.number)
-			m.there = append(m.there, m.number)
-		}
-	case 2:
-		if len(m.there) > 0 {
-			i := int(which) % len(m.there)
-			m.back = append(m.back, returning{m.served(m.there[i], lie), m.now})
-			m.there = append(m.there[:i], m.there[i+1:]...)
-		}
-	case 3:
-		if len(m.back) > 0 {
-			m.answered(int(which) % len(m.back))
-		}
-	}
-}
-
-func (m *model) answered(i int) {
-	a := m.back[i].Answer
-	m.back = append(m.back[:i], m.back[i+1:]...)
-	m.Answered(m.now, a)
-	m.Ended(a.Number, !a.Refused)
-}
-
-func (m *model) served(number uint64, lie bool) Answer {
-	const back = modelLimit / float64(modelWindow)
-	switch {
-	case m.bucket:
-		m.left = modelLimit - back*float64(max(0, m.full-m.now))
-	case m.now >= m.full:
-		m.left, m.full = modelLimit, m.now-m.now%modelWindow+modelWindow
-	}
-	a := Answer{Number: number, Refused: m.left < 1}
-	if a.Refused {
-		m.refused++
-	} else if m.left--; m.bucket {
-		m.full = max(m.full, m.now) + modelWindow/modelLimit
-	}
-	r := Report{Name: "requests", Limit: modelLimit, Left: math.Floor(m.left), Reset: m.full - m.now}
-	if lie {
-		any := []float64{math.NaN(), math.Inf(1), -1, 0, 1e308, m.left, float64(m.now)}
-		r.Limit, r.Left = any[m.number%7], any[(m.number+uint64(max(0, m.left)))%7]
-		r.Reset = time.Duration(any[uint64(m.now)%7])
-	}
-	a.Reports = []Report{r}
-	return a
-}
-
-// wrong is what does not hold after a step, "" if all does. It costs little: a run has many steps.
-func (m *model) wrong() string {
-	flying := len(m.there) + len(m.back)
-	switch due := m.Due(m.now, m.sent, flying, 1); {
-	case due < 0 || due > m.now+longest+3*exact:
-		return fmt.Sprintf("the next request may go at %v", due)
-	case len(m.begun) > flying:
-		return fmt.Sprintf("%d answers have begun of %d requests", len(m.begun), flying)
-	case len(m.all) > most:
-		return fmt.Sprintf("%d quotas", len(m.all))
-	}
-	for i := range m.all {
-		d := &m.all[i]
-		use, left := d.use(0), d.left(m.now)
-		if !(use >= 1 && left-left == 0 && d.rate >= 0) {
-			return fmt.Sprintf("a request spends %v of %v, %v comes back in a second", use, left, d.rate)
-		}
-	}
-	return ""
-}
-
-// A client that is alone and reads the truth is hardly refused once it has read a report, whatever the order
-// of the answers; whatever it reads, each wait is a time. The steps are drawn from a seed: with bytes for the
-// steps Go's fuzzing spends nearly all of its time on making an input of new coverage shorter.
-func FuzzQuotas(f *testing.F) {
-	for seed := range uint64(40) {
-		f.Add(seed, uint16(500), seed%2 == 0, seed%4 < 2)
-	}
-	f.Fuzz(func(t *testing.T, seed uint64, steps uint16, lie, bucket bool) {
-		r, m := rand.New(rand.NewPCG(seed, 1)), &model{bucket: bucket}
-		// The first answer shows the quota.
-		m.step(1, 1, false)
-		m.step(2, 0, false)
-		m.step(3, 0, false)
-		for range steps % 1000 {
-			m.step(uint8(r.Uint32()), uint8(r.Uint32()), lie)
-			if wrong := m.wrong(); wrong != "" {
-				t.Fatal(wrong)
-			}
-		}
-		if !lie && m.refused > 5 { // a window may seem to be a bucket, if the answers take up to a second
-			t.Fatalf("%d refused", m.refused)
 		}
 	})
 }

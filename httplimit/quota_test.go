@@ -1,0 +1,358 @@
+package httplimit_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
+)
+
+// The tests are named after the rules of docs/quota.md.
+
+// reporting is a service whose answers report quotas: answer returns the status and pairs of a header's name
+// and its value, and is called by one goroutine at a time, before a request has waited for after.
+func reporting(before, after time.Duration, answer func() (status int, header []any)) base {
+	var mu sync.Mutex
+	return func(r *http.Request) (*http.Response, error) {
+		time.Sleep(before)
+		mu.Lock()
+		status, pairs := answer()
+		mu.Unlock()
+		time.Sleep(after)
+		h := http.Header{}
+		for i := 0; i < len(pairs); i += 2 {
+			h.Set(pairs[i].(string), fmt.Sprint(pairs[i+1]))
+		}
+		resp, err := answers(status, h, io.NopCloser(strings.NewReader("x")))(r)
+		return resp, err
+	}
+}
+
+// busy sends requests with so many goroutines until the context ends, each again if it is refused, and returns
+// the number of requests that were accepted. most is the most of them; 0: no limit.
+func busy(ctx context.Context, rt http.RoundTripper, goroutines, most int) (accepted func() int, wait func()) {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	left, done := most, 0
+	once := func() bool {
+		resp, err := rt.RoundTrip(get(ctx, anyURL))
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}
+	for range goroutines {
+		all.Go(func() {
+			for ctx.Err() == nil {
+				mu.Lock()
+				left--
+				over := most > 0 && left < 0
+				mu.Unlock()
+				if over {
+					return
+				}
+				for !once() && ctx.Err() == nil {
+				}
+				mu.Lock()
+				done++
+				mu.Unlock()
+			}
+		})
+	}
+	return func() int {
+		mu.Lock()
+		defer mu.Unlock()
+		return done
+	}, all.Wait
+}
+
+// Rule 4: what a request spends is no more than the limit. Others keep a bucket of 10, one a second, empty for
+// two minutes; its headers are those of a window. Then all of it is for the client.
+func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New()
+		require.NoError(t, err)
+		began, at, left := time.Now(), time.Now(), 10.
+		ctx, cancel := context.WithCancel(t.Context())
+		accepted, wait := busy(ctx, httplimit.New(reporting(50*time.Millisecond, 0, func() (int, []any) {
+			now := time.Now()
+			left, at = min(10, left+now.Sub(at).Seconds()), now
+			if since := now.Sub(began); since > time.Second && since < 2*time.Minute {
+				left = min(left, .5)
+			}
+			status := http.StatusTooManyRequests
+			if left >= 1 {
+				left--
+				status = http.StatusOK
+			}
+			return status, []any{"RateLimit-Limit", 10, "RateLimit-Remaining", math.Floor(left), "RateLimit-Reset", math.Ceil(10 - left)}
+		}), l), 8, 0)
+		time.Sleep(2 * time.Minute)
+		before := accepted()
+		time.Sleep(3 * time.Hour)
+		assert.Greater(t, accepted()-before, 8000, "of 10 800: %v", l.Snapshot())
+		cancel()
+		wait()
+	})
+}
+
+// Rule 6: a rest without a reset is no reason to wait. Laravel says the limit and the rest in each answer, and
+// when to come back in a refusal only: 300 in each 10 s.
+func TestAQuotaWithoutAResetIsUsedUp(t *testing.T) {
+	for name, opts := range map[string][]httplimit.Option{"unread": {httplimit.WithoutQuota()}, "read": nil} {
+		synctest.Test(t, func(t *testing.T) {
+			l, err := aimd.New()
+			require.NoError(t, err)
+			const limit, window = 300, 10 * time.Second
+			began, used, at := time.Now(), 0, time.Duration(-1)
+			ctx, cancel := context.WithCancel(t.Context())
+			accepted, wait := busy(ctx, httplimit.New(reporting(150*time.Millisecond, 150*time.Millisecond, func() (int, []any) {
+				since := time.Since(began)
+				if now := since / window; now != at {
+					at, used = now, 0
+				}
+				if used < limit {
+					used++
+					return 200, []any{"X-RateLimit-Limit", limit, "X-RateLimit-Remaining", limit - used}
+				}
+				return 429, []any{"X-RateLimit-Limit", limit, "X-RateLimit-Remaining", 0, "Retry-After", math.Ceil(((at+1)*window - since).Seconds())}
+			}), l, opts...), 512, 0)
+			time.Sleep(10 * time.Minute)
+			assert.Greater(t, accepted(), 60*limit*8/10, "%s: %v", name, l.Snapshot())
+			cancel()
+			wait()
+		})
+	}
+}
+
+// Rule 7: nothing told stops a client for longer than MaxRetryAfter without a request that asks, and
+// Reconfigure asks at once.
+func TestOneAnswerStopsNoClientForLongerThanMaxRetryAfter(t *testing.T) {
+	const year = 31536000
+	for name, c := range map[string]struct {
+		status int
+		header []any
+	}{
+		"429, Retry-After of a year":             {429, []any{"Retry-After", year}},
+		"the same, and 0 left":                   {429, []any{"Retry-After", year, "RateLimit-Remaining", 0, "RateLimit-Limit", 100}},
+		"503, the same":                          {503, []any{"Retry-After", year, "RateLimit-Remaining", 0, "RateLimit-Limit", 100}},
+		"200, 0 left, and a reset in a year":     {200, []any{"RateLimit-Remaining", 0, "RateLimit-Limit", 100, "RateLimit-Reset", year}},
+		"200, 0 left, a reset in milliseconds":   {200, []any{"RateLimit-Remaining", 0, "RateLimit-Limit", 100, "RateLimit-Reset", 3600000}},
+		"200, 0 left, and a reset within a day":  {200, []any{"RateLimit-Remaining", 0, "RateLimit-Limit", 100, "RateLimit-Reset", 80000}},
+		"200, 5 left, spread over nearly a day":  {200, []any{"RateLimit-Remaining", 5, "RateLimit-Limit", 100, "RateLimit-Reset", 80000}},
+		"200, 0 of a bucket, full within a day":  {200, []any{"X-RateLimit-Remaining-Requests", 0, "X-RateLimit-Limit-Requests", 1, "X-RateLimit-Reset-Requests", "23h"}},
+		"200, one at a time, and then no answer": {200, []any{"RateLimit-Policy", `"slots";q=1;qu="concurrent-requests"`}},
+	} {
+		for _, reconfigured := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				l, err := aimd.New(aimd.WithMaxRetryAfter(time.Minute))
+				require.NoError(t, err)
+				n, forever := 0, strings.HasSuffix(name, "no answer")
+				rt := httplimit.New(reporting(0, 10*time.Millisecond, func() (int, []any) {
+					if n++; n == 1 {
+						return c.status, c.header
+					}
+					return 200, nil
+				}), l)
+				send := func() {
+					resp, err := rt.RoundTrip(get(t.Context(), anyURL))
+					require.NoError(t, err)
+					resp.Body.Close()
+				}
+				send()
+				began := time.Now()
+				if forever {
+					a, err := l.Begin(t.Context())
+					require.NoError(t, err)
+					defer a.Drop()
+				}
+				if reconfigured {
+					require.NoError(t, l.Reconfigure(l.Config().Rules))
+				}
+				send()
+				most := 61 * time.Second
+				if reconfigured {
+					most = time.Second
+				}
+				assert.LessOrEqual(t, time.Since(began), most, name)
+			})
+		}
+	}
+}
+
+// Rule 8: reports that contradict what the service accepts are not believed. 2000 requests by 64 goroutines on
+// 32 slots of 20 ms take 1.3 s without reports.
+func TestReportsThatAreUntrueCostLittle(t *testing.T) {
+	always := func(limit, left, reset any) func(int) []any {
+		return func(int) []any {
+			return []any{"X-RateLimit-Limit", limit, "X-RateLimit-Remaining", left, "X-RateLimit-Reset", reset}
+		}
+	}
+	named := func(limit int) func(int) []any {
+		return func(n int) []any {
+			return append(always(limit, 0, 60)(n), "X-RateLimit-Resource", fmt.Sprint("object-", n))
+		}
+	}
+	for name, header := range map[string]func(n int) []any{
+		"no report": func(int) []any { return nil },
+		"999 of 1000 left, reset 0, rounded down or over": always(1000, 999, 0),
+		"0 of 0 left, reset 0, no limit":                  always(0, 0, 0),
+		"0 of 0 left, reset 60":                           always(0, 0, 60),
+		"0 left, no limit, reset 60":                      always("", 0, 60),
+		"0 of 1 left, reset 60":                           always(1, 0, 60),
+		"3 of 60 left, the same each time, as of a cache": always(60, 3, 60),
+		"1 of 60 left, the same each time":                always(60, 1, 60),
+		"5 of 60 left, reset in a year":                   always(60, 5, 31536000),
+		"0 of 60 left, of another object each time":       named(60),
+		"0 of 1 left, of another object each time":        named(1),
+		"0 of a bucket of 60 left": func(int) []any {
+			return []any{"X-RateLimit-Limit-Requests", 60, "X-RateLimit-Remaining-Requests", 0, "X-RateLimit-Reset-Requests", "1m0s"}
+		},
+		"one answer allows one request at a time": func(n int) []any {
+			if n == 1 {
+				return []any{"RateLimit-Policy", `"x";q=1;qu="concurrent-requests"`}
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l, err := aimd.New()
+				require.NoError(t, err)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				n := 0
+				slots := make(chan struct{}, 32)
+				began := time.Now()
+				service := reporting(0, 20*time.Millisecond, func() (int, []any) { n++; return 200, header(n) })
+				accepted, wait := busy(ctx, httplimit.New(base(func(r *http.Request) (*http.Response, error) {
+					select {
+					case slots <- struct{}{}:
+						defer func() { <-slots }()
+					default:
+						return answers(503, nil, http.NoBody)(r)
+					}
+					return service(r)
+				}), l), 64, 2000)
+				wait()
+				assert.Equal(t, 2000, accepted())
+				assert.Less(t, time.Since(began), 3*time.Second)
+			})
+		})
+	}
+}
+
+// Callers that wait when a quota is used up are told at once if their deadline or WithGiveUpAfter comes first.
+func TestThoseWhoWaitHearOfAUsedUpQuota(t *testing.T) {
+	for _, deadline := range []time.Duration{0, 10 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			opts := []aimd.Option{aimd.WithMaxWindow(1)}
+			if deadline == 0 {
+				opts = append(opts, aimd.WithGiveUpAfter(time.Minute))
+			}
+			l, err := aimd.New(opts...)
+			require.NoError(t, err)
+			rt := httplimit.New(reporting(time.Second, 0, func() (int, []any) {
+				return 200, []any{"RateLimit-Limit", 100, "RateLimit-Remaining", 0, "RateLimit-Reset", 3600}
+			}), l)
+			began, failed := time.Now(), make(chan error, 3)
+			for range 3 {
+				go func() {
+					ctx, cancel := t.Context(), context.CancelFunc(func() {})
+					if deadline > 0 {
+						ctx, cancel = context.WithTimeout(ctx, deadline)
+					}
+					defer cancel()
+					resp, err := rt.RoundTrip(get(ctx, anyURL))
+					if err == nil {
+						resp.Body.Close()
+					}
+					failed <- err
+				}()
+			}
+			var refused []error
+			for range 3 {
+				if err := <-failed; err != nil {
+					refused = append(refused, err)
+				}
+			}
+			require.Len(t, refused, 2)
+			assert.Equal(t, time.Second, time.Since(began))
+			for _, err := range refused {
+				assert.Equal(t, deadline == 0, errors.Is(err, attempt.ErrQuota))
+				assert.Equal(t, deadline > 0, errors.Is(err, context.DeadlineExceeded))
+				assert.ErrorContains(t, err, "the service's quota is used up, 0 of 100 requests left")
+			}
+		})
+	}
+}
+
+// Requests within Do, with a client of the same limiter, use the slot of Do, and leave nothing behind.
+func TestReportsWithinDoLeaveNothing(t *testing.T) {
+	l, err := aimd.New()
+	require.NoError(t, err)
+	rt := httplimit.New(reporting(0, 0, func() (int, []any) {
+		return 200, []any{"X-RateLimit-Limit", 1000000, "X-RateLimit-Remaining", 999999, "X-RateLimit-Reset", 3600}
+	}), l)
+	work := func() {
+		for range 1000 {
+			require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+				for range 5 {
+					resp, err := rt.RoundTrip(get(ctx, anyURL))
+					if err != nil {
+						return err
+					}
+					resp.Body.Close()
+				}
+				return nil
+			}))
+		}
+	}
+	var before, after runtime.MemStats
+	work()
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range 4 {
+		work()
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(64<<10))
+	runtime.KeepAlive(rt)
+	require.Len(t, l.Snapshot().Quotas, 1)
+}
+
+// Rule 10: of a name 64 bytes that can be printed are kept.
+func TestAQuotaOfAnyNameIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, want := range map[string]string{
+			"caf\xe9": "caf", "a\x00b\u200bc": "abc", "": "requests", "\xff": "requests", strings.Repeat("n", 65): strings.Repeat("n", 64),
+		} {
+			l, err := aimd.New()
+			require.NoError(t, err)
+			resp, err := httplimit.New(reporting(0, 0, func() (int, []any) {
+				return 200, []any{"X-RateLimit-Limit", 60, "X-RateLimit-Remaining", 50, "X-RateLimit-Resource", name}
+			}), l).RoundTrip(get(t.Context(), anyURL))
+			require.NoError(t, err)
+			resp.Body.Close()
+			assert.Equal(t, []limiter.Quota{{Name: want, Limit: 60, Left: 50}}, l.Snapshot().Quotas)
+		}
+	})
+}
