@@ -43,14 +43,16 @@
 // # Quotas
 //
 // Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time
-// to the reset. Requests are paced by it, before the service refuses one. What is left may be sent at once,
-// up to the last tenth; the last tenth is spread evenly up to the reset, unless all that waits fits into it.
-// aimd.WithReserve sets another share, [WithoutQuota] switches the pacing off.
+// to the reset. Requests are held back by it, before the service refuses one. What is left may be sent at
+// once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.WithReserve sets
+// another share, [WithoutQuota] switches the reading off. docs/quota.md has the rules.
 //
-// Read are X-RateLimit-* of GitHub, OpenAI, Discord, Atlassian and the like, Anthropic-RateLimit-*, GitLab's
-// and Docker's RateLimit-*, HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts. A quota of
-// concurrent requests bounds the window. A refusal because a quota is used up narrows no window. Reports
-// that contradict what the service accepts are ignored.
+// Read are X-RateLimit-* of GitHub, Discord, Atlassian and the like, GitLab's and Docker's RateLimit-*,
+// HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts: all comes back at the reset. Of OpenAI's
+// and Azure's X-RateLimit-*-NAME and Anthropic-RateLimit-* it comes back evenly. A quota of concurrent
+// requests bounds the window. A refusal because a quota is used up narrows no window. Reports that contradict
+// what the service accepts are not believed, and whatever they say, one request asks after
+// aimd.WithMaxRetryAfter.
 //
 // If some requests spend a quota of their own, as GitHub's search does, give them a limiter of their own:
 // before its answer, a request does not show which quota it spends. limiter.Snapshot has the quotas.

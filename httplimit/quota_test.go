@@ -107,6 +107,7 @@ func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		before := accepted()
 		time.Sleep(3 * time.Hour)
+		t.Logf("%d of 10 800 accepted", accepted()-before)
 		assert.Greater(t, accepted()-before, 8000, "of 10 800: %v", l.Snapshot())
 		cancel()
 		wait()
@@ -135,6 +136,7 @@ func TestAQuotaWithoutAResetIsUsedUp(t *testing.T) {
 				return 429, []any{"X-RateLimit-Limit", limit, "X-RateLimit-Remaining", 0, "Retry-After", math.Ceil(((at+1)*window - since).Seconds())}
 			}), l, opts...), 512, 0)
 			time.Sleep(10 * time.Minute)
+			t.Logf("%s: %.2f of the quota", name, float64(accepted())/(60*limit))
 			assert.Greater(t, accepted(), 60*limit*8/10, "%s: %v", name, l.Snapshot())
 			cancel()
 			wait()

@@ -166,7 +166,9 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 			s.Clients.Operations, s.Optimum = int(2*c.rate*s.Horizon.Seconds()), s.Horizon
 			for seed := range 3 {
 				r := limited(t, s, c.window, seed)
-				assert.GreaterOrEqual(t, float64(r.Done)/(c.rate*s.Horizon.Seconds()), 0.98)
+				share := float64(r.Done) / (c.rate * s.Horizon.Seconds())
+				t.Logf("%.3f of the quota", share)
+				assert.GreaterOrEqual(t, share, 0.98)
 				assert.GreaterOrEqual(t, r.Jain, cmp.Or(c.jain, 0.95))
 				if short {
 					r.Refused = 3 * r.Watched.Errors
@@ -177,6 +179,16 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 			assert.LessOrEqual(t, slices.Sorted(slices.Values(refused))[1], c.refused)
 		})
 	}
+}
+
+// Rule 6: a reset of 0 with something left is no reason to wait, and with nothing left one of a second.
+func TestAResetThatIsRoundedDownToZero(t *testing.T) {
+	s := service(downward(windowed(1000, time.Second)))
+	s.Clients.Operations, s.Horizon = 200_000, 90*time.Second
+	s.Optimum = s.Horizon
+	r := limited(t, s, sim.Window{}, 1)
+	t.Logf("%.2f of the quota", float64(r.Done)/90_000)
+	assert.Greater(t, r.Done, 54_000, "of 90 000")
 }
 
 // A job that fits into the quota is not paced, and one that does not takes the least time.
