@@ -146,11 +146,11 @@ func (c *Count) text(what string, total int) func() string {
 		case done == 0:
 			return fmt.Sprintf("0 of %d %s", total, what)
 		}
-		return fmt.Sprintf("%d of %d %s, some %v left", done, total, what, Left(past, done, int64(total)))
+		return fmt.Sprintf("%d of %d %s, some %v left", done, total, what, left(past, done, int64(total)))
 	}
 }
 
-// Left is how long the rest of some work takes at the pace until now. done must not be 0.
-func Left(past time.Duration, done, total int64) time.Duration {
+// left is how long the rest of some work takes at the pace until now. done must not be 0.
+func left(past time.Duration, done, total int64) time.Duration {
 	return time.Duration(float64(past) / float64(done) * float64(total-done)).Round(time.Second)
 }

@@ -33,19 +33,17 @@ type Config struct {
 	Source string
 	// Bucket and Prefix are the destination. The prefix is "" or ends in a slash.
 	Bucket, Prefix string
-	// Stdin has the paths if From is "-".
-	Stdin io.Reader
 	// Stdout has the results, Stderr the progress and the reasons.
 	Stdout, Stderr io.Writer
 	// Watch, if it is not nil, is called with the limiter before the first request.
 	Watch func(*aimd.Limiter)
 
-	Endpoint, From, Law, Checksum string
-	Force, DryRun, JSON, Quiet    bool
-	MaxWindow                     float64
-	Timeout                       time.Duration
-	MaxAttempts                   int
-	PartSize                      int64
+	Endpoint, Law, Checksum    string
+	Force, DryRun, JSON, Quiet bool
+	MaxWindow                  float64
+	Timeout                    time.Duration
+	MaxAttempts                int
+	PartSize                   int64
 }
 
 // Command is aimd upload.
@@ -69,7 +67,7 @@ func Command() *cobra.Command {
 			return err
 		}
 		defer page.Close()
-		c.Stdin, c.Stdout, c.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+		c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 		c.Watch = func(l *aimd.Limiter) { page.Add("", l, nil) }
 		if _, err = Run(cmd.Context(), c); err == nil && !c.JSON {
 			page.Stay(cmd.Context())
@@ -105,7 +103,6 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(value.URL(&c.Endpoint, endpoint, func(u *url.URL) bool { return u.User == nil }), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
 	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")
-	f.StringVar(&c.From, "from", "", "upload only the paths in this `file`, - for standard input; they end in NUL or newline, as find DIR prints them")
 	f.BoolVar(&c.JSON, "json", false, "write one JSON object per file and line to standard output")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
 	f.Var(value.Choice(&c.Checksum, checksums), "checksum", "what goes with each request; md5 for stores that know no other")
@@ -126,12 +123,8 @@ func (c *Config) arguments(args []string) (err error) {
 		return fmt.Errorf("destination %s: %w", args[1], err)
 	}
 	c.Source = args[0]
-	info, err := os.Stat(c.Source)
-	switch {
-	case err != nil:
+	if _, err := os.Stat(c.Source); err != nil {
 		return fmt.Errorf("%s: want a file or directory that can be read: %w", c.Source, errors.Unwrap(err))
-	case c.From != "" && !info.IsDir():
-		return fmt.Errorf("--from: want a directory that its paths are below, not %s", c.Source)
 	}
 	return nil
 }

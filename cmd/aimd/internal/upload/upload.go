@@ -16,8 +16,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"unicode/utf8"
 
 	"go.uber.org/atomic"
@@ -36,9 +34,7 @@ type run struct {
 	store   *store
 	wire    *wire
 	report  *reporter
-	denied  atomic.Int64          // how many files the credentials do not allow to upload
-	unsent  atomic.Int64          // the size of the files that were skipped or failed
-	total   atomic.Pointer[total] // nil until all files are counted
+	denied  atomic.Int64 // how many files the credentials do not allow to upload
 	// stop ends the run for a reason that every file would fail for.
 	stop context.CancelCauseFunc
 }
@@ -49,25 +45,16 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	u := &run{Config: c, stop: stop, report: newReporter(c, stop)}
-	list := c.Stdin
-	if c.From != "" && c.From != "-" {
-		f, err := os.Open(c.From)
-		if err != nil {
-			return Summary{}, fmt.Errorf("--from: %w", err)
-		}
-		defer f.Close()
-		list = f
-	}
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
-	hide := u.progress(stopped)
+	hide := u.progress()
 	said := make(chan struct{})
 	unstopped := context.AfterFunc(stopped, func() {
 		defer close(said)
 		u.report.stderr(stopping)
 	})
-	u.all(stopped, list)
+	u.all(stopped)
 	if hide(); !unstopped() {
 		<-said
 	}
@@ -91,7 +78,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 // all uploads every file, until the context ends. It begins twice as many as the window
 // has slots, and two: each waits for slots with its requests. (aimd.Each would give each
 // file a slot, and the requests of the file would share it.)
-func (u *run) all(ctx context.Context, list io.Reader) {
+func (u *run) all(ctx context.Context) {
 	objects := &listing{store: u.store}
 	ended, begun := make(chan struct{}), 0
 	w := walker{u.Prefix, func(e entry) bool {
@@ -103,7 +90,7 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 		switch {
 		case u.Force:
 			found = absent
-		case e.err == nil && u.From == "" && ctx.Err() == nil:
+		case e.err == nil && ctx.Err() == nil:
 			var err error
 			if found, err = objects.find(ctx, e.key); err != nil {
 				u.stop(fmt.Errorf("listing the bucket: %w", err))
@@ -114,20 +101,12 @@ func (u *run) all(ctx context.Context, list io.Reader) {
 		}
 		begun++
 		go func() {
-			r := u.file(ctx, e, found)
-			if r.Status != stored {
-				u.unsent.Add(r.Size)
-			}
-			u.report.add(r)
+			u.report.add(u.file(ctx, e, found))
 			ended <- struct{}{}
 		}()
 		return true
 	}}
-	if u.From == "" {
-		w.argument(u.Source)
-	} else if err := w.listed(list, u.Source); err != nil {
-		u.stop(fmt.Errorf("--from %s: %w", u.From, err))
-	}
+	w.argument(u.Source)
 	for ; begun > 0; begun-- {
 		<-ended
 	}

@@ -104,31 +104,6 @@ func TestDryRunSendsOnlyQuestions(t *testing.T) {
 	assert.Zero(t, w.count("PUT")+w.count("POST?uploads"))
 }
 
-// Each name of a list costs one question, and the bucket is not listed.
-func TestFromAList(t *testing.T) {
-	w := newWorld(t)
-	for _, name := range []string{"a", "odd\nname", "sub/c", "new"} {
-		w.write(name, name)
-	}
-	require.NoError(t, w.run(func(c *Config) { c.Source = filepath.Join(w.dir, "sub"); c.Prefix = "p/sub/" }).err)
-	w.forget()
-	list := filepath.Join(t.TempDir(), "list")
-	require.NoError(t, os.WriteFile(list, []byte(w.dir+"/sub/c\x00"+w.dir+"/odd\nname\x00"+w.dir+"/a\x00"+w.dir+"/a\x00/elsewhere\x00"), 0o600))
-	o := w.run(func(c *Config) { c.From = list })
-	require.ErrorContains(t, o.err, " of 5 files failed")
-	assert.Equal(t, map[string]string{"p/a": "a", "p/odd\nname": "odd\nname", "p/sub/c": "sub/c"}, w.stored())
-	assert.Equal(t, skipped, o.status("sub/c"))
-	assert.Equal(t, 4, w.count("HEAD"))
-	assert.Equal(t, 1, w.count("GET?list-type"), "the probe")
-	o = w.run(func(c *Config) { c.From, c.Stdin = "-", strings.NewReader(w.dir+"/new\x00") })
-	require.NoError(t, o.err)
-	assert.Equal(t, stored, o.status("new"))
-	o = w.run(func(c *Config) { c.From = "/dev/zero" })
-	require.ErrorContains(t, o.err, "stopped: --from /dev/zero: has no end of a path")
-	_, err := Run(t.Context(), Config{From: list + "x"})
-	require.ErrorContains(t, err, "--from: open ")
-}
-
 // Every part takes a slot of its own, and is tried again by itself. A file whose answer was
 // lost counts as stored, and a file that fails leaves no part.
 func TestRequestsThatFail(t *testing.T) {
@@ -348,7 +323,7 @@ func TestFilesUnderWayAreBoundedByTheWindow(t *testing.T) {
 	r := &run{Config: c, report: newReporter(c, nil)}
 	require.NoError(t, r.connect(t.Context()))
 	u = r
-	u.all(t.Context(), nil)
+	u.all(t.Context())
 	assert.EqualValues(t, 200, u.report.now().Stored)
 	assert.LessOrEqual(t, most.Load(), int64(2*8+2+1), "and the listing")
 	assert.Zero(t, u.limiter.Snapshot().InFlight)
@@ -400,7 +375,7 @@ func TestStoreThatIsOfNoUseForAWhile(t *testing.T) {
 			}
 			return isPut(r) && trouble(rw, r)
 		})
-		u.all(t.Context(), nil)
+		u.all(t.Context())
 		assert.Contains(t, said, want)
 		assert.EqualValues(t, 20, u.report.now().Stored)
 		assert.NotContains(t, u.line(), "waiting")

@@ -1,12 +1,8 @@
 package upload
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,13 +11,9 @@ import (
 	"unicode/utf8"
 )
 
-const (
-	// keyMost is the length of the longest key of S3, in bytes of UTF-8.
-	// https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
-	keyMost = 1024
-	// pathMost bounds a path of a list, in bytes. Our choice: 16 times Linux's PATH_MAX.
-	pathMost = 64 << 10
-)
+// keyMost is the length of the longest key of S3, in bytes of UTF-8.
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/object-keys.html
+const keyMost = 1024
 
 // entry is a file to upload. err is why it cannot be uploaded.
 type entry struct {
@@ -105,53 +97,4 @@ func (w walker) file(path, key string) bool {
 		err = fmt.Errorf("the key would be longer than %d bytes", keyMost)
 	}
 	return w.yield(entry{path, key, err})
-}
-
-// listed yields the files that the list names, in its order, if they are below dir. Names
-// end in NUL if the list has one, as find -print0 writes them, else in a newline.
-func (w walker) listed(list io.Reader, dir string) error {
-	paths, end := bufio.NewScanner(list), "\n"
-	paths.Buffer(nil, pathMost)
-	paths.Split(func(data []byte, atEnd bool) (int, []byte, error) {
-		if bytes.IndexByte(data, 0) >= 0 {
-			end = "\x00"
-		}
-		// Empty names are part of the next path: so an endless list of empty names, as /dev/zero, ends.
-		path := bytes.TrimLeft(data, end)
-		i := bytes.Index(path, []byte(end))
-		switch {
-		case i >= 0:
-			return len(data) - len(path) + i, path[:i], nil
-		case atEnd && len(path) > 0:
-			return len(data), path, nil
-		}
-		return 0, nil, nil
-	})
-	for paths.Scan() {
-		if !w.below(paths.Text(), dir) {
-			return nil
-		}
-	}
-	if errors.Is(paths.Err(), bufio.ErrTooLong) {
-		return fmt.Errorf("has no end of a path within %d bytes; want paths that end in NUL or newline", pathMost)
-	}
-	return paths.Err()
-}
-
-// below yields the file, or the files below the directory, if the path is below dir.
-func (w walker) below(path, dir string) bool {
-	root, rootErr := filepath.Abs(dir)
-	file, fileErr := filepath.Abs(path)
-	rel, err := filepath.Rel(root, file)
-	if err = cmp.Or(rootErr, fileErr, err); err == nil && !filepath.IsLocal(rel) {
-		err = fmt.Errorf("is not below %s; want paths as find %s prints them", dir, dir)
-	}
-	key := filepath.ToSlash(rel)
-	switch {
-	case err != nil:
-		return w.yield(entry{path, "", err})
-	case isDirectory(path):
-		return w.directory(path, strings.TrimPrefix(key+"/", "./"), nil)
-	}
-	return w.file(path, key)
 }
