@@ -85,6 +85,16 @@ func TestPromtoolFindsNothingToSay(t *testing.T) {
 	require.Empty(t, string(said))
 }
 
+// The alerts fire when they should, and stay silent when they should: testdata/alerts.yaml.
+func TestAlerts(t *testing.T) {
+	promtool := program.Path(t, "promtool", "prometheus")
+	for _, args := range [][]string{{"check", "rules", "../contrib/prometheus/alerts.yaml"}, {"test", "rules", "testdata/alerts.yaml"}} {
+		said, err := exec.Command(promtool, args...).CombinedOutput()
+		require.NoError(t, err, string(said))
+		require.Contains(t, string(said), "SUCCESS")
+	}
+}
+
 // A real Prometheus scrapes a limiter at work, and each expression of the dashboard
 // finds something there.
 func TestEveryExpressionOfTheDashboardFindsData(t *testing.T) {

@@ -36,5 +36,5 @@
 //	aimd_queue_wait_seconds          how long operations waited that had to
 //	aimd_attempt_duration_seconds    from slot to answer, with the label outcome
 //
-// The folder of this package has dashboard.json, a dashboard for Grafana.
+// The folder of this package has dashboard.json, a dashboard for Grafana, and alerts.yaml, alerts for Prometheus.
 package aimdprom
