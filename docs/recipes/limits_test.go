@@ -1,0 +1,196 @@
+package recipes
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
+)
+
+func retrying(base *http.Transport, lim *aimd.Limiter) *retryablehttp.Client {
+	base.ResponseHeaderTimeout = 30 * time.Second // of one attempt, without the wait for its slot
+	client := retryablehttp.NewClient()
+	client.HTTPClient = &http.Client{Transport: httplimit.New(base, lim)} // no Timeout: it covers that wait
+	return client
+}
+
+// 200 calls of 2 s, one at a time: all come to their end. A Timeout of the http.Client would end those that wait.
+func TestRetryableHTTP(t *testing.T) {
+	for _, bound := range []time.Duration{0, 30 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			lim := newLimiter(t, aimd.WithMaxWindow(1))
+			client := retrying(inMemory(t, func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Second) }), lim)
+			client.Logger, client.HTTPClient.Timeout = nil, bound
+			var all sync.WaitGroup
+			var failed atomic.Int64
+			for range 200 {
+				all.Go(func() {
+					resp, err := client.Get(service)
+					if err != nil {
+						failed.Inc()
+						return
+					}
+					assert.NoError(t, resp.Body.Close())
+				})
+			}
+			all.Wait()
+			require.Equal(t, bound > 0, failed.Load() > 0, "%d failed", failed.Load())
+		})
+	}
+}
+
+func twoLimiters() (batch, interactive *aimd.Limiter, err error) {
+	if batch, err = aimd.New(aimd.WithName("batch")); err != nil {
+		return nil, nil, err
+	}
+	interactive, err = aimd.New(aimd.WithName("interactive"))
+	return batch, interactive, err
+}
+
+// A call each 200 ms, beside a batch of 4000 calls by 2000 workers with the same key, of which the service serves
+// 12 at a time.
+func TestInteractiveBesideABatch(t *testing.T) {
+	typical := func(t *testing.T, batch, interactive *aimd.Limiter) time.Duration {
+		store := &slotted{slots: 12, refuse: func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }}
+		tr := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(10 * time.Millisecond) // the way there
+			store.ServeHTTP(w, r)
+			time.Sleep(10 * time.Millisecond) // and back
+		})
+		get := func(lim *aimd.Limiter) {
+			resp, err := httplimit.Client(lim, httplimit.Base(tr)).Get(service)
+			if assert.NoError(t, err) {
+				assert.NoError(t, httplimit.Check(resp))
+				assert.NoError(t, resp.Body.Close())
+			}
+		}
+		var all sync.WaitGroup
+		for range 2000 {
+			all.Go(func() {
+				get(batch)
+				get(batch)
+			})
+		}
+		var mu sync.Mutex
+		var took []time.Duration
+		for range 50 {
+			time.Sleep(200 * time.Millisecond)
+			all.Go(func() {
+				start := time.Now()
+				get(interactive)
+				mu.Lock()
+				defer mu.Unlock()
+				took = append(took, time.Since(start))
+			})
+		}
+		all.Wait()
+		slices.Sort(took)
+		t.Logf("half within %v, all within %v, %d of 4050 refused", took[24], took[49], store.refused)
+		return took[24]
+	}
+	var one, two time.Duration
+	synctest.Test(t, func(t *testing.T) {
+		lim := newLimiter(t)
+		one = typical(t, lim, lim)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		batch, interactive, err := twoLimiters()
+		require.NoError(t, err)
+		two = typical(t, batch, interactive)
+	})
+	require.Greater(t, one, 5*time.Second)
+	require.Less(t, two, 200*time.Millisecond)
+}
+
+// firewall counts: who sends more than 110 requests in a second is refused for 10 s, with 403.
+type firewall struct {
+	mu      sync.Mutex
+	lately  []time.Time
+	until   time.Time
+	refused int
+}
+
+func (f *firewall) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	if !f.admits() {
+		w.WriteHeader(http.StatusForbidden)
+		return
+	}
+	time.Sleep(20 * time.Millisecond)
+}
+
+func (f *firewall) admits() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := time.Now()
+	f.lately = append(slices.DeleteFunc(f.lately, func(at time.Time) bool { return now.Sub(at) > time.Second }), now)
+	if len(f.lately) > 110 {
+		f.until = now.Add(10 * time.Second)
+	}
+	if now.Before(f.until) {
+		f.refused++
+		return false
+	}
+	return true
+}
+
+func behindFirewall(perSecond float64) (*aimd.Limiter, error) {
+	blocked := func(err error) attempt.Verdict {
+		var answer *httplimit.StatusError
+		if errors.As(err, &answer) && answer.StatusCode == http.StatusForbidden {
+			return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
+		}
+		return attempt.Verdict{}
+	}
+	return aimd.New(aimd.WithMaxRate(perSecond), aimd.WithClassifier(attempt.FirstOf(blocked, attempt.Classify)))
+}
+
+// 1000 calls by 64 workers: without the recipe the first ones of a block are lost at the least.
+func TestBehindAFirewall(t *testing.T) {
+	run := func(t *testing.T, lim *aimd.Limiter) (lost int64, took time.Duration) {
+		f := &firewall{}
+		client := httplimit.Client(lim, httplimit.Base(inMemory(t, f.ServeHTTP)))
+		start := time.Now()
+		var refused atomic.Int64
+		each(t, 1000, func(int) error {
+			resp, err := client.Get(service)
+			if err != nil {
+				return err
+			}
+			if resp.StatusCode != http.StatusOK {
+				refused.Inc()
+			}
+			return resp.Body.Close()
+		})
+		t.Logf("%v, %d lost, %d refused", time.Since(start), refused.Load(), f.refused)
+		return refused.Load(), time.Since(start)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		lim, err := behindFirewall(100)
+		require.NoError(t, err)
+		lost, took := run(t, lim)
+		require.Zero(t, lost)
+		require.Less(t, took, 11*time.Second)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		lost, _ := run(t, newLimiter(t))
+		require.Positive(t, lost)
+	})
+	synctest.Test(t, func(t *testing.T) { // a guess that is too high by a fifth
+		lim, err := behindFirewall(130)
+		require.NoError(t, err)
+		lost, _ := run(t, lim)
+		require.Zero(t, lost)
+	})
+}
