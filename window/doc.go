@@ -1,5 +1,6 @@
 // Package window is the congestion window of [Improve on exponential backoff] (Syncmusings, 2019; "the
-// text" in this package): how many attempts may be in flight, and how answers change that.
+// text" in this package): the number of attempts that may be in flight, whether their sends are spaced, and how
+// answers change that.
 //
 // It is for authors of a [Law]: the state of the window, the answer to an attempt, and the contract.
 // Other programs begin with aimd.New of [github.com/aimd-go/aimd].
