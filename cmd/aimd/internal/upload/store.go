@@ -33,9 +33,8 @@ const (
 	// At most partsAtOnce parts of a file and largeAtOnce files in parts are under way. Our
 	// choice: more than a window needs, and goroutines for a few MiB.
 	partsAtOnce, largeAtOnce = 64, 4
-	// abortTime bounds the removal of parts, leftTime the question for them: a user may
-	// wait. abortPause is the first time between two aborts.
-	abortTime, leftTime, abortPause = 10 * time.Second, 5 * time.Second, 20 * time.Millisecond
+	// abortTime bounds the removal of parts, leftTime the question for them: a user may wait.
+	abortTime, leftTime = 10 * time.Second, 5 * time.Second
 )
 
 // store puts files into the bucket. It is safe for several goroutines. The client has the
@@ -130,26 +129,15 @@ func (t transfer) CompleteMultipartUpload(
 	return t.Client.CompleteMultipartUpload(ctx, in, opts...)
 }
 
-// AbortMultipartUpload is the transfer manager's. It works after the end of the context
-// too. A part that was in service may come after the abort, so one is not enough:
-// https://docs.aws.amazon.com/AmazonS3/latest/API/API_AbortMultipartUpload.html
-func (s *store) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartUploadInput, opts ...func(*s3.Options)) (out *s3.AbortMultipartUploadOutput, err error) {
+// AbortMultipartUpload is the transfer manager's, after the last answer to a part. It works after the end of
+// the context too. An upload that may be left is named.
+func (s *store) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartUploadInput, opts ...func(*s3.Options)) (*s3.AbortMultipartUploadOutput, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
-	for pause := abortPause; ctx.Err() == nil && !final(err); pause *= 2 {
-		out, err = s.Client.AbortMultipartUpload(ctx, in, opts...)
-		if err == nil || status(err) == http.StatusNotFound {
-			_, err = s.ListParts(ctx, &s3.ListPartsInput{Bucket: in.Bucket, Key: in.Key, UploadId: in.UploadId, MaxParts: aws.Int32(1)})
-			if final(err) {
-				return out, nil // the parts are gone, or the store does not answer that question
-			}
-		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+	out, err := s.Client.AbortMultipartUpload(ctx, in, opts...)
+	if err != nil && status(err) != http.StatusNotFound {
+		s.leave(incomplete{*in.Key, *in.UploadId})
 	}
-	s.leave(incomplete{*in.Key, *in.UploadId})
 	return out, err
 }
 
