@@ -70,7 +70,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, err
 }
 
-// Limit is how many requests are served at a time. It is [Fixed] or [Adaptive]; the zero Limit is an error of
+// Limit is the number of requests that are served at a time. It is [Fixed] or [Adaptive]; the zero Limit is an error of
 // New.
 type Limit struct {
 	law      window.NewLaw

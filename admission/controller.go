@@ -18,7 +18,7 @@ import (
 type Controller struct {
 	clock    clock.Clock
 	observer func(Event)
-	// made is when the controller was made. The core's time counts from there.
+	// made is the time when the controller was made. The core's time counts from there.
 	made time.Time
 
 	mu     sync.Mutex
@@ -161,7 +161,7 @@ type Permit struct {
 	c      *Controller
 	ticket gate.Ticket
 	tags   tag.Tags
-	// at is when it was given.
+	// at is the time when it was given.
 	at, waited time.Duration
 }
 
@@ -187,7 +187,7 @@ func (p Permit) Done(o window.Outcome) error {
 	return nil
 }
 
-// Waited is how long the request waited for its place; 0: it got it at once.
+// Waited is the time that the request waited for its place; 0: it got it at once.
 func (p Permit) Waited() time.Duration { return p.waited }
 
 // Held is the time since the permit was given, by the controller's clock; 0 for the zero Permit.

@@ -12,7 +12,7 @@ const (
 	// returning is the part of the server's capacity at which shed requests come back; the rest is for
 	// first attempts. Our choice.
 	returning = 0.5
-	// assumedService is how long a request takes before the first one has succeeded. Our choice.
+	// assumedService is the time that a request takes before the first one has succeeded. Our choice.
 	assumedService = 100 * time.Millisecond
 )
 
@@ -119,7 +119,7 @@ func (c *core) Deadline() (time.Duration, bool) {
 	return at, true
 }
 
-// Waited is how long the request waited until the last event.
+// Waited is the time that the request waited until the last event.
 func (c *core) Waited(r *request) time.Duration { return c.now - r.since }
 
 // seen notes the time, and sheds what has waited too long.

@@ -12,7 +12,7 @@ import (
 // request is a request that waits. It must not be copied.
 type request struct {
 	tags tag.Tags
-	// since is when it began to wait, number its place in the order of arrival.
+	// since is the time when it began to wait, number its place in the order of arrival.
 	since  time.Duration
 	number uint64
 	// level is the queue of the line that it waits in, item its place there.

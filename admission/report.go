@@ -15,9 +15,9 @@ var errReleased = errors.New("admission: permit released already")
 type Shed struct {
 	// Reason is Full, Displaced or Expired.
 	Reason Kind
-	// RetryAfter is how long the client is asked to wait, jittered; more than 0.
+	// RetryAfter is the time that the client is asked to wait, jittered; more than 0.
 	RetryAfter time.Duration
-	// Waited is how long the request waited in the queue.
+	// Waited is the time that the request waited in the queue.
 	Waited time.Duration
 	// Tags are the request's.
 	Tags tag.Tags
@@ -72,9 +72,9 @@ type Event struct {
 	Kind Kind
 	// Tags are the request's.
 	Tags tag.Tags
-	// Wait is how long the request has waited.
+	// Wait is the time that the request has waited.
 	Wait time.Duration
-	// RetryAfter is how long the client of a shed request is asked to wait.
+	// RetryAfter is the time that the client of a shed request is asked to wait.
 	RetryAfter time.Duration
 	// Outcome and Took are how the released request ended, and how long it had its place.
 	Outcome window.Outcome
@@ -107,7 +107,7 @@ func (c Counts) Shed() uint64 { return c.Full + c.Displaced + c.Expired }
 
 // Snapshot is how a controller stands at one moment.
 type Snapshot struct {
-	// Limit is how many requests may be served at a time, Ssthresh the law's slow-start threshold.
+	// Limit is the number of requests that may be served at a time, Ssthresh the law's slow-start threshold.
 	Limit    float64 `json:"limit"`
 	Ssthresh float64 `json:"ssthresh"`
 	// InFlight is the number of requests being served, Queued of the ones that wait.

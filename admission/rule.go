@@ -6,7 +6,7 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Turn is when a rule lets requests be shed: [First], [Last], or the zero Turn, which is by criticality,
+// Turn is the time at which a rule lets requests be shed: [First], [Last], or the zero Turn, which is by criticality,
 // as without a rule.
 type Turn int8
 
@@ -32,7 +32,7 @@ const (
 // needs tags from its credentials: httplimit.HandlerConfig.Tags.
 type Rule struct {
 	Client, Version, Feature string
-	// Shed is when these requests are shed.
+	// Shed is the turn of these requests.
 	Shed Turn
 }
 

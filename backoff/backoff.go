@@ -20,7 +20,7 @@ type Rand interface {
 	NormFloat64() float64
 }
 
-// State is how far an operation has come when one of its attempts has failed.
+// State is the progress of an operation one of whose attempts has failed.
 type State struct {
 	// Retry is the number of the retry that the delay comes before: 1 is the delay between the
 	// operation's first attempt and its first retry. Less counts as 1.

@@ -13,9 +13,9 @@ import (
 // possible to keep your customers happy, but high enough that the system can definitely handle requests
 // from all clients at that sustained rate".
 type Demand struct {
-	// Clients is how many there are: 1 to 1 000 000 000.
+	// Clients is the number of clients: 1 to 1 000 000 000.
 	Clients int
-	// Capacity is how many requests per second the service can fail without harm, all day long: more than
+	// Capacity is the number of requests per second that the service can fail without harm, all day long: more than
 	// 0, at most 1e12.
 	Capacity float64
 	// Recovery is the wanted "maximum recovery-after-failure time": how long after the service is back
@@ -45,12 +45,12 @@ type Plan struct {
 	Rate float64
 	// Recovery is the longest time from the service's return until the last client's next attempt: M.
 	Recovery time.Duration
-	// Retries is how many a client has made, at most, when it comes to wait M.
+	// Retries is the most retries that a client has made when it comes to wait M.
 	Retries int
-	// Settled is how long that takes at most; until then the clients send more than Rate.
+	// Settled is the longest time until then. Before, the clients send more than Rate.
 	Settled time.Duration
 	// CapacityWanted is the capacity that the wanted recovery time takes, Clients/Recovery, in requests
-	// per second; ClientsPossible is how many clients the given capacity allows for it, at most a billion.
+	// per second; ClientsPossible is the number of clients that the given capacity allows for it, at most a billion.
 	CapacityWanted  float64
 	ClientsPossible int
 	// Backoff is [Ethernet]'s min(R*T*F^N, M) with these numbers.

@@ -15,7 +15,7 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Source is where documents come from: NewHTTP, NewFile, or one of your own.
+// Source is the place that documents come from: NewHTTP, NewFile, or one of your own.
 type Source interface {
 	// Fetch returns the present document, and a mark by which the source knows the document again (an ETag),
 	// or "". have is the mark of the document in force, "" at first: if the mark is the same, the data may be

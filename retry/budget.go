@@ -41,7 +41,7 @@ type BudgetSettings struct {
 	Share float64
 	// Window is the time over which the share holds: 1 s to 1 h; 0 means 10 s.
 	Window time.Duration
-	// Floor is how many retries there may be within the Window in any case; 0 means 3, negative none.
+	// Floor is the number of retries that the Window allows in any case; 0 means 3, negative none.
 	Floor int
 }
 

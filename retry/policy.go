@@ -34,7 +34,7 @@ var defaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proport
 
 // Config has the settings of a Policy. Zero fields take the documented default.
 type Config struct {
-	// Backoff is how long an operation waits before each retry, and whether there is a further one; nil:
+	// Backoff is the time that an operation waits before each retry, and whether there is a further one; nil:
 	// 100 ms, doubling up to 30 s, each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
 	// MaxAttempts is the most attempts of an operation, the first among them: from 1, which means no

@@ -137,9 +137,9 @@ func (s *Schedule) SetPeriod(p time.Duration) error {
 // Snapshot is the state of a Schedule at a moment.
 type Snapshot struct {
 	Period time.Duration
-	// Next is when the next run is planned; zero while a run is under way.
+	// Next is the time for which the next run is planned; zero while a run is under way.
 	Next time.Time
-	// Runs is how many runs have begun, Missed how many were planned again because their time had passed.
+	// Runs is the number of runs that have begun, Missed the number that were planned again because their time had passed.
 	Runs, Missed uint64
 }
 

@@ -32,9 +32,9 @@ type Throttle struct {
 
 // Config has the settings of a Throttle. Zero fields take the documented default.
 type Config struct {
-	// Window is how far back requests count: 1 s to 1 h; 0 means 2 min.
+	// Window is the time for which requests count: 1 s to 1 h; 0 means 2 min.
 	Window time.Duration
-	// K is how many requests are sent for each that is accepted, 1 to 100; 0 means 2.
+	// K is the number of requests that are sent for each accepted one, 1 to 100; 0 means 2.
 	K float64
 	// Probe is the floor: a request goes, whatever the probability, if its criticality sent no request
 	// for this time. 1 ms to Window; 0 means 1 s.

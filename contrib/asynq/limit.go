@@ -25,7 +25,7 @@ type Settings struct {
 	// Of returns the limiter of a task, such as For of a limiter.Keyed with the task's tenant, or with its
 	// queue (asynq.GetQueueName). nil without an error: the task needs no limiter. An error is the task's.
 	Of func(ctx context.Context, t *asynq.Task) (*limiter.Limiter, error)
-	// Waiters is how many workers may wait at a time, so that other queues find a worker. Tasks beyond
+	// Waiters is the number of workers that may wait at a time, so that other queues find a worker. Tasks beyond
 	// that number are handed back. 0 means half of the workers if the server has several queues, otherwise
 	// all workers; negative: all.
 	Waiters int

@@ -85,7 +85,7 @@ type service struct {
 	// permit is the zero one of a call that passed by.
 	permit  admission.Permit
 	outcome window.Outcome
-	// head is how long it took until the answer began, 0 before that.
+	// head is the time that it took until the answer began, 0 before that.
 	head atomic.Int64
 }
 
@@ -168,7 +168,7 @@ type ServerConfig struct {
 	// Outcome reads the code with which a handler ended, for an adaptive limit; an invalid outcome counts
 	// as Neutral. nil is the rule of Admit.
 	Outcome func(codes.Code) window.Outcome
-	// Slow is how long a handler may take until its first message or header; 0 sets no limit. A slower one
+	// Slow is the time that a handler may take until its first message or header; 0 sets no limit. A slower one
 	// counts as a timeout for an adaptive limit, and continues. See httplimit.HandlerConfig.
 	Slow time.Duration
 }

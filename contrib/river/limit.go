@@ -22,7 +22,7 @@ type Settings struct {
 	// Of returns the limiter of a job, such as For of a limiter.Keyed with the job's queue, kind or
 	// tenant. nil without an error: the job needs no limiter. An error is the job's.
 	Of func(*rivertype.JobRow) (*limiter.Limiter, error)
-	// Waiters is how many workers of all queues may wait at a time. Jobs beyond that number are handed
+	// Waiters is the number of workers, of all queues, that may wait at a time. Jobs beyond that number are handed
 	// back. 0 or negative: any number, since each queue has workers of its own.
 	Waiters int
 }
@@ -30,7 +30,7 @@ type Settings struct {
 const (
 	// rescue is river's default of RescueStuckJobsAfter, without JobTimeout.
 	rescue = time.Hour
-	// snooze is how long a job is away that found too many others. Our choice: as long as river's
+	// snooze is the time that a job is away that found too many others. Our choice: as long as river's
 	// scheduler waits between two looks.
 	snooze = 5 * time.Second
 )

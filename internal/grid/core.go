@@ -49,7 +49,7 @@ type Core struct {
 	rand         *rand.Rand
 	// now is the latest time of an event.
 	now time.Time
-	// next is when the run that is planned, or that is under way, was to begin.
+	// next is the time when the run that is planned, or that is under way, was to begin.
 	next    time.Time
 	running bool
 	// postponed: the run was late already and has been planned again.

@@ -247,7 +247,7 @@ func TestALateRunIsPlannedAnewOnce(t *testing.T) {
 	require.True(t, c.Begin(next(t, &c).Add(time.Second)), "a busy machine is no reason")
 }
 
-// next2 is when the run that is under way was planned.
+// next2 is the time when the run that is under way was planned.
 func next2(c *grid.Core) time.Time {
 	at, _ := c.Next()
 	return at

@@ -15,13 +15,13 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Brief is how long a job has its worker at least before it goes back. Our choice: at most ten jobs a second
+// Brief is the least time that a job has its worker before it goes back. Our choice: at most ten jobs a second
 // cycle between the engine and each worker, and other queues do not wait long for the worker.
 const Brief = 100 * time.Millisecond
 
 // Desk runs the jobs of one server of an engine. It is safe for any number of goroutines.
 type Desk struct {
-	// Waiters is how many jobs may wait at a time; 0: any number. A job beyond waits for Brief.
+	// Waiters is the number of jobs that may wait at a time; 0: any number. A job beyond waits for Brief.
 	Waiters int
 
 	waiting atomic.Int32
@@ -65,7 +65,7 @@ var errPatience = errors.New("no slot in time")
 type wait struct {
 	desk *Desk
 	stay bool
-	// until is when the job goes back if it waits then; zero: never.
+	// until is the time when the job goes back if it waits then; zero: never.
 	until time.Time
 
 	// end ends the context of the job, and timer calls it; timer is nil while the job does not wait.

@@ -13,7 +13,7 @@ import (
 // ErrBackoff is retry.ErrBackoff.
 var ErrBackoff = errors.New("retry: backoff exhausted")
 
-// Rules are how often an operation is tried again, and when. All values are allowed.
+// Rules say how often an operation is tried again, and when. All values are allowed.
 type Rules struct {
 	// MaxAttempts is the most attempts of an operation, the first among them; 0 or less: no limit.
 	MaxAttempts int

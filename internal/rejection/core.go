@@ -25,13 +25,13 @@ type Core struct {
 type level struct {
 	// requests counts requests that were answered or rejected. The accepts are marked.
 	requests sliding.Counter
-	// sent is when the last request went.
+	// sent is the time when the last request went.
 	sent time.Time
 	// begun: one went.
 	begun bool
 }
 
-// buckets is how many parts the window has. Our choice: two seconds each at two minutes.
+// buckets is the number of parts of the window. Our choice: two seconds each at two minutes.
 const buckets = 60
 
 // New returns a core without requests, or an error that names the wrong setting.

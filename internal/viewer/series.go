@@ -9,7 +9,7 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// remembered is how many decisions of a limiter are kept: more than the limiter keeps.
+// remembered is the number of decisions of a limiter that are kept: more than the limiter keeps.
 const remembered = 500
 
 // Limiters yields the limiters that there are: see live.Limiters.
@@ -55,7 +55,7 @@ type series struct {
 	// decisions up to seq were seen.
 	decisions []limiter.Event
 	seq       uint64
-	// worked is when it had work last.
+	// worked is the time when it had work last.
 	worked time.Time
 }
 
@@ -136,7 +136,7 @@ type decision struct {
 	Cwnd   float64 `json:"c"`
 	// Ssthresh is the one after it.
 	Ssthresh float64 `json:"h"`
-	// Wait is how long a pause lasts, in milliseconds.
+	// Wait is the time that a pause lasts, in milliseconds.
 	Wait  int64  `json:"p,omitempty"`
 	Words string `json:"w"`
 }

@@ -13,7 +13,7 @@ const (
 	fastest, usual, slowest = 100 * time.Millisecond, 250 * time.Millisecond, time.Second
 	// most pages are open at a time.
 	most = 16
-	// patience is how long a page may take to read a message.
+	// patience is the time that a page may take to read a message.
 	patience = 10 * time.Second
 )
 

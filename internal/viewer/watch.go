@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// shown is how many limiters are shown at most.
+	// shown is the largest number of limiters that are shown.
 	shown = 50
 	// kept is the length of the past that is kept, with a sample each second.
 	kept, spacing = 10 * time.Minute, time.Second
@@ -28,7 +28,7 @@ type watch struct {
 	// mu is held while limiters are looked at, which takes each one's lock shortly.
 	mu     sync.Mutex
 	polled time.Time
-	// all are the limiters shown, in order; more is how many are not.
+	// all are the limiters shown, in order; more is the number of those that are not.
 	all  []*series
 	more int
 	last int // id given

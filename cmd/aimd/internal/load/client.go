@@ -199,7 +199,7 @@ func (c *clients) attempt(ctx context.Context) error {
 	return err
 }
 
-// bodyMost is how much of an answer is read, in bytes.
+// bodyMost is the most of an answer that is read, in bytes.
 const bodyMost = 1 << 20
 
 func (c *clients) send(ctx context.Context) error {

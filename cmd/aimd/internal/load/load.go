@@ -17,7 +17,7 @@ import (
 //go:embed help
 var help embed.FS
 
-// period is how often a program writes a line, and how long it works; 0: until Ctrl-C.
+// period is the time between two lines that a program writes, and the time that it works; 0: until Ctrl-C.
 type period struct{ every, most time.Duration }
 
 func (p *period) flags(f *pflag.FlagSet, work string) {

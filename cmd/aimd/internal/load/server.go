@@ -23,15 +23,15 @@ import (
 // for clients that have given up. All numbers must be positive.
 type server struct {
 	period
-	// limit is how many requests at a time are served without slowdown, in base each.
+	// limit is the number of requests at a time that are served without slowdown, in base each.
 	limit int
 	base  time.Duration
 	// factor, from 1 on, and k are how the time grows from there; see delay.
 	factor, k float64
-	// recheck is how often a request computes its service time again.
+	// recheck is the time after which a request computes its service time again.
 	recheck time.Duration
 	address string
-	// backlog is how many connections the kernel keeps while the server is stopped; 0: as many
+	// backlog is the number of connections that the kernel keeps while the server is stopped; 0: as many
 	// as the system allows.
 	backlog int
 	// closed ends the requests that are being served.
@@ -43,7 +43,7 @@ type server struct {
 
 // served is what a server has done.
 type served struct {
-	// concurrency is how many requests are being served, peak the most so far.
+	// concurrency is the number of requests that are being served, peak the most so far.
 	concurrency, peak int
 	// lastDelay is the service time that was computed last.
 	lastDelay time.Duration

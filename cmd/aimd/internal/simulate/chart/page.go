@@ -12,7 +12,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 )
 
-// score is how many of the studies' expectations hold, as text.
+// score is the number of the studies' expectations that hold, as text.
 func score(studies []experiment.Study) []string {
 	all, unmet := 0, 0
 	for _, s := range studies {

@@ -31,7 +31,7 @@ type Row struct {
 	At       []string
 	Strategy sim.Strategy
 	Runs     int
-	// CutShort is how many of the runs were ended after too many events.
+	// CutShort is the number of runs that were ended after too many events.
 	CutShort int
 	// Ranges are in the order of scenario.Measures.
 	Ranges []Range
@@ -63,13 +63,13 @@ type job struct {
 	point    scenario.Point
 	strategy sim.Strategy
 	results  []sim.Result
-	// done is how many of the results are there.
+	// done is the number of results.
 	done int
 	// first is the first job of the same point, whose runs have the same optima.
 	first *job
 }
 
-// Count is how many runs the scenario makes.
+// Count is the number of runs that the scenario makes.
 func Count(s scenario.Scenario) int {
 	full := s.WithDefaults()
 	return len(s.Points()) * len(full.Strategies) * full.Runs
