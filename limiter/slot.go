@@ -130,7 +130,7 @@ func (s *slots) Denied(err error) bool {
 	l := s.limiter()
 	l.mu.Lock()
 	now := l.now()
-	blocked, begun := l.core.Denied(now, l.counts.Successes)
+	blocked, begun := l.core.Denied(now)
 	if begun {
 		wait := l.core.PausedUntil() - now
 		l.note(now, Event{Kind: Suspect, Wait: wait, Err: err})

@@ -218,7 +218,13 @@ func (e *engine) read(a *attempt) {
 	if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
 		c.core.Reported(e.now, a.ticket, quota.Answer{Refused: a.outcome == window.Overload, RetryAfter: a.retryAfter, Reports: a.reports})
 	}
-	e.ending(a, loop.Verdict{Outcome: a.outcome, Retry: true, RetryAfter: a.retryAfter, Reason: a.final})
+	v := loop.Verdict{Outcome: a.outcome, Retry: true, RetryAfter: a.retryAfter, Reason: a.final}
+	if c := a.op.client; c.core != nil && a.final == errForbidden {
+		if blocked, _ := c.core.Denied(e.now); blocked {
+			v.Outcome, v.Reason = window.Overload, nil
+		}
+	}
+	e.ending(a, v)
 	e.settled(a)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/window"
 )
 
 func newGate(t *testing.T) *core.Gate {
@@ -17,57 +18,81 @@ func newGate(t *testing.T) *core.Gate {
 	return &g
 }
 
-// denied notes so many 403 after that many successes, and returns the number from which they are of a block.
-func denied(g *core.Gate, now time.Duration, successes uint64, n int) (first int) {
+// permitted notes so many successes.
+func permitted(t *testing.T, g *core.Gate, now time.Duration, n int) {
+	t.Helper()
+	for range n {
+		require.NotEqual(t, core.Late, g.Answered(now, g.Sent(now), window.Success, 0))
+	}
+}
+
+// denied notes so many 403, and returns the number from which they are of a block.
+func denied(g *core.Gate, now time.Duration, n int) (first int) {
 	for i := 1; i <= n; i++ {
-		if blocked, _ := g.Denied(now, successes); blocked && first == 0 {
+		if blocked, _ := g.Denied(now); blocked && first == 0 {
 			first = i
 		}
 	}
 	return first
 }
 
-// A run of five is a block, after a hundred successes.
+// A run of five is a block, after fifty successes.
 func TestBlocksAfterSuccesses(t *testing.T) {
-	require.Zero(t, denied(newGate(t), 0, 99, 1000), "a client that was hardly ever permitted")
-	require.Equal(t, 5, denied(newGate(t), 0, 100, 1000))
 	g := newGate(t)
-	require.Zero(t, denied(g, 0, 200, 4))
-	require.Zero(t, denied(g, 0, 201, 4), "a success in between")
+	permitted(t, g, 0, 49)
+	require.Zero(t, denied(g, 0, 1000), "a client that was hardly ever permitted")
+	permitted(t, g, 0, 1)
+	require.Equal(t, 40, denied(g, 0, 1000), "after that run, but no more")
+	g = newGate(t)
+	permitted(t, g, 0, 50)
+	require.Equal(t, 5, denied(g, 0, 1000))
+	g = newGate(t)
+	permitted(t, g, 0, 200)
+	require.Zero(t, denied(g, 0, 4))
+	permitted(t, g, 0, 1)
+	require.Zero(t, denied(g, 0, 4))
 }
 
 // A run twice as long as any that passed by itself is a block. One that a pause ended counts for nothing.
 func TestBlocksAreLongerThanOtherRuns(t *testing.T) {
 	g := newGate(t)
-	require.Zero(t, denied(g, 0, 200, 4))
-	require.Equal(t, 8, denied(g, 0, 201, 10))
-	require.Equal(t, 8, denied(g, time.Hour, 202, 10))
+	permitted(t, g, 0, 200)
+	require.Zero(t, denied(g, 0, 4))
+	for n := range 3 {
+		permitted(t, g, time.Duration(n)*time.Hour, 1)
+		require.Equal(t, 8, denied(g, time.Duration(n)*time.Hour, 10))
+	}
 }
 
 // The pauses of a run are of a minute, two and four. Then 403 is final, for good.
 func TestBlocksHaveAnEnd(t *testing.T) {
 	g := newGate(t)
+	permitted(t, g, 0, 50)
 	now := time.Duration(0)
 	for _, minutes := range []time.Duration{1, 2, 4} {
-		denied(g, now, 100, 9)
+		denied(g, now, 9)
 		pause := g.PausedUntil() - now
 		require.GreaterOrEqual(t, pause, minutes*time.Minute)
 		require.LessOrEqual(t, pause, minutes*time.Minute+time.Second)
-		require.NotZero(t, denied(g, now+pause-1, 100, 9), "during the pause")
+		permitted(t, g, now+pause-1, 9) // sent before
+		require.Equal(t, 1, denied(g, now+pause-1, 9), "during the pause")
 		require.Equal(t, now+pause, g.PausedUntil(), "and the pause stays")
 		now += pause
 	}
-	require.Zero(t, denied(g, now, 100, 99))
-	require.Zero(t, denied(g, now, 300, 99))
+	require.Zero(t, denied(g, now, 99))
+	permitted(t, g, now, 200)
+	require.Zero(t, denied(g, now, 99))
 	require.Equal(t, now, g.PausedUntil())
 }
 
 // A success begins a new count of pauses.
 func TestBlocksOneAfterAnother(t *testing.T) {
 	g := newGate(t)
+	permitted(t, g, 0, 50)
 	for n := range 10 {
 		now := time.Duration(n) * time.Hour
-		require.Equal(t, 5, denied(g, now, uint64(100+n), 9))
+		permitted(t, g, now, 1)
+		require.Equal(t, 5, denied(g, now, 9))
 		require.LessOrEqual(t, g.PausedUntil()-now, 61*time.Second)
 	}
 }

@@ -124,6 +124,9 @@ func (g *Gate) Answered(now time.Duration, t Ticket, o window.Outcome, retryAfte
 		o = g.counted(g.seen(now), t, o)
 	}
 	change := g.Window.Answered(g.seen(now), t, o)
+	if o == window.Success && change != Late {
+		g.block.succeeded(g.now)
+	}
 	if change == Cut || change == Ignored {
 		g.overloaded(change == Cut, retryAfter)
 	}
