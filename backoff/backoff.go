@@ -82,35 +82,31 @@ const (
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// checks keeps the first error of several settings.
-type checks struct{ err error }
+// The functions put the fallback in the place of a zero. They also put it in the place of a value that is not
+// within lo and hi, and return an error that names the setting.
 
-// duration puts the fallback instead of a zero, and of a value that is not within lo and hi, which is an
-// error that names the setting.
-func (c *checks) duration(name string, d *time.Duration, fallback, lo, hi time.Duration) {
-	if err := setting.Duration(name, d, fallback, lo, hi); err != nil {
-		c.fail(err)
+func settle(name string, d *time.Duration, fallback, lo, hi time.Duration) error {
+	err := setting.Duration(name, d, fallback, lo, hi)
+	if err != nil {
 		*d = fallback
 	}
+	return err
 }
 
-func (c *checks) number(name string, x *float64, fallback, lo, hi float64) {
-	if err := setting.Number(name, x, fallback, lo, hi); err != nil {
-		c.fail(err)
-		*x = fallback
+func settleFactor(name string, x *float64, lo float64) error {
+	err := setting.Number(name, x, defaultFactor, lo, maxFactor)
+	if err != nil {
+		*x = defaultFactor
 	}
+	return err
 }
 
-func (c *checks) fail(err error) {
-	if c.err == nil {
-		c.err = err
-	}
-}
-
-// bounds settles a shortest and a longest delay.
-func (c *checks) bounds(lo, hi *time.Duration) {
-	c.duration("Max", hi, max(defaultMax, min(*lo, MaxDelay)), 1, MaxDelay)
-	c.duration("Min", lo, min(defaultMin, *hi), 1, *hi)
+// settleBounds settles a shortest and a longest delay.
+func settleBounds(lo, hi *time.Duration) error {
+	return cmp.Or(
+		settle("Max", hi, max(defaultMax, min(*lo, MaxDelay)), 1, MaxDelay),
+		settle("Min", lo, min(defaultMin, *hi), 1, *hi),
+	)
 }
 
 // LimitAttempts is b with at most n attempts of an operation, its first one included: n = 1 means no

@@ -1,8 +1,11 @@
 package backoff
 
 import (
+	"cmp"
 	"math"
 	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
 )
 
 // Exponential multiplies the delay by a factor at each retry: Min, Min*Factor, Min*Factor^2 and so on, up
@@ -29,11 +32,8 @@ type Exponential struct {
 }
 
 func (e Exponential) withDefaults() (Exponential, error) {
-	var c checks
-	c.bounds(&e.Min, &e.Max)
-	c.number("Factor", &e.Factor, defaultFactor, 1, maxFactor)
-	c.fail(e.Jitter.check())
-	return e, c.err
+	err := cmp.Or(settleBounds(&e.Min, &e.Max), settleFactor("Factor", &e.Factor, 1), e.Jitter.check())
+	return e, err
 }
 
 func (e Exponential) check() error { return errorOf(e.withDefaults()) }
@@ -78,11 +78,8 @@ type Compound struct {
 }
 
 func (c Compound) withDefaults() (Compound, error) {
-	var k checks
-	k.bounds(&c.Min, &c.Max)
-	k.number("Factor", &c.Factor, defaultFactor, 1, maxFactor)
-	k.fail(c.Jitter.check())
-	return c, k.err
+	err := cmp.Or(settleBounds(&c.Min, &c.Max), settleFactor("Factor", &c.Factor, 1), c.Jitter.check())
+	return c, err
 }
 
 func (c Compound) check() error { return errorOf(c.withDefaults()) }
@@ -102,10 +99,8 @@ func (c Compound) Delay(s State, r Rand) (time.Duration, bool) {
 type Constant time.Duration
 
 func (c Constant) check() error {
-	var k checks
 	d := time.Duration(c)
-	k.duration("Constant", &d, 0, 0, MaxDelay)
-	return k.err
+	return setting.Duration("Constant", &d, 0, 0, MaxDelay)
 }
 
 // Delay implements Backoff. A delay that is not allowed counts as 100 ms.
@@ -141,11 +136,10 @@ type LastTry struct {
 }
 
 func (b LastTry) withDefaults() (LastTry, error) {
-	var c checks
-	c.duration("Time", &b.Time, time.Second, 1, MaxDelay)
-	c.number("Rate", &b.Rate, 2, 1, maxFactor)
-	c.duration("Max", &b.Max, 10*time.Second, 1, MaxDelay)
-	return b, c.err
+	err := cmp.Or(
+		settle("Time", &b.Time, time.Second, 1, MaxDelay), settleFactor("Rate", &b.Rate, 1), settle("Max", &b.Max, 10*time.Second, 1, MaxDelay),
+	)
+	return b, err
 }
 
 func (b LastTry) check() error { return errorOf(b.withDefaults()) }

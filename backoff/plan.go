@@ -107,21 +107,27 @@ func (p Plan) RecoveryAfter(outage time.Duration) time.Duration {
 }
 
 func (d Demand) withDefaults() (Demand, error) {
-	const mostCapacity = 1e12
-	var c checks
-	c.fail(setting.Count("Clients", &d.Clients, 0, 1, mostClients))
-	capacity := fmt.Sprint(d.Capacity, " per second")
-	if !(d.Capacity > 0 && d.Capacity <= mostCapacity) {
-		c.fail(setting.Wrong("Capacity", capacity, "a number greater than 0 and at most %s", setting.Plain(mostCapacity)))
+	err := cmp.Or(
+		setting.Count("Clients", &d.Clients, 0, 1, mostClients),
+		d.checkCapacity(),
+		setting.Duration("Recovery", &d.Recovery, 0, 1, MaxDelay),
+		setting.Duration("First", &d.First, defaultMin, 1, MaxDelay),
+		setting.Number("Factor", &d.Factor, defaultFactor, 1.01, maxFactor),
+	)
+	if err == nil && d.Max != 0 {
+		err = setting.Duration("Max", &d.Max, 0, d.First, MaxDelay)
 	}
-	if least := float64(d.Clients) / MaxDelay.Seconds(); c.err == nil && d.Capacity < least {
-		c.fail(setting.Wrong("Capacity", capacity, "at least %.3g for %d clients", least, d.Clients))
+	return d, err
+}
+
+func (d Demand) checkCapacity() error {
+	const most = 1e12
+	capacity, least := fmt.Sprint(d.Capacity, " per second"), float64(d.Clients)/MaxDelay.Seconds()
+	switch {
+	case !(d.Capacity > 0 && d.Capacity <= most):
+		return setting.Wrong("Capacity", capacity, "a number greater than 0 and at most %s", setting.Plain(most))
+	case d.Capacity < least:
+		return setting.Wrong("Capacity", capacity, "at least %.3g for %d clients", least, d.Clients)
 	}
-	c.fail(setting.Duration("Recovery", &d.Recovery, 0, 1, MaxDelay))
-	c.duration("First", &d.First, defaultMin, 1, MaxDelay)
-	c.number("Factor", &d.Factor, defaultFactor, 1.01, maxFactor)
-	if d.Max != 0 {
-		c.duration("Max", &d.Max, d.First, d.First, MaxDelay)
-	}
-	return d, c.err
+	return nil
 }
