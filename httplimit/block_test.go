@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -143,10 +144,10 @@ func TestAKeyThatWasWithdrawn(t *testing.T) {
 				var told []string
 				l, err := aimd.New(suspects(&told))
 				require.NoError(t, err)
-				calls := 0
+				var calls atomic.Int32
 				call := door(base(func(r *http.Request) (*http.Response, error) {
 					time.Sleep(50 * time.Millisecond)
-					if calls++; calls <= 200 {
+					if calls.Add(1) <= 200 {
 						return answers(200, nil, http.NoBody)(r)
 					}
 					return answers(403, nil, http.NoBody)(r)
