@@ -81,7 +81,6 @@ func (g *Gate) Reported(now time.Duration, t Ticket, a quota.Answer) (used quota
 	if g.quotas == nil {
 		g.quotas = &quota.Quotas{Rand: g.rules.Rand}
 		g.quotas.Sent(g.seen(now), g.flying.last)
-		g.sent = max(g.sent, g.now) // not every send was timed
 	}
 	before, _ := g.quotas.UsedUp(g.seen(now))
 	g.bounds(a.Reports)
@@ -202,8 +201,8 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 	longest := max(s.PauseMax+s.PauseMax/2, s.MaxRetryAfter+min(s.MaxRetryAfter/2, time.Second))
 	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
 	if g.quotas != nil {
-		g.quotas.Asked()
 		g.quotas.Reserve, g.quotas.MaxRetryAfter = s.Reserve, s.MaxRetryAfter
+		g.quotas.Asked(g.now)
 		g.bounded(0)
 	}
 	return nil
@@ -297,7 +296,7 @@ func (g *Gate) quotaUntil() time.Duration {
 	if g.quotas == nil {
 		return 0
 	}
-	return g.quotas.Due(g.now, g.sent, g.Flying()-g.flying.told, g.waiting)
+	return g.quotas.Due(g.now, g.Flying()-g.flying.told, g.waiting)
 }
 
 // spacedUntil is the end of the gap: the present gap after the last send. While refusals follow one another the

@@ -20,7 +20,6 @@ type model struct {
 	left            float64
 	refused         int
 	number          uint64
-	sent            time.Duration
 	// on their way to the service, and the answers on their way back
 	there []uint64
 	back  []returning
@@ -55,7 +54,6 @@ func (m *model) step(what, which uint8, lie bool) {
 	case 1:
 		if due := m.due(int(which)); due <= m.now {
 			m.number++
-			m.sent = m.now
 			m.Sent(m.now, m.number)
 			m.there = append(m.there, m.number)
 		}
@@ -73,7 +71,7 @@ func (m *model) step(what, which uint8, lie bool) {
 }
 
 func (m *model) due(waiting int) time.Duration {
-	return m.Due(m.now, m.sent, len(m.there)+len(m.back), waiting)
+	return m.Due(m.now, len(m.there)+len(m.back), waiting)
 }
 
 func (m *model) answered(i int) {

@@ -18,46 +18,25 @@ const (
 	keyPart          // the quota's name, which is a key
 )
 
-// row is a header with one part of a report.
-type row struct {
-	name string
-	part int
+// headers are the headers with each part of a report. Of two with the same part the first counts. A * stands
+// for the name of a quota that comes back evenly. The others are whole at their reset.
+var headers = [][]string{
+	// GitHub, Discord, Atlassian; the IETF's drafts up to 06, GitLab, Docker; HubSpot; OpenAI, Azure; Anthropic
+	limitPart:        {"X-Ratelimit-Limit", "Ratelimit-Limit", "X-Hubspot-Ratelimit-Max", "X-Ratelimit-Limit-*", "Anthropic-Ratelimit-*-Limit"},
+	leftPart:         {"X-Ratelimit-Remaining", "Ratelimit-Remaining", "X-Hubspot-Ratelimit-Remaining", "X-Ratelimit-Remaining-*", "Anthropic-Ratelimit-*-Remaining"},
+	resetPart:        {"X-Ratelimit-Reset-After", "X-Ratelimit-Reset", "Ratelimit-Reset", "X-Ratelimit-Reset-*", "Anthropic-Ratelimit-*-Reset"},
+	millisecondsPart: {"X-Hubspot-Ratelimit-Interval-Milliseconds"},
+	keyPart:          {"X-Ratelimit-Resource", "X-Ratelimit-Bucket", "Ratelimit-Name", "Ratelimit-Reason"},
 }
 
-// windows are the headers of quotas that are whole at their reset. Of two with the same part the first
-// counts.
-var windows = []row{
-	{"X-Ratelimit-Limit", limitPart}, // GitHub, Discord, Atlassian
-	{"X-Ratelimit-Remaining", leftPart},
-	{"X-Ratelimit-Reset-After", resetPart},
-	{"X-Ratelimit-Reset", resetPart},
-	{"Ratelimit-Limit", limitPart}, // the IETF's drafts up to 06, GitLab, Docker
-	{"Ratelimit-Remaining", leftPart},
-	{"Ratelimit-Reset", resetPart},
-	{"X-Hubspot-Ratelimit-Max", limitPart},
-	{"X-Hubspot-Ratelimit-Remaining", leftPart},
-	{"X-Hubspot-Ratelimit-Interval-Milliseconds", millisecondsPart},
-	{"X-Ratelimit-Resource", keyPart},
-	{"X-Ratelimit-Bucket", keyPart},
-	{"Ratelimit-Name", keyPart},
-	{"Ratelimit-Reason", keyPart},
-}
-
-// buckets are the headers of quotas that come back evenly. A * stands for the quota's name.
-var buckets = []row{
-	{"X-Ratelimit-Limit-*", limitPart}, // OpenAI, Azure
-	{"X-Ratelimit-Remaining-*", leftPart},
-	{"X-Ratelimit-Reset-*", resetPart},
-	{"Anthropic-Ratelimit-*-Limit", limitPart},
-	{"Anthropic-Ratelimit-*-Remaining", leftPart},
-	{"Anthropic-Ratelimit-*-Reset", resetPart},
-}
-
-// The most names of a header with quotas, and the most bytes of a header's value that are read. Our choice:
-// real answers have some 40 names.
 const (
+	// The most names of a header with quotas, and the most bytes of a header's value that are read. Our choice:
+	// real answers have some 40 names.
 	mostNames = 256
 	mostBytes = 4096
+	// The smallest epochs, of 2001 in seconds and 1973 in milliseconds; a smaller number is a delay.
+	epoch             = 1e9
+	epochMilliseconds = 1e11
 )
 
 // Read returns what the header of an answer reports, nil if it reports no quota. The names are as
@@ -67,15 +46,9 @@ func Read(header map[string][]string, now func() time.Time) []Report {
 	if len(header) > mostNames {
 		return nil
 	}
-	for name := range header {
-		if len(name) < len("Ratelimit") {
-			continue
-		}
-		switch name[0] { // most answers have no report, and must cost little
-		case 'X', 'R', 'A':
-			if strings.Contains(name[:min(len(name), nameSize)], "Ratelimit") {
-				return (&reader{header: header, now: now().Truncate(time.Second)}).read()
-			}
+	for name := range header { // most answers have no report, and must cost little
+		if strings.Contains(name[:min(len(name), nameSize)], "Ratelimit") {
+			return (&reader{header: header, now: now().Truncate(time.Second)}).read()
 		}
 	}
 	return nil
@@ -92,12 +65,13 @@ func (h *reader) read() []Report {
 		h.now = date
 	}
 	h.drafts()
-	for name := range h.header {
-		h.bucket(name)
-	}
-	for _, row := range windows {
-		if len(h.header[row.name]) > 0 {
-			h.put("", row.part, h.get(row.name))
+	for part, forms := range headers {
+		for _, form := range forms {
+			if before, after, named := strings.Cut(form, "*"); named {
+				h.buckets(part, before, after)
+			} else if len(h.header[form]) > 0 {
+				h.put("", part, h.get(form))
+			}
 		}
 	}
 	for i := range h.reports {
@@ -111,33 +85,28 @@ func (h *reader) read() []Report {
 	return slices.DeleteFunc(h.reports, func(r Report) bool { return !r.Valid() })
 }
 
-// bucket reads the part of a bucket that a header may have.
-func (h *reader) bucket(name string) {
-	for _, row := range buckets {
-		before, after, _ := strings.Cut(row.name, "*")
+// buckets reads a part of each bucket, whose name stands between two texts.
+func (h *reader) buckets(part int, before, after string) {
+	for name := range h.header {
 		quota, starts := strings.CutPrefix(name, before)
 		quota, ends := strings.CutSuffix(quota, after)
-		if !starts || !ends || name == "X-Ratelimit-Reset-After" || quota == "Tokens" && before == "Anthropic-Ratelimit-" { // a sum, or the tightest of the others
-			continue
+		// Anthropic's tokens are a sum, or the tightest of the others.
+		if starts && ends && name != "X-Ratelimit-Reset-After" && name != "Anthropic-Ratelimit-Tokens"+after {
+			quota = strings.ToLower(Cleaned(quota))
+			h.put(quota, part, h.get(name))
+			h.of(quota).Bucket = true
 		}
-		quota = strings.ToLower(Cleaned(quota))
-		h.put(quota, row.part, h.get(name))
-		h.of(quota).Bucket = true
 	}
 }
 
-// get returns a header's values as one, up to mostBytes.
+// get returns a header's first values as one, up to mostBytes.
 func (h *reader) get(name string) string {
-	var all string
-	for i, v := range h.header[name] {
-		if all += v[:min(len(v), mostBytes)]; len(all) >= mostBytes || i == most {
-			break
-		}
-		if i < len(h.header[name])-1 {
-			all += ","
-		}
+	values := slices.Clone(h.header[name][:min(len(h.header[name]), most)])
+	for i, v := range values {
+		values[i] = v[:min(len(v), mostBytes)]
 	}
-	return all
+	all := strings.Join(values, ",")
+	return all[:min(len(all), mostBytes)]
 }
 
 // of is the report with the name, one that is not returned if there are too many.
@@ -165,28 +134,26 @@ func (h *reader) put(name string, part int, value string) {
 		r.Left = number(value)
 	case part == resetPart && r.Reset < 0:
 		r.Reset = h.reset(value)
-	case part == millisecondsPart && r.Reset < 0:
+	case r.Reset < 0 && part == millisecondsPart:
 		r.Reset = duration(number(value) / 1000)
 	}
 }
 
+var draft07 = map[string]int{"limit": limitPart, "remaining": leftPart, "reset": resetPart}
+
 // drafts reads RateLimit and RateLimit-Policy of the IETF's drafts from 07 on.
 func (h *reader) drafts() {
 	for _, item := range items(h.get("Ratelimit")) {
-		switch part, value, _ := strings.Cut(strings.TrimSpace(item), "="); part { // draft 07
-		case "limit":
-			h.put("", limitPart, value)
-		case "remaining":
-			h.put("", leftPart, value)
-		case "reset":
-			h.put("", resetPart, value)
-		default:
-			name := nameOf(item)
-			h.put(name, leftPart, parameter(item, "r"))
-			h.put(name, resetPart, parameter(item, "t"))
-			if key := parameter(item, "pk"); key != "" {
-				h.put(name, keyPart, name+" "+key)
-			}
+		word, value, _ := strings.Cut(strings.TrimSpace(item), "=")
+		if part, is := draft07[word]; is {
+			h.put("", part, value)
+			continue
+		}
+		name := nameOf(item)
+		h.put(name, leftPart, parameter(item, "r"))
+		h.put(name, resetPart, parameter(item, "t"))
+		if key := parameter(item, "pk"); key != "" {
+			h.put(name, keyPart, name+" "+key)
 		}
 	}
 	for _, item := range items(h.get("Ratelimit-Policy")) {
@@ -197,18 +164,13 @@ func (h *reader) drafts() {
 // policy reads the limit of a quota, and what it counts.
 func (h *reader) policy(item string) {
 	name, unit := nameOf(item), strings.Trim(parameter(item, "qu"), `"`)
-	i := slices.IndexFunc(h.reports, func(r Report) bool {
-		return r.Name == name || r.Name == name+" "+parameter(item, "pk")
-	})
-	switch {
-	case unit == "concurrent-requests":
-		r := h.of(name)
-		r.InFlight, r.Limit = true, number(parameter(item, "q"))
-	case i >= 0:
-		r := &h.reports[i]
-		r.Amounts = unit != "" && unit != "requests" && unit != "request"
-		if r.Limit < 0 {
-			r.Limit = number(parameter(item, "q"))
+	if unit == "concurrent-requests" {
+		h.of(name).InFlight = true
+	}
+	for i := range h.reports {
+		if r := &h.reports[i]; r.Name == name || r.Name == name+" "+parameter(item, "pk") {
+			r.Amounts = unit != "" && !strings.HasSuffix(unit, "requests") && unit != "request"
+			h.put(r.Name, limitPart, parameter(item, "q"))
 		}
 	}
 }
@@ -237,9 +199,8 @@ func parameter(item, name string) string {
 
 // number reads a number up to its parameters, -1 if there is no number.
 func number(value string) float64 {
-	if i := strings.IndexAny(value, ";,"); i >= 0 {
-		value = value[:i]
-	}
+	value, _, _ = strings.Cut(value, ";")
+	value, _, _ = strings.Cut(value, ",")
 	n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
 	if err != nil || !(n >= 0) {
 		return -1
@@ -254,12 +215,6 @@ func duration(seconds float64) time.Duration {
 	}
 	return time.Duration(math.Round(min(seconds, 2*longest.Seconds()) * float64(time.Second)))
 }
-
-// The smallest epochs, of 2001 in seconds and 1973 in milliseconds; a smaller number is a delay.
-const (
-	epoch             = 1e9
-	epochMilliseconds = 1e11
-)
 
 const httpDate = "Mon, 02 Jan 2006 15:04:05 GMT"
 

@@ -158,8 +158,10 @@ func BenchmarkReadOf10MB(b *testing.B) {
 // Whatever a service sends, what is read are numbers that can be.
 func FuzzRead(f *testing.F) {
 	names := []string{"Ratelimit", "Ratelimit-Policy", "Date", "Content-Type"}
-	for _, h := range append(windows, buckets...) {
-		names = append(names, strings.Replace(h.name, "*", "Tokens", 1))
+	for _, forms := range headers {
+		for _, form := range forms {
+			names = append(names, strings.Replace(form, "*", "Tokens", 1))
+		}
 	}
 	f.Add(uint8(4), "60", uint8(5), "5", uint8(7), "1691591363", uint8(20), "core")
 	f.Add(uint8(0), `"default";r=50;t=30;pk=:a:`, uint8(1), `"default";q=100;w=60;qu="concurrent-requests"`, uint8(2), "Sun, 22 Nov 2026 12:00:00 GMT", uint8(7), "7")

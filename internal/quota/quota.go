@@ -20,31 +20,24 @@ type Quotas struct {
 	Rand interface{ Float64() float64 }
 
 	all []quota
-	// last is the number of the request sent last. Numbers rise by one with each send.
-	last uint64
-	// asks: the next request goes at once.
-	asks bool
-	// stopped is until when nothing goes, since a refusal spoke for all.
-	stopped time.Duration
+	// last is the number of the request sent last, at the time sent. Numbers rise by one with each send. Nothing
+	// goes before the time stopped, since a refusal spoke for all.
+	last          uint64
+	sent, stopped time.Duration
 }
 
 // quota is one quota as the believed report has it.
 type quota struct {
 	Report
-	// at is when the report was read, read the number of the request sent last by then.
-	at   time.Duration
-	read uint64
-	// accepted counts the requests accepted since without a report of this quota.
-	accepted float64
-	// end is when the quota is whole by its own account, or may be asked after a refusal; 0: there is no
-	// reason to wait. probe is the one request sent since the end, 0 if none is in flight.
-	end   time.Duration
-	probe uint64
-	// deeds counts the requests accepted since the time since, while no less was left by the reports.
-	// untrue: they were more than the service said.
-	deeds  float64
-	since  time.Duration
-	untrue bool
+	// read is the number of the request sent last when the report was read, at the time at. From end on, the
+	// quota is whole by its own account, or a refused request may be sent again; 0: there is no reason to wait.
+	read    uint64
+	at, end time.Duration
+	// accepted counts the requests accepted since without a report of this quota, deeds those accepted from the
+	// time since on while what is left stayed the same. untrue: they were more than the service said.
+	accepted, deeds float64
+	since           time.Duration
+	untrue          bool
 	// fell is the amount by which the quota fell up to epoch, answers the accepted requests meanwhile.
 	fell, answers float64
 	epoch         time.Duration
@@ -56,66 +49,45 @@ const (
 	most = 16
 	// tenth is the reserve by default.
 	tenth = 0.1
-	// grain is how exact a reset in whole seconds is.
+	// grain is how exact a reset in whole seconds is, and the time between two questions without an answer.
 	grain = time.Second
-	// doubled: a quota may come back this many times as fast as a report says before it is untrue, and of
-	// amounts a request may spend this many times the mean.
+	// doubled: a quota may come back this many times as fast as a report says before it is untrue.
 	doubled = 2
-	// shared: if the quota falls by more than this for each accepted request, others spend it too.
+	// shared: if a window falls by more than this for each accepted request, others spend it too.
 	shared = 1.05
 )
 
 // Asked lets the next request go at once: its answer decides.
-func (q *Quotas) Asked() { q.asks, q.stopped = true, 0 }
+func (q *Quotas) Asked(now time.Duration) { q.sent, q.stopped = now-q.MaxRetryAfter, 0 }
 
 // Sent notes that a request goes.
-func (q *Quotas) Sent(now time.Duration, number uint64) {
-	q.last, q.asks = number, false
-	for i := range q.all {
-		if d := &q.all[i]; d.probe == 0 && d.whole(now) {
-			d.probe = number
-		}
-	}
-}
+func (q *Quotas) Sent(now time.Duration, number uint64) { q.sent, q.last = now, number }
 
 // Answered notes what the head of an answer reports or, without a report, that a request has ended. It
 // returns true for a refusal because a quota is used up, which is no reason to cut the window.
 func (q *Quotas) Answered(now time.Duration, a Answer) (short bool) {
-	for i := range q.all {
-		d := &q.all[i]
-		probe := d.probe != 0 && a.Number >= d.probe
-		switch {
-		case a.Refused, slices.ContainsFunc(a.Reports, func(r Report) bool { return r.Name == d.Name }):
-		case probe: // the service reports it no longer
-			d.end = 0
-		case a.Number > d.read, len(a.Reports) > 0:
-			d.accepted++
-			d.did(now)
-		}
-		if probe {
-			d.probe = 0
+	for _, r := range a.Reports {
+		known := slices.ContainsFunc(q.all, func(d quota) bool { return d.Name == r.Name })
+		if !known && len(q.all) < most && r.Valid() && !r.InFlight && max(r.Limit, r.Left) >= 1 {
+			q.all = append(q.all, quota{Report: Report{Name: r.Name}})
 		}
 	}
-	for _, r := range a.Reports {
-		if d := q.named(r); d != nil {
-			short = q.answered(d, now, a, r) || short
+	for i := range q.all {
+		d := &q.all[i]
+		if j := slices.IndexFunc(a.Reports, d.named); j >= 0 {
+			short = q.answered(d, now, a, a.Reports[j]) || short
+		} else if !a.Refused && (a.Number > d.read || len(a.Reports) > 0) {
+			d.accepted++
+			d.did(now)
+			if d.whole(now) { // the service reports it no longer
+				d.end = 0
+			}
 		}
 	}
 	return short
 }
 
-// named returns the quota that a report is of, nil if the report does not count.
-func (q *Quotas) named(r Report) *quota {
-	i := slices.IndexFunc(q.all, func(d quota) bool { return d.Name == r.Name })
-	switch {
-	case !r.Valid() || r.InFlight, i < 0 && (len(q.all) == most || max(r.Limit, r.Left) < 1):
-		return nil
-	case i < 0:
-		i = len(q.all)
-		q.all = append(q.all, quota{Report: Report{Name: r.Name}})
-	}
-	return &q.all[i]
-}
+func (d *quota) named(r Report) bool { return d.Name == r.Name && r.Valid() && !r.InFlight }
 
 // did notes an accepted request after which no less is left than before.
 func (d *quota) did(now time.Duration) {
@@ -140,11 +112,7 @@ func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r Report) bool 
 	if a.Number > d.read || r.Left < d.left(now) {
 		q.take(d, now, r)
 	}
-	need := d.use()
-	if r.Amounts {
-		need *= doubled
-	}
-	if !a.Refused || d.untrue || r.Left >= need || r.Reset <= 0 && a.RetryAfter <= 0 {
+	if !a.Refused || d.untrue || r.Left >= d.use() || r.Reset <= 0 && a.RetryAfter <= 0 {
 		return false
 	}
 	d.Left = 0
@@ -177,19 +145,16 @@ func (q *Quotas) take(d *quota, now time.Duration, r Report) {
 	}
 }
 
-// Due is when the next request may go after the one at the time sent. pending are the requests in flight
-// without an answer, waiting the requests that wait.
-func (q *Quotas) Due(now, sent time.Duration, pending, waiting int) (at time.Duration) {
-	if q.asks {
-		return 0
-	}
+// Due is the time from which the next request may go. pending are the requests in flight without an answer,
+// waiting the requests that wait.
+func (q *Quotas) Due(now time.Duration, pending, waiting int) (at time.Duration) {
 	for i := range q.all {
-		at = max(at, q.all[i].due(now, sent, float64(pending), float64(waiting), q.Reserve))
+		at = max(at, q.all[i].due(now, q.sent, float64(pending), float64(waiting), q.Reserve))
 	}
-	return max(min(at, sent+q.MaxRetryAfter), q.stopped)
+	return max(min(at, q.sent+q.MaxRetryAfter), q.stopped)
 }
 
-// due is when the next request may go by this quota.
+// due is Due by this quota.
 func (d *quota) due(now, sent time.Duration, pending, waiting, reserve float64) time.Duration {
 	use := d.use()
 	left, keep := d.left(now)-use*pending, reserve*d.Limit
@@ -200,7 +165,7 @@ func (d *quota) due(now, sent time.Duration, pending, waiting, reserve float64) 
 		}
 	}
 	switch {
-	case d.untrue, d.end == 0, left >= use+keep, d.whole(now) && d.probe == 0:
+	case d.untrue, d.end == 0, left >= use+keep, d.whole(now) && sent < d.end:
 		return 0
 	case d.whole(now):
 		return sent + grain
@@ -215,7 +180,7 @@ func (d *quota) due(now, sent time.Duration, pending, waiting, reserve float64) 
 // whole reports whether the quota is whole by its own account.
 func (d *quota) whole(now time.Duration) bool { return d.end != 0 && now >= d.end }
 
-// rate is what comes back in a second, by the report.
+// rate is the amount that comes back in a second, by the report.
 func (d *quota) rate() float64 { return (d.Limit - d.Left) / max(d.Reset, grain).Seconds() }
 
 // after is the time in which n comes back to a bucket.
@@ -234,42 +199,10 @@ func (d *quota) promise(now time.Duration) float64 {
 // left is the promise less the requests accepted since.
 func (d *quota) left(now time.Duration) float64 { return d.promise(now) - d.use()*d.accepted }
 
-// use is what one request spends, in the mean.
+// use is the amount that one request spends, in the mean.
 func (d *quota) use() float64 {
 	if !d.Amounts {
 		return 1
 	}
 	return min(max(1, d.fell/d.answers), d.Limit)
-}
-
-// States returns how the quotas stand.
-func (q *Quotas) States(now time.Duration) []State {
-	var all []State
-	for i := range q.all {
-		all = append(all, q.all[i].state(now))
-	}
-	return all
-}
-
-// UsedUp returns the quota that is used up for longest, and false if none is.
-func (q *Quotas) UsedUp(now time.Duration) (longest State, ok bool) {
-	for i := range q.all {
-		if s := q.all[i].state(now); s.Until > longest.Until {
-			longest, ok = s, true
-		}
-	}
-	return longest, ok
-}
-
-func (d *quota) state(now time.Duration) State {
-	left, use := d.left(now), d.use()
-	s := State{Name: d.Name, Limit: d.Limit, Left: max(0, left), Back: d.end}
-	switch {
-	case d.untrue, d.end <= now, left >= use:
-	case d.Bucket:
-		s.Until = now + d.after(use-left)
-	default:
-		s.Until = d.end
-	}
-	return s
 }

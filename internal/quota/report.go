@@ -64,3 +64,35 @@ func Cleaned(name string) string {
 		return r
 	}, name)
 }
+
+// States returns how the quotas stand.
+func (q *Quotas) States(now time.Duration) []State {
+	var all []State
+	for i := range q.all {
+		all = append(all, q.all[i].state(now))
+	}
+	return all
+}
+
+// UsedUp returns the quota that is used up for longest, and false if none is.
+func (q *Quotas) UsedUp(now time.Duration) (longest State, ok bool) {
+	for i := range q.all {
+		if s := q.all[i].state(now); s.Until > longest.Until {
+			longest, ok = s, true
+		}
+	}
+	return longest, ok
+}
+
+func (d *quota) state(now time.Duration) State {
+	left, use := d.left(now), d.use()
+	s := State{Name: d.Name, Limit: d.Limit, Left: max(0, left), Back: d.end}
+	switch {
+	case d.untrue, d.end <= now, left >= use:
+	case d.Bucket:
+		s.Until = now + d.after(use-left)
+	default:
+		s.Until = d.end
+	}
+	return s
+}
