@@ -78,7 +78,7 @@ type Limit struct {
 	err      error
 }
 
-// Fixed is a limit that stays as it is: 1 to window.MaxWindow requests.
+// Fixed is a limit that never changes: 1 to window.MaxWindow requests.
 func Fixed(requests int) Limit {
 	n := float64(requests)
 	if n < window.MinWindow || n > window.MaxWindow {
@@ -118,7 +118,7 @@ func (l Limit) gate(r *rand.Rand) (gate.Gate, error) {
 	return gate.NewGate(l.law, gate.Settings{Window: l.settings, PauseMax: -1, Rand: r})
 }
 
-// constant is the law that leaves the window as it is.
+// constant is the law that never changes the window.
 type constant struct{}
 
 func (constant) Answered(_ time.Duration, s window.State, _ window.Answer) window.State { return s }

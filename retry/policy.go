@@ -38,7 +38,7 @@ type Config struct {
 	// 100 ms, doubling up to 30 s, each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
 	// MaxAttempts is the most attempts of an operation, the first among them: from 1, which means no
-	// retries; 0 means 3, or the number of the Backoff if that ends by itself, as backoff.LastTry does;
+	// retries; 0 means 3, or the number of the Backoff if that ends, as backoff.LastTry does;
 	// negative no limit.
 	MaxAttempts int
 	// Idempotent says that all work under the policy may be done twice, with the same effect as once.
@@ -48,7 +48,7 @@ type Config struct {
 	// Timeouts lets a timeout be followed by a retry of other work, which may then be done twice.
 	Timeouts bool
 	// If decides alone which errors are tried again, idempotent or not; nil means the terms of Policy. An
-	// error with an attempt.Verdict.Reason, such as a used quota, is final all the same.
+	// error with an attempt.Verdict.Reason, such as a used quota, is final anyway.
 	If func(error) bool
 	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
@@ -130,7 +130,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, err
 }
 
-// ends reports whether the backoff ends by itself, as backoff.LastTry and LimitAttempts do: no retry
+// ends reports whether the backoff ends, as backoff.LastTry and LimitAttempts do: no retry
 // follows a million retries.
 func ends(b backoff.Backoff) bool {
 	s := backoff.State{Retry: 1_000_000, Last: backoff.MaxDelay}
@@ -177,7 +177,7 @@ type Caps struct {
 	// MaxAttempts replaces Config.MaxAttempts, also for operations under way: the most attempts of an
 	// operation, from 1, which means no retries; 0 leaves Config.MaxAttempts, negative means no limit.
 	MaxAttempts int
-	// PauseMax is the longest delay by which an operation backs off by itself from now on: 1 ms or more;
+	// PauseMax is the longest delay of the backoff from now on: 1 ms or more;
 	// 0 leaves the policy's backoff. A longer delay becomes a random one from PauseMax/2 to PauseMax:
 	// "Jitter everything!" (Safe Client Behaviour.)
 	PauseMax time.Duration

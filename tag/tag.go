@@ -101,7 +101,7 @@ func (c Criticality) MarshalText() ([]byte, error) {
 	return []byte(n), nil
 }
 
-// UnmarshalText reads a name, or returns an error that lists the names and leaves c as it is.
+// UnmarshalText reads a name, or returns an error that lists the names and does not change c.
 func (c *Criticality) UnmarshalText(text []byte) error {
 	for _, known := range Criticalities {
 		if names[known] == string(text) {

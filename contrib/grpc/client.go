@@ -144,7 +144,7 @@ func (e *callError) GRPCStatus() *status.Status {
 // idempotency_level = IDEMPOTENT or NO_SIDE_EFFECTS. A limiter without a policy does not ask: it tries
 // again after a refusal, an UNAVAILABLE or a timeout, though the call may have been executed.
 //
-// A call whose first attempt fails for good fails with that error. Otherwise the error is an
+// A call whose first attempt has a final error fails with that error. Otherwise the error is an
 // *attempt.Error, with the code of the last attempt or of the context's end. Streams are not retried:
 // only the caller knows where to begin again. Retry panics if do is nil.
 func Retry(do func(context.Context, func(context.Context) error) error) grpc.DialOption {

@@ -10,7 +10,7 @@
 //	}
 //	client, err := minio.New("s3.example.com", opts)
 //
-// Use the client as before, from any number of goroutines. minio-go retries by itself, and a slot is free
+// Use the client as before, from any number of goroutines. minio-go retries on its own, and a slot is free
 // while it sleeps.
 //
 // The other way is a client with MaxRetries 1 and no limiter under it, inside Do of a limiter that knows

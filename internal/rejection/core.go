@@ -12,7 +12,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Core is the throttle without its lock. It counts requests and accepts, for each criticality by itself,
+// Core is the throttle without its lock. It counts requests and accepts, for each criticality separately,
 // and decides which requests go. It is pure: no goroutine, lock, context, clock or global randomness.
 //
 // now is the time of the event; a time before the last one counts as the last one. Make a Core with New.

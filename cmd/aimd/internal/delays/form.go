@@ -74,7 +74,7 @@ func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
 		return r, cli.Usage(c, err)
 	}
 	if err := backoff.Check(r.Delays()); err != nil {
-		// Each flag by itself is right, but --min may be longer than --max.
+		// Each flag is right, but --min may be longer than --max.
 		return r, cli.Usage(c, fmt.Errorf("%w, the longest delay", flagged(err)))
 	}
 	return r, nil

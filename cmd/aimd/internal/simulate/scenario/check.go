@@ -24,7 +24,7 @@ func Measures() (names []string) {
 	return names
 }
 
-// check finds the problems that no field has by itself.
+// check finds the problems that no single field has.
 func (s Scenario) check(d *decoder) {
 	var all interface{ Unwrap() []error }
 	if errors.As(s.Validate(), &all) {
