@@ -29,7 +29,6 @@ type Controller struct {
 	wake  time.Duration
 	// events are for after the unlock.
 	events []Event
-	seq    uint64
 }
 
 // New returns a controller with the limit, or an error that names the wrong setting, its value and the
@@ -146,13 +145,9 @@ func (c *Controller) woke() {
 // note counts an event and keeps it for the observer.
 func (c *Controller) note(e Event) {
 	c.counts.note(e)
-	if c.observer == nil {
-		return
+	if c.observer != nil {
+		c.events = append(c.events, e)
 	}
-	c.seq++
-	e.Seq, e.Time, e.Window = c.seq, c.clock.Now(), c.core.gate.State()
-	e.InFlight, e.Queued = c.core.gate.Flying(), c.core.line.n
-	c.events = append(c.events, e)
 }
 
 // Permit is the place of one request that is served, and the duty to give it back: exactly one call of Done.

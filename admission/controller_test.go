@@ -115,40 +115,38 @@ func TestObserverIsToldEverything(t *testing.T) {
 			t.Helper()
 			require.Len(t, events, len(want))
 			for i, e := range events {
-				require.EqualValues(t, 1, e.Window.Cwnd)
-				require.False(t, e.Time.IsZero())
 				require.Equal(t, e.Kind >= Full && e.Kind <= Expired, e.RetryAfter > 0)
-				e.Window, e.Time, e.RetryAfter = window.State{}, time.Time{}, 0
+				e.RetryAfter = 0
 				require.Equal(t, want[i], e)
 			}
 			events = nil
 		}
 		p, err := c.Admit(t.Context(), vital)
 		require.NoError(t, err)
-		told(Event{Seq: 1, Kind: Admitted, Tags: vital, InFlight: 1})
+		told(Event{Kind: Admitted, Tags: vital})
 		first := admit(t.Context(), c, background)
-		told(Event{Seq: 2, Kind: Queued, Tags: background, InFlight: 1, Queued: 1})
+		told(Event{Kind: Queued, Tags: background})
 		_, err = c.Admit(t.Context(), background)
 		require.ErrorAs(t, err, new(*Shed))
-		told(Event{Seq: 3, Kind: Full, Tags: background, InFlight: 1, Queued: 1})
+		told(Event{Kind: Full, Tags: background})
 		time.Sleep(100 * time.Millisecond)
 		ctx, cancel := context.WithCancel(t.Context())
 		second := admit(ctx, c, interactive)
 		require.ErrorAs(t, (<-first).err, new(*Shed))
 		told(
-			Event{Seq: 4, Kind: Queued, Tags: interactive, InFlight: 1, Queued: 1},
-			Event{Seq: 5, Kind: Displaced, Tags: background, Wait: 100 * time.Millisecond, InFlight: 1, Queued: 1},
+			Event{Kind: Queued, Tags: interactive},
+			Event{Kind: Displaced, Tags: background, Wait: 100 * time.Millisecond},
 		)
 		time.Sleep(time.Millisecond)
 		cancel()
 		<-second
-		told(Event{Seq: 6, Kind: Vanished, Tags: interactive, Wait: time.Millisecond, InFlight: 1})
+		told(Event{Kind: Vanished, Tags: interactive, Wait: time.Millisecond})
 		_, err = c.Admit(ctx, background)
 		require.ErrorIs(t, err, context.Canceled)
-		told(Event{Seq: 7, Kind: Vanished, Tags: background, InFlight: 1}) // it came too late, and is counted
+		told(Event{Kind: Vanished, Tags: background}) // it came too late, and is counted
 		assert.Equal(t, 101*time.Millisecond, p.Held())
 		require.NoError(t, p.Done(window.Timeout))
-		told(Event{Seq: 8, Kind: Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
+		told(Event{Kind: Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
 		require.Equal(t, errReleased, p.Done(window.Success))
 		told()
 	})

@@ -63,12 +63,9 @@ func (k Kind) String() string {
 	return kinds[0]
 }
 
-// Event says what happened, and how the controller stood right after it.
+// Event says what happened to a request. Observers are called without the lock, so of two goroutines' events
+// the later may arrive first.
 type Event struct {
-	// Seq numbers a controller's events 1, 2, 3... in the order in which they happened. Observers are
-	// called without the lock, so of two goroutines' events the later may arrive first.
-	Seq  uint64
-	Time time.Time
 	Kind Kind
 	// Tags are the request's.
 	Tags tag.Tags
@@ -79,10 +76,6 @@ type Event struct {
 	// Outcome and Took are how the released request ended, and how long it had its place.
 	Outcome window.Outcome
 	Took    time.Duration
-	// Window is the window after the event: the limit is its Cwnd.
-	Window window.State
-	// InFlight and Queued are counted after the event.
-	InFlight, Queued int
 }
 
 // Counts counts the requests of one criticality. Every request is counted once: it waits, or was
