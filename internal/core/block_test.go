@@ -96,3 +96,22 @@ func TestBlocksOneAfterAnother(t *testing.T) {
 		require.LessOrEqual(t, g.PausedUntil()-now, 61*time.Second)
 	}
 }
+
+// All that is in flight gets the answer that stops everybody. That is one pause.
+func TestAStopIsOnePause(t *testing.T) {
+	g := newGate(t)
+	var sent []core.Ticket
+	for range 20 {
+		sent = append(sent, g.Sent(0))
+	}
+	pauses := map[time.Duration]bool{}
+	for i, ticket := range sent {
+		now := time.Duration(i) * time.Millisecond
+		g.Answered(now, ticket, window.Overload, 0)
+		g.Stopped(now, 0)
+		pauses[g.PausedUntil()] = true
+	}
+	require.Len(t, pauses, 1)
+	g.Stopped(0, time.Hour)
+	require.GreaterOrEqual(t, g.PausedUntil(), time.Hour, "a longer one")
+}

@@ -173,9 +173,12 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	}
 }
 
-// Stopped pauses all sends after an overload whose answer speaks for everybody, as Obeyed says.
-func (g *Gate) Stopped(now, d time.Duration) {
-	g.pausedUntil = max(g.pausedUntil, g.seen(now)+g.Obeyed(d, true))
+// Stopped pauses all sends after an overload whose answer speaks for everybody, as Obeyed says, unless a pause
+// that is as long has begun: all in flight get such an answer.
+func (g *Gate) Stopped(now, retryAfter time.Duration) {
+	if least := g.asked(retryAfter, true).Within(g.rules.MaxRetryAfter); g.pausedUntil-g.seen(now) < least {
+		g.pausedUntil = g.now + g.Obeyed(retryAfter, true)
+	}
 }
 
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the
@@ -242,8 +245,11 @@ func (g *Gate) Backoff(failures int, last window.Outcome) time.Duration {
 
 // Obeyed returns how long a refused operation waits for the service, or all do (stop), with jitter.
 func (g *Gate) Obeyed(retryAfter time.Duration, stop bool) time.Duration {
-	asked := delay.Asked{After: retryAfter, Stop: stop, Refusals: g.Streak()}
-	return asked.Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
+	return g.asked(retryAfter, stop).Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
+}
+
+func (g *Gate) asked(retryAfter time.Duration, stop bool) delay.Asked {
+	return delay.Asked{After: retryAfter, Stop: stop, Refusals: g.Streak()}
 }
 
 // Questions.
