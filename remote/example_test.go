@@ -58,7 +58,7 @@ func Example() {
 }
 
 // The document comes from a file.
-func ExampleNew() {
+func ExampleNewFile() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
 		panic(err)
@@ -118,12 +118,6 @@ func ExampleNewHTTP() {
 	source, err := remote.NewHTTP("https://me@config.example/clients.json?key=1", nil, http.Header{"Authorization": {"Bearer secret"}})
 	fmt.Println(source, err)
 	// Output: https://config.example/clients.json <nil>
-}
-
-func ExampleNewFile() {
-	source, err := remote.NewFile("/etc/backup/clients.json")
-	fmt.Println(source, err)
-	// Output: /etc/backup/clients.json <nil>
 }
 
 // A limiter for each host gets the settings of the document when it is made.

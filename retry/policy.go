@@ -195,7 +195,7 @@ func (p *Policy) SetCaps(c Caps) error {
 
 func (c Caps) check(p *Policy) error {
 	if p == nil {
-		return setting.Wrong("caps of the default policy", "a change", "a policy of New")
+		return setting.Wrong("Caps", "a change of the default policy", "a policy of New")
 	}
 	if c.PauseMax != 0 && c.PauseMax < time.Millisecond {
 		return setting.Wrong("PauseMax", c.PauseMax, "a duration from 1ms, or 0 for no cap")

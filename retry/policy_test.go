@@ -154,7 +154,7 @@ func TestCapsThatAreNotAllowed(t *testing.T) {
 		assert.Equal(t, retry.Caps{MaxAttempts: 4}, p.Caps())
 	}
 	var standard *retry.Policy
-	assert.EqualError(t, standard.SetCaps(retry.Caps{MaxAttempts: 9}), "retry: caps of the default policy: a change is not allowed, want a policy of New")
+	assert.EqualError(t, standard.SetCaps(retry.Caps{MaxAttempts: 9}), "retry: Caps: a change of the default policy is not allowed, want a policy of New")
 	assert.Zero(t, standard.Caps())
 }
 
