@@ -1,5 +1,5 @@
 // Package live is a page that shows limiters at work: the window as it looks for the limit, the attempts in
-// flight, the queue, and each decision with its reason.
+// flight, the queue, and each decision with its reason. A Tally sums up limiters for metrics.
 //
 //	mux.Handle("/debug/aimd/", live.Handler(live.Of(lim)))           // one, or some
 //	mux.Handle("/debug/aimd/", live.Handler(live.Keyed(buckets)))    // one for each key

@@ -123,7 +123,8 @@ func TestEventsSayWhatIsAllowed(t *testing.T) {
 }
 
 func TestHandlerWithoutLimitersPanics(t *testing.T) {
-	require.PanicsWithValue(t, "live: Handler with limiters nil", func() { live.Handler(nil) })
+	require.PanicsWithValue(t, "live: limiters or clients are nil, want a function", func() { live.Handler(nil) })
+	require.PanicsWithValue(t, "live: limiters or clients are nil, want a function", func() { live.Compare(live.Of(), nil) })
 	require.PanicsWithValue(t, "live: Keyed with limiters nil", func() { live.Keyed[string](nil) })
 }
 

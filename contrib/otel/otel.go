@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/aimd-go/aimd/internal/tally"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -34,7 +34,7 @@ type instruments struct {
 // An error is one of the meter's. Register panics if limiters is nil. It is safe for any number of
 // goroutines.
 func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Option) (*Registration, error) {
-	all := tally.New(limiters)
+	all := live.NewTally(limiters)
 	m := meter(opts)
 	i, err := newInstruments(m)
 	if err != nil {
@@ -55,7 +55,7 @@ func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Optio
 // Registration ends the measuring by Unregister. It is safe for any number of goroutines.
 type Registration struct {
 	metric.Registration
-	tally *tally.Tally
+	tally *live.Tally
 }
 
 // Evicted is a limiter.KeyedConfig.Evicted, for limiters that a Keyed makes and drops between two reads. It
@@ -92,7 +92,7 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 	return i, nil
 }
 
-func (i *instruments) observe(o metric.Observer, s tally.Sum) {
+func (i *instruments) observe(o metric.Observer, s live.Sum) {
 	name := nameKey.String(s.Name)
 	of := metric.WithAttributes(name)
 	if s.Present > 0 {
@@ -109,7 +109,7 @@ func (i *instruments) observe(o metric.Observer, s tally.Sum) {
 		}
 	}
 	for outcome, n := range s.Answers() {
-		o.ObserveInt64(i.attempts, int64(n), metric.WithAttributes(name, outcomeKey.String(tally.Label(outcome))))
+		o.ObserveInt64(i.attempts, int64(n), metric.WithAttributes(name, outcomeKey.String(live.Label(outcome))))
 	}
 	o.ObserveInt64(i.cuts, int64(s.Cuts), of)
 	o.ObserveInt64(i.pauses, int64(s.Pauses), of)
@@ -170,7 +170,7 @@ var buckets = metric.WithExplicitBucketBoundaries(
 
 type observer struct {
 	wait, duration metric.Float64Histogram
-	names          tally.ByName[attributes]
+	names          live.ByName[attributes]
 }
 
 // attributes are made once for each name.
@@ -212,7 +212,7 @@ func newAttributes(name string) *attributes {
 	}
 	all := &attributes{name: options(nameKey.String(name))}
 	for outcome := window.Success; outcome.Valid(); outcome++ {
-		all.byOutcome[outcome] = options(nameKey.String(name), outcomeKey.String(tally.Label(outcome)))
+		all.byOutcome[outcome] = options(nameKey.String(name), outcomeKey.String(live.Label(outcome)))
 	}
 	return all
 }

@@ -13,7 +13,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
-	"github.com/aimd-go/aimd/internal/tally"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -48,7 +47,7 @@ func TestAlertsNameMetricsThatExist(t *testing.T) {
 	}
 	labels := map[string]bool{}
 	for o := window.Success; o.Valid(); o++ {
-		labels[tally.Label(o)] = true
+		labels[live.Label(o)] = true
 	}
 	alerts := map[string]bool{}
 	for _, g := range file.Groups {

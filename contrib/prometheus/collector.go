@@ -5,8 +5,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/aimd-go/aimd/internal/tally"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -33,7 +33,7 @@ func desc(name string, labels []string, help string) *prometheus.Desc {
 }
 
 // Collector is a prometheus.Collector of limiters. It is safe for any number of goroutines.
-type Collector struct{ tally *tally.Tally }
+type Collector struct{ tally *live.Tally }
 
 // New returns a Collector. Each function yields the present limiters, each with a name, "" for the
 // limiter's own; several goroutines may call it at once. A limiter that several functions yield counts
@@ -41,7 +41,7 @@ type Collector struct{ tally *tally.Tally }
 // a function is nil. A registry takes one Collector, or several with a label each
 // (prometheus.WrapRegistererWith).
 func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
-	return &Collector{tally.New(limiters...)}
+	return &Collector{live.NewTally(limiters...)}
 }
 
 // Describe implements prometheus.Collector.
@@ -73,7 +73,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			}
 		}
 		for o, n := range s.Answers() {
-			counter(attempts, n, s.Name, tally.Label(o))
+			counter(attempts, n, s.Name, live.Label(o))
 		}
 		counter(cuts, s.Cuts, s.Name)
 		counter(pauses, s.Pauses, s.Name)
@@ -88,7 +88,7 @@ func (c *Collector) Evicted(l *limiter.Limiter) { c.tally.Evicted(l) }
 // It is safe for any number of goroutines and limiters. Make one with NewHistograms.
 type Histograms struct {
 	wait, duration *prometheus.HistogramVec
-	names          tally.ByName[series]
+	names          live.ByName[series]
 }
 
 // series are made once for each name.
@@ -126,7 +126,7 @@ func (h *Histograms) of(name string) *series {
 	return h.names.Of(name, func(name string) *series {
 		s := &series{wait: h.wait.WithLabelValues(name)}
 		for o := window.Success; o.Valid(); o++ {
-			s.byOutcome[o] = h.duration.WithLabelValues(name, tally.Label(o))
+			s.byOutcome[o] = h.duration.WithLabelValues(name, live.Label(o))
 		}
 		return s
 	})

@@ -147,7 +147,7 @@ func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.S
 
 func (paced) Timed() bool { return true }
 
-// The counters of limiters that come and go between two scrapes stay; internal/tally holds the rest of
+// The counters of limiters that come and go between two scrapes stay; package live holds the rest of
 // that. Only the present limiter has gauges.
 func TestLimitersThatNoScrapeSaw(t *testing.T) {
 	var c *aimdprom.Collector

@@ -23,7 +23,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/internal/viewer"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
@@ -323,13 +322,13 @@ func contrast(name string) string {
 func TestWhatHasEndedStaysInSight(t *testing.T) {
 	l := reno(t, aimd.WithName("photos"))
 	var mu sync.Mutex
-	now := viewer.Flow{InFlight: 7, Accepted: 3, Refused: 2}
-	clients := []*viewer.Client{{Name: "plain", Look: func() viewer.Flow {
+	now := live.Flow{InFlight: 7, Accepted: 3, Refused: 2}
+	clients := []*live.Client{{Name: "plain", Look: func() live.Flow {
 		mu.Lock()
 		defer mu.Unlock()
 		return now
 	}}}
-	b := browse(t, serve(t, viewer.Handler(live.Of(l), func() []*viewer.Client { return clients }, nil)))
+	b := browse(t, serve(t, live.Compare(live.Of(l), func() []*live.Client { return clients })))
 	b.until(drawn)
 	run[any](b, `document.querySelector('#rows tr:nth-child(2) button').click()`)
 	b.until(`document.querySelector('#text').textContent === 'unlimited'`)

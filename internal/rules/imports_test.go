@@ -47,14 +47,12 @@ var mayImport = map[string][]string{
 	"internal/sliding": {},
 	"internal/rules":   {},
 	"internal/pipenet": {},
-	"internal/tally":   {"limiter", "window"},
 
 	"internal/grid":      {"internal/setting"},
 	"internal/budget":    {"internal/setting", "internal/sliding"},
 	"internal/rejection": {"window", "tag", "internal/setting", "internal/sliding"},
 
-	"live":            {"limiter", "internal/viewer"},
-	"internal/viewer": {"limiter"},
+	"live": {"limiter", "window"},
 
 	"throttle": {"window", "attempt", "internal/run", "tag", "internal/rejection"},
 	"retry":    {"window", "attempt", "internal/run", "internal/fact", "backoff", "internal/setting", "internal/budget", "internal/policy"},

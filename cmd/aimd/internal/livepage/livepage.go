@@ -18,12 +18,11 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
-	"github.com/aimd-go/aimd/internal/viewer"
 	"github.com/aimd-go/aimd/live"
 )
 
 // Flag adds the flag --live.
-func Flag(f *pflag.FlagSet) (live *bool) {
+func Flag(f *pflag.FlagSet) *bool {
 	return f.Bool("live", false, "serve a page that shows the windows at work, on a free port of this machine; standard error has its address. On a terminal it stays until Ctrl-C")
 }
 
@@ -38,12 +37,12 @@ type Page struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	limiters []*aimd.Limiter
-	clients  []*viewer.Client
+	clients  []*live.Client
 }
 
-// Serve begins to serve the page if it is live, and prints its address.
-func Serve(cmd *cobra.Command, live bool) (*Page, error) {
-	if !live {
+// Serve begins to serve the page if it is on, and prints its address.
+func Serve(cmd *cobra.Command, on bool) (*Page, error) {
+	if !on {
 		return nil, nil
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -52,7 +51,7 @@ func Serve(cmd *cobra.Command, live bool) (*Page, error) {
 	}
 	p := &Page{stderr: cmd.ErrOrStderr()}
 	p.watched = terminal.Columns(p.stderr) > 0 && terminal.Columns(cmd.OutOrStdout()) > 0
-	p.server = &http.Server{Handler: viewer.Handler(p.shown, p.without, nil), ReadHeaderTimeout: 10 * time.Second}
+	p.server = &http.Server{Handler: live.Compare(p.shown, p.without), ReadHeaderTimeout: 10 * time.Second}
 	p.served.Go(func() { _ = p.server.Serve(listener) }) // until it is closed
 	url := fmt.Sprintf("http://%s/", listener.Addr())
 	p.served.Go(func() { look(url + "events?every=1s") })
@@ -73,7 +72,7 @@ func look(events string) {
 
 // Add adds a limiter to the page, under the limiter's own name. If the limiter is nil, Add
 // adds a client without one, under the name given.
-func (p *Page) Add(name string, l *aimd.Limiter, look func() viewer.Flow) {
+func (p *Page) Add(name string, l *aimd.Limiter, look func() live.Flow) {
 	if p == nil {
 		return
 	}
@@ -82,7 +81,7 @@ func (p *Page) Add(name string, l *aimd.Limiter, look func() viewer.Flow) {
 	if l != nil {
 		p.limiters = append(p.limiters, l)
 	} else {
-		p.clients = append(p.clients, &viewer.Client{Name: name, Look: look})
+		p.clients = append(p.clients, &live.Client{Name: name, Look: look})
 	}
 }
 
@@ -92,7 +91,7 @@ func (p *Page) shown() iter.Seq2[string, *aimd.Limiter] {
 	return live.Of(slices.Clone(p.limiters)...)()
 }
 
-func (p *Page) without() []*viewer.Client {
+func (p *Page) without() []*live.Client {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.clients)

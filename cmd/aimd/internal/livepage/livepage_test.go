@@ -17,7 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
-	"github.com/aimd-go/aimd/internal/viewer"
+	"github.com/aimd-go/aimd/live"
 )
 
 // serve serves a page and returns it with its address.
@@ -59,7 +59,7 @@ func TestPage(t *testing.T) {
 
 	looked := make(chan bool)
 	var once sync.Once
-	p.Add("without", nil, func() viewer.Flow { once.Do(func() { close(looked) }); return viewer.Flow{InFlight: 7} })
+	p.Add("without", nil, func() live.Flow { once.Do(func() { close(looked) }); return live.Flow{InFlight: 7} })
 	select {
 	case <-looked:
 	case <-time.After(20 * time.Second):

@@ -8,7 +8,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/internal/viewer"
+	"github.com/aimd-go/aimd/live"
 )
 
 // Meter counts one run while it runs. All methods are safe for any number of goroutines.
@@ -103,11 +103,11 @@ func (m *Meter) Now() Sample {
 }
 
 // Flow is how the run stands for a page that shows runs without a limiter.
-func (m *Meter) Flow() viewer.Flow {
+func (m *Meter) Flow() live.Flow {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.counts
-	return viewer.Flow{InFlight: c.InFlight, Accepted: uint64(c.Accepted), Refused: uint64(c.Refused), Ended: !m.stop.IsZero()}
+	return live.Flow{InFlight: c.InFlight, Accepted: uint64(c.Accepted), Refused: uint64(c.Refused), Ended: !m.stop.IsZero()}
 }
 
 // sample is how the run stands. Call it with mu.

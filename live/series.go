@@ -1,8 +1,7 @@
-package viewer
+package live
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"time"
 
@@ -12,22 +11,21 @@ import (
 // remembered is the number of decisions of a limiter that are kept: more than the limiter keeps.
 const remembered = 500
 
-// Limiters yields the limiters that there are: see live.Limiters.
-type Limiters = func() iter.Seq2[string, *limiter.Limiter]
-
-// Client is a client that no limiter bounds. Look is called by one goroutine at a time.
+// Client is a client without a limiter, for Compare. The pointer is its identity: the page keeps its past.
 type Client struct {
+	// Name is the client's name on the page.
 	Name string
+	// Look returns the client's state. It is called by one goroutine at a time.
 	Look func() Flow
 }
 
-// Flow is the state of a Client.
+// Flow is the state of a Client. The zero Flow is that of a client before its first attempt.
 type Flow struct {
 	// InFlight is the number of attempts sent and not answered.
 	InFlight int
-	// Accepted and Refused count answers since the start.
+	// Accepted and Refused are the numbers of answers since the start.
 	Accepted, Refused uint64
-	// Ended: it sends no more.
+	// Ended: the client sends no more.
 	Ended bool
 }
 

@@ -1,6 +1,4 @@
-// Package tally sums up the counters of limiters, by name, for metrics: limiters of one name are one, and
-// the counters of a limiter stay in the sum after it is evicted.
-package tally
+package live
 
 import (
 	"cmp"
@@ -15,9 +13,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Limiters yields the limiters of the program, each with a name; "" stands for the limiter's own name.
-type Limiters = func() iter.Seq2[string, *limiter.Limiter]
-
 // Sum is the counters and the state of all limiters of one name.
 type Sum struct {
 	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its other fields sum up
@@ -28,7 +23,9 @@ type Sum struct {
 	Present int
 }
 
-// Tally sums up limiters. It is safe for any number of goroutines. Make one with New.
+// Tally sums up the counters of limiters by name, for metrics: limiters of one name are one, and the counters
+// of a limiter stay in the sum after its eviction. Packages contrib/prometheus and contrib/otel publish one.
+// It is safe for any number of goroutines. Make one with NewTally.
 type Tally struct {
 	limiters []Limiters
 
@@ -51,10 +48,10 @@ type member struct {
 	listed  bool
 }
 
-// New returns a Tally of the limiters. It panics if a function is nil.
-func New(limiters ...Limiters) *Tally {
+// NewTally returns a Tally of the limiters. It panics if a function is nil.
+func NewTally(limiters ...Limiters) *Tally {
 	if slices.ContainsFunc(limiters, func(l Limiters) bool { return l == nil }) {
-		panic("tally: limiters are nil, want a function")
+		panic("live: limiters are nil, want a function")
 	}
 	return &Tally{limiters: limiters, members: map[weak.Pointer[limiter.Limiter]]*member{}}
 }
@@ -100,7 +97,7 @@ func (t *Tally) Evicted(l *limiter.Limiter) {
 	defer t.mu.Unlock()
 	if len(t.members) >= t.full {
 		t.forget() // perhaps Read is never called
-		t.full = 2*len(t.members) + most
+		t.full = 2*len(t.members) + mostNames
 	}
 	s := l.Snapshot()
 	t.member(s.Name, l).count(s)
@@ -166,7 +163,7 @@ func (m *member) count(now limiter.Snapshot) {
 	m.counted = now
 }
 
-// Answers yields how many attempts ended in each outcome.
+// Answers yields each outcome with the number of attempts that ended in it.
 func (s Sum) Answers() iter.Seq2[window.Outcome, uint64] {
 	return func(yield func(window.Outcome, uint64) bool) {
 		counts := [...]uint64{
@@ -193,9 +190,9 @@ func (s Sum) PausedUntilUnix() float64 {
 func Label(o window.Outcome) string { return strings.ReplaceAll(o.String(), " ", "_") }
 
 const (
-	// most is the number of names besides Other. A series of a metric is for ever, and keys may come from
+	// mostNames is the number of names besides Other. A series of a metric is for ever, and keys may come from
 	// outside. Our choice.
-	most = 1000
+	mostNames = 1000
 	// Other is the name for all names after that number.
 	Other = "other"
 )
@@ -222,7 +219,7 @@ func (b *ByName[T]) Of(name string, make func(name string) *T) *T {
 	if b.all == nil {
 		b.all = map[string]*T{}
 	}
-	if b.all[name] == nil && len(b.all) >= most {
+	if b.all[name] == nil && len(b.all) >= mostNames {
 		name = Other
 	}
 	if b.all[name] == nil {

@@ -1,6 +1,4 @@
-// Package viewer is the page of package live: it looks at limiters while a page is open.
-// It also shows clients that no limiter bounds, to be compared with them.
-package viewer
+package live
 
 import (
 	"cmp"
@@ -31,11 +29,25 @@ var kinds = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// Handler returns the handler of package live. It shows the clients, if not nil, among the
-// limiters, and serves requests for the hosts too.
-func Handler(limiters Limiters, clients func() []*Client, hosts []string) http.Handler {
-	if clients == nil {
-		clients = func() []*Client { return nil }
+// Handler returns a handler that serves the page of the limiters. It works below any prefix, which must end
+// in a slash: every path that does is the page, and in the same folder are its other files and events, the
+// server-sent events that it shows.
+//
+// GET events?every=250ms reports how the limiters are, as often as that: 100ms to 1s, default 250ms. At most
+// 16 pages are served at a time, with at most 50 limiters; the page says how many are left out.
+// http.Server.Shutdown does not wait for open pages.
+//
+// Hosts are further names of the page's host, without a port: see the package's section on who may look. The
+// handler is safe for any number of goroutines. Handler panics if limiters is nil.
+func Handler(limiters Limiters, hosts ...string) http.Handler {
+	return Compare(limiters, func() []*Client { return nil }, hosts...)
+}
+
+// Compare is Handler with a page that also shows clients without a limiter, to be compared with the limiters.
+// The function returns the present clients; it is called as Limiters are. Compare panics if a function is nil.
+func Compare(limiters Limiters, clients func() []*Client, hosts ...string) http.Handler {
+	if limiters == nil || clients == nil {
+		panic("live: limiters or clients are nil, want a function")
 	}
 	return &handler{
 		watch: &watch{limiters: limiters, clients: clients, run: rand.Text()}, hosts: hosts,

@@ -1,4 +1,4 @@
-package tally
+package live
 
 import (
 	"runtime"
@@ -11,8 +11,8 @@ import (
 
 // Limiters come and go, and nobody asks for the sums.
 func TestTheGoneAreForgottenThoughNobodyReads(t *testing.T) {
-	sums := New()
-	for i := range 10 * most {
+	sums := NewTally()
+	for i := range 10 * mostNames {
 		l, err := aimd.NewReno()
 		require.NoError(t, err)
 		sums.Evicted(l)
@@ -20,5 +20,5 @@ func TestTheGoneAreForgottenThoughNobodyReads(t *testing.T) {
 			runtime.GC()
 		}
 	}
-	require.Less(t, len(sums.members), 3*most)
+	require.Less(t, len(sums.members), 3*mostNames)
 }

@@ -1,4 +1,4 @@
-package viewer
+package live
 
 import (
 	"encoding/json"
@@ -105,7 +105,7 @@ func TestTheStateOfARealLimiter(t *testing.T) {
 				}
 			})
 		}
-		w, p, said := Handler(of(l), nil, nil).(*handler).watch, page{every: usual, seen: map[int]known{}}, map[string]int{}
+		w, p, said := Handler(Of(l)).(*handler).watch, page{every: usual, seen: map[int]known{}}, map[string]int{}
 		for range int(30 * time.Second / usual) {
 			time.Sleep(usual)
 			said[w.news(&p).Limiters[0].State]++
@@ -114,13 +114,6 @@ func TestTheStateOfARealLimiter(t *testing.T) {
 		callers.Wait()
 		require.Greater(t, said["limited"], 100, fmt.Sprint(said))
 	})
-}
-
-// of yields one limiter.
-func of(l *limiter.Limiter) Limiters {
-	return func() iter.Seq2[string, *limiter.Limiter] {
-		return func(yield func(string, *limiter.Limiter) bool) { yield("", l) }
-	}
 }
 
 // A first look that kept an entry for each limiter compared each with all before it: ten
@@ -144,7 +137,7 @@ func TestTheFirstLookCostsTheSameForAnyNumberOfLimiters(t *testing.T) {
 			}
 		}
 		return testing.AllocsPerRun(3, func() {
-			w := Handler(limiters, nil, nil).(*handler).watch
+			w := Handler(limiters).(*handler).watch
 			w.look(time.Now())
 			require.Len(t, w.all, shown)
 			require.Equal(t, n-shown, w.more)
@@ -168,7 +161,7 @@ func TestAClientWithoutALimiter(t *testing.T) {
 		require.NoError(t, err)
 		flow := Flow{InFlight: 7, Accepted: 3, Refused: 2}
 		clients := []*Client{{"plain", func() Flow { return flow }}}
-		w, p := Handler(of(l), func() []*Client { return clients }, nil).(*handler).watch, page{every: usual, seen: map[int]known{}}
+		w, p := Compare(Of(l), func() []*Client { return clients }).(*handler).watch, page{every: usual, seen: map[int]known{}}
 		first := w.news(&p).Limiters
 		require.Equal(t, "photos", *first[0].Name)
 		require.Equal(t, "plain", *first[1].Name)
@@ -199,7 +192,7 @@ func BenchmarkTick(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, p := Handler(of(l), nil, nil).(*handler).watch, page{every: usual, seen: map[int]known{}}
+	w, p := Handler(Of(l)).(*handler).watch, page{every: usual, seen: map[int]known{}}
 	b.ReportAllocs()
 	for b.Loop() {
 		w.polled = time.Time{}

@@ -1,4 +1,4 @@
-package tally_test
+package live_test
 
 import (
 	"context"
@@ -11,17 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/internal/tally"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
-
-func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
-	t.Helper()
-	l, err := aimd.NewReno(opts...)
-	require.NoError(t, err)
-	return l
-}
 
 func answer(t *testing.T, l *limiter.Limiter, outcomes ...window.Outcome) {
 	t.Helper()
@@ -48,7 +41,7 @@ func (s *set) all() iter.Seq2[string, *limiter.Limiter] {
 func TestLimitersOfOneNameAreOne(t *testing.T) {
 	a, b, c := reno(t, aimd.WithName("a")), reno(t, aimd.WithName("a"), aimd.WithInitialWindow(5)), reno(t)
 	there := &set{a, b, c, a, nil}
-	sums := tally.New(there.all, there.all)
+	sums := live.NewTally(there.all, there.all)
 	answer(t, a, window.Success, window.ClientError, window.Neutral)
 	answer(t, b, window.Timeout)
 	_, err := b.Acquire(context.Background())
@@ -67,13 +60,13 @@ func TestLimitersOfOneNameAreOne(t *testing.T) {
 	require.Equal(t, map[window.Outcome]uint64{
 		window.Success: 1, window.Overload: 0, window.Timeout: 1, window.Neutral: 1, window.ClientError: 1,
 	}, maps.Collect(s.Answers()))
-	require.Equal(t, "client_error", tally.Label(window.ClientError))
+	require.Equal(t, "client_error", live.Label(window.ClientError))
 }
 
 func TestWhatALimiterCountedStaysAfterItIsGone(t *testing.T) {
 	there := &set{reno(t, aimd.WithName("a"))}
-	sums := tally.New(there.all)
-	read := func() tally.Sum {
+	sums := live.NewTally(there.all)
+	read := func() live.Sum {
 		all := sums.Read()
 		require.Len(t, all, 1)
 		return all[0]
@@ -99,7 +92,7 @@ func TestWhatALimiterCountedStaysAfterItIsGone(t *testing.T) {
 
 func TestEvictedCountsWhatNoReadSaw(t *testing.T) {
 	there := &set{}
-	sums := tally.New(there.all)
+	sums := live.NewTally(there.all)
 	for range 100 {
 		l := reno(t, aimd.WithName("a"))
 		answer(t, l, window.Success)
@@ -122,22 +115,22 @@ func TestNamesHaveABound(t *testing.T) {
 		answer(t, l, window.Success)
 		*there = append(*there, l)
 	}
-	sums := tally.New(there.all)
+	sums := live.NewTally(there.all)
 	all := sums.Read()
 	require.Len(t, all, 1001)
 	last := all[len(all)-1]
-	require.Equal(t, tally.Other, last.Name)
+	require.Equal(t, live.Other, last.Name)
 	require.Equal(t, 500, last.Present)
 	require.EqualValues(t, 500, last.Successes)
 }
 
 func TestANameIsValidText(t *testing.T) {
 	there := &set{reno(t, aimd.WithName("a\xff")), reno(t, aimd.WithName("a\xfe"))}
-	all := tally.New(there.all).Read()
+	all := live.NewTally(there.all).Read()
 	require.Len(t, all, 1, "two of one name")
 	require.Equal(t, "a\uFFFD", all[0].Name)
 }
 
-func TestNilLimiters(t *testing.T) {
-	require.PanicsWithValue(t, "tally: limiters are nil, want a function", func() { tally.New(nil) })
+func TestATallyOfNilPanics(t *testing.T) {
+	require.PanicsWithValue(t, "live: limiters are nil, want a function", func() { live.NewTally(nil) })
 }
