@@ -229,6 +229,7 @@ func TestAWrongPort(t *testing.T) {
 func TestClassify(t *testing.T) {
 	overload := attempt.Verdict{Outcome: window.Overload, Retry: true}
 	again := attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	classify := attempt.FirstOf(aimdminio.Classify, attempt.Classify)
 	for _, c := range []struct {
 		name string
 		err  error
@@ -247,7 +248,7 @@ func TestClassify(t *testing.T) {
 		{"wrapped", fmt.Errorf("photo: %w", minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}), overload},
 		{"not minio-go's", errors.New("other"), attempt.Verdict{}},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, aimdminio.Classify(c.err)) })
+		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, classify(c.err)) })
 	}
 }
 

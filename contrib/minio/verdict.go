@@ -16,23 +16,17 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Classify is an attempt.Classifier that knows the errors of minio-go, which attempt.Classify cannot
-// read: an ErrorResponse has its code and status in fields, and a connection that was cut off comes as
-// text. It leaves all others to the next of attempt.FirstOf:
+// Classify is an attempt.Classifier for what attempt.Classify cannot read of minio-go's errors: a connection that
+// was cut off comes as text, and 499 and 520, which minio-go itself tries again. Both are neutral and tried again.
+// It leaves all others, the codes and statuses of an ErrorResponse, to the next of attempt.FirstOf:
 //
 //	aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify))
-//
-// Codes and statuses are read as attempt.Classify does. Besides, 499 and 520, which minio-go itself tries
-// again, are neutral and tried again.
 func Classify(err error) attempt.Verdict {
 	var answer minio.ErrorResponse
 	known := errors.As(err, &answer)
-	switch {
 	// nginx: the client has gone; Cloudflare: the origin is unwell.
-	case answer.StatusCode == 499, answer.StatusCode == 520, !known && hungUp(err):
+	if answer.StatusCode == 499 || answer.StatusCode == 520 || !known && hungUp(err) {
 		return attempt.Verdict{Outcome: window.Neutral, Retry: true}
-	case known:
-		return attempt.Classify(response{answer.Code, answer.StatusCode})
 	}
 	return attempt.Verdict{}
 }
@@ -44,16 +38,6 @@ func hungUp(err error) bool {
 	return errors.As(err, &sending) && sending.Err != nil &&
 		strings.HasPrefix(sending.Err.Error(), "Connection closed by foreign host")
 }
-
-// response is an API error in the form that attempt.Classify reads. A status of success, or 0, has no meaning.
-type response struct {
-	code   string
-	status int
-}
-
-func (r response) Error() string       { return r.code }
-func (r response) ErrorCode() string   { return r.code }
-func (r response) HTTPStatusCode() int { return r.status }
 
 // errorDocument is the most of a body that is searched for an error, in bytes, as in minio-go.
 const errorDocument = 1 << 20
@@ -112,7 +96,7 @@ func meant(body []byte) int {
 	if xml.Unmarshal(body, &e) != nil {
 		return 0
 	}
-	switch v := attempt.Classify(response{code: e.Code}); {
+	switch v := attempt.Classify(minio.ErrorResponse{Code: e.Code}); {
 	case v.Outcome == window.Overload:
 		return http.StatusServiceUnavailable
 	case v.Outcome == window.Timeout:
