@@ -2,12 +2,14 @@ package attempt_test
 
 import (
 	"context"
+	"crypto/tls"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"reflect"
 	"syscall"
@@ -250,3 +252,16 @@ type unsent struct{}
 
 func (unsent) Error() string { return "not sent" }
 func (unsent) NotSent() bool { return true }
+
+func TestATLSThatDoesNotFit(t *testing.T) {
+	for err, want := range map[error]bool{
+		&tls.CertificateVerificationError{Err: errors.New("expired")}: true,
+		tls.RecordHeaderError{Msg: "no TLS"}:                          true,
+		http.ErrSchemeMismatch:                                        true,
+		syscall.ECONNREFUSED:                                          false,
+		nil:                                                           false,
+	} {
+		assert.Equal(t, want, attempt.TLSMisfit(err), err)
+		assert.Equal(t, want, attempt.TLSMisfit(&url.Error{Op: "Get", Err: err}), err)
+	}
+}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/limiter"
 )
 
@@ -141,7 +140,7 @@ func (o *operation) failed(a attempt.Attempt, within bool, err error) error {
 	case v.Reason != nil:
 		o.reason = v.Reason
 		return &decided{error: err}
-	case o.useless >= uselessMax, fact.OfTLS(err):
+	case o.useless >= uselessMax, attempt.TLSMisfit(err):
 		return &decided{error: err}
 	case v.Retry:
 		return &decided{error: err, again: true}

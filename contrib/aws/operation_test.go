@@ -29,7 +29,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
@@ -209,10 +208,10 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.Equal(t, 1, story.Attempts)
 		}, want: outcomes{neutrals: 1}},
 		// A failure that says nothing about load is backed off for once, by the limiter.
-		"a 500": {store: once(func(w http.ResponseWriter, r *http.Request) { fakes3.Answer(w, r, 500, "") }), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		"a 500": {store: once(func(w http.ResponseWriter, r *http.Request) { fakes3.Answer(w, r, 500, "") }), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
 			start := time.Now()
 			require.NoError(t, put(t.Context(), c, "k", "x"))
-			require.LessOrEqual(t, time.Since(start), 2*core.DefaultPauseMin)
+			require.LessOrEqual(t, time.Since(start), 2*l.Config().PauseMin)
 			require.Positive(t, time.Since(start))
 		}, want: outcomes{successes: 1, neutrals: 1}},
 		"a Retry-After": {store: once(refusedLater), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
