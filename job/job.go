@@ -1,6 +1,7 @@
-// Package job runs the jobs of a job engine under a limiter: contrib/asynq and contrib/river share it. A job
-// waits for its slot in the engine's worker. A refused job is tried again there, at the front of the queue. A
-// job that waits too long goes back to its engine, which brings it to a worker again.
+// Package job runs the jobs of a job engine under a limiter: contrib/asynq and contrib/river are made of it, and
+// an integration of another engine can be. A job waits for its slot in the engine's worker. A refused job is
+// tried again there, at the front of the queue. A job that waits too long goes back to its engine, which brings
+// it to a worker again.
 package job
 
 import (
@@ -19,7 +20,8 @@ import (
 // cycle between the engine and each worker, and other queues do not wait long for the worker.
 const Brief = 100 * time.Millisecond
 
-// Desk runs the jobs of one server of an engine. It is safe for any number of goroutines.
+// Desk runs the jobs of one server of an engine. The zero Desk lets any number of jobs wait. It is safe for
+// any number of goroutines.
 type Desk struct {
 	// Waiters is the number of jobs that may wait at a time; 0: any number. A job beyond waits for Brief.
 	Waiters int

@@ -15,7 +15,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/internal/job"
+	"github.com/aimd-go/aimd/job"
 	"github.com/aimd-go/aimd/limiter"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/internal/job"
+	"github.com/aimd-go/aimd/job"
 	"github.com/aimd-go/aimd/limiter"
 )
 

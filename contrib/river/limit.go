@@ -11,7 +11,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/internal/job"
+	"github.com/aimd-go/aimd/job"
 	"github.com/aimd-go/aimd/limiter"
 )
 

@@ -38,7 +38,6 @@ var mayImport = map[string][]string{
 	"internal/answer":  {},
 	"internal/fact":    {},
 	"internal/run":     {"attempt", "window", "internal/core", "internal/delay", "internal/fact", "internal/quota"},
-	"internal/job":     {"limiter", "attempt"},
 	"internal/core":    {"window", "queue", "internal/delay", "internal/quota", "internal/setting"},
 	"internal/quota":   {"internal/delay"},
 	"internal/delay":   {},
@@ -52,6 +51,7 @@ var mayImport = map[string][]string{
 	"internal/budget":    {"internal/setting", "internal/sliding"},
 	"internal/rejection": {"window", "tag", "internal/setting", "internal/sliding"},
 
+	"job":  {"limiter", "attempt"},
 	"live": {"limiter", "window"},
 
 	"throttle": {"window", "attempt", "internal/run", "tag", "internal/rejection"},
