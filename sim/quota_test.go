@@ -246,7 +246,7 @@ func TestFalseReportsCostLittle(t *testing.T) {
 			s := service(c.quota)
 			s.Clients.Operations, s.Server.Slots, s.Horizon = c.requests, c.slots, 10*time.Hour
 			var took, without time.Duration
-			for seed := range 3 {
+			for seed := range 8 { // they differ by 4% by chance
 				r := limited(t, s, sim.Window{}, seed)
 				assert.Equal(t, c.requests, r.Done)
 				took += r.Makespan

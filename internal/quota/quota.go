@@ -102,7 +102,7 @@ func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r Report) bool 
 		r.Limit = max(d.Limit, r.Left)
 	}
 	if r.Left = min(r.Left, r.Limit); r.Limit != d.Limit {
-		*d = quota{Report: r, fell: 1, since: now}
+		*d = quota{Report: Report{Name: r.Name, Limit: r.Limit, Left: -1}, fell: 1}
 	}
 	if !a.Refused {
 		if d.answers++; r.Left == d.Left {

@@ -1,0 +1,352 @@
+package quota
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The tests are named after the rules of docs/quota.md. Each number of a rule changed by two breaks one.
+
+// luck is a source of jitter that always returns the same.
+type luck float64
+
+func (l luck) Float64() float64 { return float64(l) }
+
+// client is a client of a service, at the time now.
+type client struct {
+	Quotas
+	number uint64
+}
+
+func newClient() *client { return &client{Quotas: Quotas{MaxRetryAfter: time.Hour, Rand: luck(0)}} }
+
+// sends sends so many requests.
+func (c *client) sends(now time.Duration, n int) {
+	for range n {
+		c.number++
+		c.Sent(now, c.number)
+	}
+}
+
+// reads reads an accepted answer to the request sent last.
+func (c *client) reads(now time.Duration, reports ...Report) {
+	c.Answered(now, Answer{Number: c.number, Reports: reports})
+}
+
+func window(limit, left float64, reset time.Duration) Report {
+	return Report{Name: "requests", Limit: limit, Left: left, Reset: reset}
+}
+
+func bucket(limit, left float64, reset time.Duration) Report {
+	return Report{Name: "requests", Bucket: true, Limit: limit, Left: left, Reset: reset}
+}
+
+const sec = time.Second
+
+// Rule 1.
+func TestAReportOnlyHoldsBack(t *testing.T) {
+	c := newClient()
+	assert.Zero(t, c.Due(0, 0, 1000))
+	c.sends(0, 1)
+	c.reads(0, window(60, 60, 90*sec))
+	assert.Zero(t, c.Due(0, 0, 50))
+	assert.Zero(t, c.Due(0, 0, 0))
+}
+
+// Rule 3: of requests that were sent before the report was read, only one with less left counts.
+func TestWhichReportCounts(t *testing.T) {
+	c := newClient()
+	c.sends(0, 3)
+	c.Answered(0, Answer{Number: 2, Reports: []Report{window(60, 50, 90*sec)}})
+	c.Answered(0, Answer{Number: 1, Reports: []Report{window(60, 51, 90*sec)}})
+	assert.Equal(t, 50., c.States(0)[0].Left, "was served before")
+	c.Answered(0, Answer{Number: 3, Reports: []Report{window(60, 49, 90*sec)}})
+	assert.Equal(t, 49., c.States(0)[0].Left)
+	c.sends(0, 1)
+	c.reads(0, window(60, 60, 90*sec))
+	assert.Equal(t, 60., c.States(0)[0].Left, "was sent after")
+
+	for i := range 20 {
+		c.reads(0, Report{Name: fmt.Sprint(i), Limit: 60, Left: 60, Reset: sec})
+	}
+	assert.Len(t, c.States(0), 16)
+	assert.Equal(t, "requests", c.States(0)[0].Name, "the first are kept")
+}
+
+// Rule 4.
+func TestWhatIsLeft(t *testing.T) {
+	c := newClient()
+	c.sends(0, 1)
+	c.reads(0, bucket(100, 20, 80*sec))
+	left := func(now time.Duration) float64 { return c.States(now)[0].Left }
+	assert.Equal(t, 30., left(10*sec), "1 a second came back")
+	assert.Equal(t, 100., left(900*sec))
+	c.sends(10*sec, 3)
+	c.Answered(10*sec, Answer{Number: 2})
+	c.Answered(10*sec, Answer{Number: 3, Refused: true})
+	assert.Equal(t, 29., left(10*sec), "one was accepted without a report")
+	// In flight is one, so 28 are left, and waiting are more: 10 are kept.
+	assert.Zero(t, c.Due(10*sec, 1, 100))
+	assert.Equal(t, 13*sec, c.Due(10*sec, 21, 100), "8 are left, 11 are needed")
+
+	// A request spends the mean fall since the last reset, never more than the limit.
+	tokens := func(left float64, reset time.Duration) Report {
+		return Report{Name: "tokens", Amounts: true, Limit: 1000, Left: left, Reset: reset}
+	}
+	c = newClient()
+	for i, rest := range []float64{1000, 900, 700, 400} {
+		c.sends(time.Duration(i), 1)
+		c.reads(time.Duration(i), tokens(rest, 90*sec))
+	}
+	assert.Equal(t, (1+100+200+300)/4., c.all[0].use())
+	c.sends(91*sec, 1)
+	c.reads(91*sec, tokens(990, 90*sec))
+	assert.Equal(t, (1+100+200+300)/5., c.all[0].use(), "what it was before, and an answer whose fall is not known")
+	c.sends(91*sec, 1)
+	c.reads(91*sec, tokens(980, 90*sec))
+	assert.Equal(t, (120.2+10)/2, c.all[0].use())
+	c.all[0].fell = 1e9
+	assert.Equal(t, 1000., c.all[0].use())
+	c.all[0].fell = 0.1
+	assert.Equal(t, 1., c.all[0].use())
+}
+
+// Rule 5: more waits than is left, so the last tenth is spread, or the share of the reserve.
+func TestFreeThenEven(t *testing.T) {
+	for _, c := range []struct {
+		left, reserve float64
+		waiting       int
+		want          time.Duration
+	}{
+		{left: 11, waiting: 12},
+		{left: 10, waiting: 10},
+		{left: 10, waiting: 11, want: 90 * sec / 11},
+		{left: 5, waiting: 11, want: 90 * sec / 6},
+		{left: 1, waiting: 11, want: 90 * sec / 2},
+		{left: 51, reserve: 0.5, waiting: 1},
+		{left: 50, reserve: 0.5, waiting: 1, want: 90 * sec / 51},
+	} {
+		q := newClient()
+		q.Reserve = c.reserve
+		q.sends(0, 1)
+		q.reads(0, window(100, c.left, 90*sec-1))
+		assert.InDelta(t, c.want, q.Due(0, 0, c.waiting), 10, "%+v", c)
+	}
+}
+
+// Rule 5: a window that falls by more than 1.05 for each accepted request is spread, by what it falls.
+func TestOthersSpendTheWindowToo(t *testing.T) {
+	for fell, want := range map[float64]time.Duration{
+		21: 0, 22: sec * 90 * 23 / 21 * 21 / (478*21 + 23),
+	} {
+		c := newClient()
+		c.sends(0, 1)
+		c.reads(0, window(1000, 500, 90*sec-1))
+		c.sends(0, 20)
+		for i := range 20 {
+			c.Answered(0, Answer{Number: uint64(i + 2), Reports: []Report{window(1000, 500-fell/20*float64(i+1), 90*sec-1)}})
+		}
+		assert.InDelta(t, want, c.Due(0, 0, 1000), float64(10*time.Millisecond), "%v", fell)
+		c.Reserve = 0.1
+		assert.Zero(t, c.Due(0, 0, 1000), "a share that the program set stays")
+	}
+}
+
+// Rule 6.
+func TestAQuotaThatIsUsedUp(t *testing.T) {
+	for _, c := range []struct {
+		left   float64
+		reset  time.Duration
+		jitter luck
+		want   time.Duration
+	}{
+		{0, 90*sec + 1, 0, 90*sec + 1},
+		{0, 90 * sec, 0, 91 * sec},
+		{0, 90 * sec, 1, 92 * sec},
+		{0, sec / 2, 1, sec * 3 / 4},
+		{0, 0, 0, sec},
+		{1, 0, 0, 0},
+		{999, 0, 0, 0},
+		{0, -1, 0, 0},
+	} {
+		q := newClient()
+		q.Rand = c.jitter
+		q.sends(0, 1)
+		q.reads(0, window(1000, c.left, c.reset))
+		assert.Equal(t, c.want, q.Due(0, 0, 1000), "%+v", c)
+		assert.Equal(t, c.want, q.States(0)[0].Until, "%+v", c)
+	}
+}
+
+// Rule 7.
+func TestNoWaitWithoutAQuestion(t *testing.T) {
+	c := newClient()
+	c.MaxRetryAfter = 5 * time.Minute
+	c.sends(sec, 1)
+	c.reads(2*sec, window(60, 0, time.Hour+1))
+	assert.Equal(t, sec+5*time.Minute, c.Due(2*sec, 0, 1))
+	c.sends(sec+5*time.Minute, 1)
+	assert.Equal(t, sec+10*time.Minute, c.Due(sec+5*time.Minute, 1, 1))
+	c.Asked(6 * time.Minute)
+	assert.Equal(t, 6*time.Minute, c.Due(6*time.Minute, 1, 1))
+	c.sends(6*time.Minute, 1)
+	assert.Equal(t, 11*time.Minute, c.Due(6*time.Minute, 1, 1), "one asks")
+
+	// At the reset one asks, and one more each second until the answer.
+	end := time.Hour + 2*sec + 1
+	assert.LessOrEqual(t, c.Due(end, 1, 1), end)
+	c.sends(end, 1)
+	assert.Equal(t, end+sec, c.Due(end, 2, 1))
+	c.reads(end, window(60, 59, time.Hour+1))
+	assert.Zero(t, c.Due(end, 0, 50))
+}
+
+// Rule 7: the answer to the question decides, also if it reports no quota, or another one.
+func TestAServiceThatReportsNoLonger(t *testing.T) {
+	for _, reports := range [][]Report{nil, {{Name: "other", Limit: 60, Left: 60, Reset: sec}}} {
+		c := newClient()
+		c.sends(0, 1)
+		c.reads(0, window(60, 0, 90*sec+1))
+		c.sends(91*sec, 1)
+		assert.Equal(t, 92*sec, c.Due(91*sec, 1, 9))
+		c.reads(91*sec, reports...)
+		assert.Zero(t, c.Due(91*sec, 0, 1000))
+	}
+}
+
+// Rule 8: 60 come back in 60 s, so twice that is 20 in 10 s, and one more.
+func TestDeedsCountMoreThanWords(t *testing.T) {
+	for name, told := range map[string]Report{"window": window(60, 0, 60*sec), "bucket": bucket(60, 0, 60*sec)} {
+		t.Run(name, func(t *testing.T) {
+			for _, other := range []bool{false, true} {
+				c := newClient()
+				c.sends(0, 100)
+				c.Answered(0, Answer{Number: 1, Reports: []Report{told}})
+				again := told
+				if other {
+					again.Name = "another"
+				}
+				for i := range 20 {
+					c.Answered(10*sec, Answer{Number: uint64(i + 2), Reports: []Report{again}})
+				}
+				assert.NotZero(t, c.Due(10*sec, 0, 1), "believed")
+				c.Answered(10*sec, Answer{Number: 22, Reports: []Report{again}})
+				assert.NotZero(t, c.all[0].due(10*sec, 0, 0, 1, 0), "believed")
+				c.Answered(10*sec, Answer{Number: 23, Reports: []Report{again}})
+				assert.Zero(t, c.all[0].due(10*sec, 0, 0, 1, 0), "untrue")
+				assert.False(t, c.Answered(10*sec, Answer{Number: 24, Refused: true, RetryAfter: sec, Reports: []Report{told}}))
+				c.sends(11*sec, 1)
+				c.reads(11*sec, told)
+				assert.Zero(t, c.all[0].due(11*sec, 0, 0, 1, 0))
+				told := told
+				told.Limit = 61
+				c.reads(11*sec, told)
+				assert.NotZero(t, c.all[0].due(11*sec, 0, 0, 1, 0), "another limit")
+			}
+		})
+	}
+}
+
+// Rule 8 does not take an honest service for a liar: in a window each accepted request leaves one less, after the
+// reset it begins again, and answers without a report may be older than the report.
+func TestHonestReportsAreBelieved(t *testing.T) {
+	c := newClient()
+	for w := range time.Duration(3) {
+		for left := 59; left >= 0; left-- {
+			c.sends(w*90*sec, 1)
+			c.reads(w*90*sec, window(60, float64(left), 60*sec))
+		}
+		assert.NotZero(t, c.Due(w*90*sec, 0, 1))
+	}
+	c = newClient()
+	c.sends(0, 100)
+	c.Answered(0, Answer{Number: 100, Refused: true, Reports: []Report{window(60, 0, 60*sec)}})
+	for i := range 60 {
+		c.Answered(0, Answer{Number: uint64(i + 1)})
+	}
+	assert.NotZero(t, c.Due(0, 0, 1))
+}
+
+// Rule 9.
+func TestARefusalForAUsedQuota(t *testing.T) {
+	short := func(r Report, after time.Duration, stop bool) (bool, time.Duration) {
+		c := newClient()
+		c.MaxRetryAfter = 5 * time.Minute
+		c.sends(0, 1)
+		short := c.Answered(0, Answer{Number: 1, Refused: true, RetryAfter: after, Stop: stop, Reports: []Report{r}})
+		return short, c.Due(0, 0, 1)
+	}
+	for _, c := range []struct {
+		r     Report
+		after time.Duration
+		stop  bool
+		short bool
+		due   time.Duration
+	}{
+		{r: window(60, 0, 90*sec+1), short: true, due: 90*sec + 1},
+		{r: window(60, 0, 90*sec+1), after: 7 * sec, short: true, due: 7 * sec},
+		{r: window(60, 0, -1), after: 7 * sec, short: true, due: 7 * sec},
+		{r: window(60, 0, -1), after: time.Hour, short: true, due: 5 * time.Minute},
+		{r: bucket(60, 0, 60*sec), after: 7 * sec, short: true, due: 7 * sec},
+		{r: window(60, 0, time.Hour+1), after: time.Hour, stop: true, short: true, due: time.Hour + 1},
+		{r: window(60, 0, -1)},
+		{r: window(60, 1, 90*sec+1), after: 7 * sec},
+	} {
+		isShort, due := short(c.r, c.after, c.stop)
+		assert.Equal(t, c.short, isShort, "%+v", c)
+		assert.Equal(t, c.due, due, "%+v", c)
+	}
+}
+
+// Rule 10.
+func TestNumbersThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		r    Report
+		want bool
+	}{
+		{window(1, 0, 0), true},
+		{window(0.9, 0, 0), false},
+		{window(0, 0, 0), false},
+		{window(-1, 0, 0), true},
+		{window(1e12, 1e12, 24*time.Hour), true},
+		{window(1.5e12, 0, 0), false},
+		{window(-1, 1.5e12, 0), false},
+		{window(60, -1, 0), false},
+		{window(60, 0, -1), true},
+		{window(60, 0, 24*time.Hour+1), false},
+		{Report{InFlight: true, Limit: 1}, true},
+		{Report{InFlight: true, Limit: 1e12}, true},
+		{Report{InFlight: true, Limit: 0.9}, false},
+		{Report{InFlight: true, Limit: 1.5e12}, false},
+	} {
+		assert.Equal(t, c.want, c.r.Valid(), "%+v", c.r)
+	}
+	c := newClient()
+	c.sends(0, 1)
+	c.reads(0, window(-1, 0, 90*sec))
+	c.reads(0, Report{Name: "slots", InFlight: true, Limit: 1})
+	assert.Empty(t, c.States(0), "0 left of no limit")
+	c.reads(0, window(-1, 1, 90*sec))
+	c.reads(0, window(-1, 0, 90*sec))
+	assert.Equal(t, 1., c.States(0)[0].Limit, "the most that was left")
+	c.reads(0, window(10, 20, 90*sec))
+	assert.Equal(t, 10., c.States(0)[0].Left)
+}
+
+// The smallest epochs are of 2001 in seconds and 1973 in milliseconds: what is over is a reset of 0, a delay of
+// more than a day is no report.
+func TestAResetMayBeATime(t *testing.T) {
+	for reset, want := range map[string]time.Duration{
+		"999999999": -1, "1000000000": 0, "99999999999": -1, "100000000000": 0, "86400": 24 * time.Hour, "86401": -1,
+	} {
+		got := Read(map[string][]string{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset": {reset}}, time.Now)
+		if want < 0 {
+			assert.Empty(t, got, reset)
+		} else if assert.Len(t, got, 1, reset) {
+			assert.Equal(t, want, got[0].Reset, reset)
+		}
+	}
+}
