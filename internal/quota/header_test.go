@@ -123,7 +123,7 @@ func TestALongHeaderCostsNoMoreThanAShortOne(t *testing.T) {
 	}
 	// As many names as there may be are read.
 	h := map[string][]string{"X-Ratelimit-Remaining": {"1"}}
-	for i := len(h); i < mostNames; i++ {
+	for i := len(h); i < 256; i++ {
 		h[fmt.Sprint("X-", i)] = nil
 	}
 	assert.Len(t, Read(h, time.Now), 1)
@@ -132,8 +132,8 @@ func TestALongHeaderCostsNoMoreThanAShortOne(t *testing.T) {
 	padded := func(n int) map[string][]string {
 		return map[string][]string{"Ratelimit": {strings.Repeat(" ", n-len("a;r=1")) + "a;r=1"}}
 	}
-	assert.Len(t, Read(padded(mostBytes), time.Now), 1)
-	assert.Empty(t, Read(padded(mostBytes+1), time.Now), "its r has no number")
+	assert.Len(t, Read(padded(4096), time.Now), 1)
+	assert.Empty(t, Read(padded(4097), time.Now), "its r has no number")
 	for n, want := range map[int]int{16: 16, 17: 16} {
 		var items []string
 		for i := range n {

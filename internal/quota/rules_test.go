@@ -2,6 +2,7 @@ package quota
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,10 @@ func TestWhatIsLeft(t *testing.T) {
 		c.reads(time.Duration(i), tokens(rest, 90*sec))
 	}
 	assert.Equal(t, (1+100+200+300)/4., c.all[0].use())
+	c.sends(89*sec, 1)
+	c.reads(89*sec, tokens(400-150.25, 90*sec))
+	assert.InDelta(t, (1+100+200+300+150.25)/5., c.all[0].use(), 1e-9)
+	c.all[0].fell, c.all[0].answers = 601, 4
 	c.sends(91*sec, 1)
 	c.reads(91*sec, tokens(990, 90*sec))
 	assert.Equal(t, (1+100+200+300)/5., c.all[0].use(), "what it was before, and an answer whose fall is not known")
@@ -348,5 +353,30 @@ func TestAResetMayBeATime(t *testing.T) {
 		} else if assert.Len(t, got, 1, reset) {
 			assert.Equal(t, want, got[0].Reset, reset)
 		}
+	}
+}
+
+// A time in whole seconds counts from the whole second, if the answer has no Date: the reset is in whole seconds.
+func TestATimeWithoutADateCountsFromTheWholeSecond(t *testing.T) {
+	now := func() time.Time { return time.Unix(1_700_000_001, 700_000_000) }
+	got := Read(map[string][]string{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset": {"1700000031"}}, now)
+	assert.Equal(t, 30*sec, got[0].Reset)
+}
+
+// Rule 10.
+func TestNamesAreShort(t *testing.T) {
+	assert.Equal(t, strings.Repeat("n", 64), Cleaned(strings.Repeat("n", 65)))
+}
+
+// Rule 8: deeds count from the report on, or again when it ends. 60 come back in 60 s.
+func TestDeedsCountUpToTheReset(t *testing.T) {
+	for again, want := range map[time.Duration]float64{45 * sec: 2, 60 * sec: 2, 61 * sec: 0, 110 * sec: 0} {
+		c := newClient()
+		told := window(60, 30, 60*sec)
+		for _, at := range []time.Duration{0, 30 * sec, again} {
+			c.sends(at, 1)
+			c.reads(at, told)
+		}
+		assert.Equal(t, want, c.all[0].deeds, again)
 	}
 }
