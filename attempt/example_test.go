@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -67,4 +69,34 @@ func ExampleGuard() {
 	err = lim.Do(context.Background(), func(context.Context) error { return busy })
 	fmt.Println(err)
 	// Output: gave up after 2 attempts: the purse is empty; last error: 503 Service Unavailable
+}
+
+// An integration of another protocol says what an answer reports of the service's quotas: here one that is used
+// up for an hour. Callers with less time hear of it at once.
+func ExampleReport() {
+	lim, err := aimd.New()
+	if err != nil {
+		panic(err)
+	}
+	call := func(ctx context.Context) error {
+		a, err := lim.Begin(ctx)
+		if err != nil {
+			return err // nothing was sent
+		}
+		defer a.Drop()
+		a.Answered(nil) // the answer's head has come
+		a.Reported(attempt.Report{Name: "calls", Limit: 1000, Left: 0, Reset: time.Hour})
+		a.End(nil)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	fmt.Println(call(ctx))
+	fmt.Println(errors.Is(call(ctx), context.DeadlineExceeded))
+	q := lim.Snapshot().Quotas[0]
+	fmt.Println(q.Name, q.Left, q.Limit, time.Until(q.UsedUpUntil) > time.Hour)
+	// Output:
+	// <nil>
+	// true
+	// calls 0 1000 true
 }
