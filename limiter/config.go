@@ -37,14 +37,15 @@ type Rules struct {
 	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
 	// Reserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
-	// at once. It needs package httplimit. 0 means a tenth, and only if more operations wait than are left.
+	// at once. It needs reports: package httplimit, or attempt.Attempt.Reported. 0 means a tenth, and only if
+	// more operations wait than are left.
 	Reserve float64
 	// MaxRate is the most attempts that all operations together send in a second, as a contract says: the limiter
 	// leaves 1/MaxRate seconds between two sends. 0.0001 to 1000000; 0: no bound. If a timer is late, the sends
 	// of at most 20 ms are made up for.
 	MaxRate float64
 	// GiveUpAfter is the longest wait before an attempt: an operation that would wait for longer, for the
-	// service or for the end of a pause for all, ends with attempt.ErrQuota at once; 0: no bound.
+	// service, a quota or the end of a pause for all, ends with attempt.ErrQuota at once; 0: no bound.
 	GiveUpAfter time.Duration
 	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit.
 	MaxAttempts int

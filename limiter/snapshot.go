@@ -49,7 +49,7 @@ type Quota struct {
 	Left  float64 `json:"left"`
 	// Reset is when the quota is whole again, or a refused request may be sent again; zero: not known.
 	Reset time.Time `json:"reset,omitzero"`
-	// UsedUpUntil is when the next request may go if the quota is used up; zero: it is not.
+	// UsedUpUntil is the time at which the next request may go, if the quota is used up; zero: it is not.
 	UsedUpUntil time.Time `json:"used_up_until,omitzero"`
 }
 

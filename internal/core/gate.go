@@ -33,7 +33,7 @@ type Gate struct {
 	// quotas is nil until the service reports one. waiting operations were there at the last call.
 	quotas  *quota.Quotas
 	waiting int
-	// boundedUntil is when a bound that the service reports on the attempts in flight is lifted.
+	// boundedUntil is the time at which the service's bound on the attempts in flight is lifted.
 	boundedUntil time.Duration
 }
 

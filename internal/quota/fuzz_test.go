@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
 )
 
 // model is a service with a quota, and the requests on their way.
@@ -87,7 +89,7 @@ func (m *model) answered(i int) {
 	m.Answered(m.now, a)
 }
 
-// spent is what has come back since, less what others spent.
+// fill adds what has come back since, less what others spent.
 func (m *model) fill() {
 	before := m.at
 	m.at = m.now
@@ -166,26 +168,42 @@ func FuzzQuotas(f *testing.F) {
 		f.Add(seed, uint16(999), seed%2 == 0, seed%4 < 2, seed%8 < 4, seed%16 < 8)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, steps uint16, lie, bucket, amounts, others bool) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		m := &model{Quotas: Quotas{MaxRetryAfter: modelMost, Rand: r}, random: r, bucket: bucket, amounts: amounts, left: modelLimit}
-		if others {
-			m.others = modelLimit / modelWindow.Seconds()
-		}
-		if seed%3 == 0 {
-			m.Reserve = r.Float64()
-		}
-		// The first answer shows the quota.
-		m.step(1, 1, false)
-		m.step(2, 0, false)
-		m.step(3, 0, false)
-		for range steps % 1000 {
-			m.step(uint8(r.Uint32()), uint8(r.Uint32()), lie)
-			if wrong := m.wrong(); wrong != "" {
-				t.Fatal(wrong)
-			}
-		}
-		if !lie && !others && !amounts && m.refused > 5 { // answers take up to a second
-			t.Fatalf("%d refused", m.refused)
+		if wrong := sequence(seed, int(steps%1000), lie, bucket, amounts, others); wrong != "" {
+			t.Fatal(wrong)
 		}
 	})
+}
+
+// The same for many seeds.
+func TestTheNextSendComes(t *testing.T) {
+	for seed := range uint64(3000) {
+		wrong := sequence(seed, 200, seed%2 == 0, seed%4 < 2, seed%8 < 4, seed%16 < 8)
+		assert.Empty(t, wrong, "seed %d", seed)
+	}
+}
+
+// sequence is a run of steps. It returns what does not hold, "" if all does.
+func sequence(seed uint64, steps int, lie, bucket, amounts, others bool) string {
+	r := rand.New(rand.NewPCG(seed, 1))
+	m := &model{Quotas: Quotas{MaxRetryAfter: modelMost, Rand: r}, random: r, bucket: bucket, amounts: amounts, left: modelLimit}
+	if others {
+		m.others = modelLimit / modelWindow.Seconds()
+	}
+	if seed%3 == 0 {
+		m.Reserve = r.Float64()
+	}
+	// The first answer shows the quota.
+	m.step(1, 1, false)
+	m.step(2, 0, false)
+	m.step(3, 0, false)
+	for range steps {
+		m.step(uint8(r.Uint32()), uint8(r.Uint32()), lie)
+		if wrong := m.wrong(); wrong != "" {
+			return wrong
+		}
+	}
+	if !lie && !others && !amounts && m.refused > 5 { // answers take up to a second
+		return fmt.Sprintf("%d refused", m.refused)
+	}
+	return ""
 }

@@ -30,9 +30,10 @@ type Answer struct {
 type State struct {
 	Name        string
 	Limit, Left float64
-	// Back is when the quota is whole again, or when a refusal lets the next request go; 0: it is not known.
+	// Back is the time at which the quota is whole again, or a refused request may be sent again; 0: it is not
+	// known.
 	Back time.Duration
-	// Until is when the next request may go if the quota is used up; 0: it is not.
+	// Until is the time at which the next request may go, if the quota is used up; 0: it is not.
 	Until time.Duration
 }
 
