@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/s3test"
 )
 
 // upload puts objects of 1 KiB from 64 goroutines and returns what must be in the store then, and the
@@ -107,11 +107,11 @@ func TestNothingLeaksInDisorder(t *testing.T) {
 		s := newStore(t, slots(8, time.Millisecond), scripted(func(w http.ResponseWriter, r *http.Request) bool {
 			switch rand.IntN(8) {
 			case 0:
-				fakes3.Refuse(w, r)
+				s3test.Refuse(w, r)
 			case 1:
-				fakes3.Answer(w, r, http.StatusInternalServerError, "")
+				s3test.Answer(w, r, http.StatusInternalServerError, "")
 			case 2:
-				fakes3.Answer(w, r, http.StatusOK, slowDown)
+				s3test.Answer(w, r, http.StatusOK, slowDown)
 			case 3:
 				w.Header().Set("Content-Length", "100")
 				_, _ = io.WriteString(w, "cut")
@@ -186,7 +186,7 @@ func TestTransferManager(t *testing.T) {
 					}
 					completed++
 					if completed == 1 {
-						fakes3.Answer(w, r, http.StatusOK, slowDown)
+						s3test.Answer(w, r, http.StatusOK, slowDown)
 					}
 					return completed == 1
 				}))

@@ -24,8 +24,8 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
-	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/s3test"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -44,7 +44,7 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 }
 
 func TestTwoLimiters(t *testing.T) {
-	s := newStore(t, once(fakes3.Refuse))
+	s := newStore(t, once(s3test.Refuse))
 	service, account := newLimiter(t), newLimiter(t)
 	c := s.client(service, func(cfg *aws.Config) { aimdaws.Limit(cfg, account) })
 	require.NoError(t, put(t.Context(), c, "k", "x"))
@@ -79,14 +79,14 @@ func TestWaysToLimit(t *testing.T) {
 		},
 	} {
 		l := oneSlot(t)
-		require.NoError(t, put(t.Context(), way(newStore(t, once(fakes3.Refuse)), l), "k", "x"), name)
+		require.NoError(t, put(t.Context(), way(newStore(t, once(s3test.Refuse)), l), "k", "x"), name)
 		requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
 	}
 }
 
 // Do and Each have a slot already, and make the next attempt themselves.
 func TestWithinDoAndEachOfTheSameLimiter(t *testing.T) {
-	s := newStore(t, once(fakes3.Refuse))
+	s := newStore(t, once(s3test.Refuse))
 	l := oneSlot(t)
 	c := s.client(l)
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
@@ -144,7 +144,7 @@ func TestMissingCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, l, asked := newStore(t, once(fakes3.Refuse)), newLimiter(t), 0
+				s, l, asked := newStore(t, once(s3test.Refuse)), newLimiter(t), 0
 				err := put(t.Context(), s.client(l, func(cfg *aws.Config) {
 					cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
 						if asked++; asked%c.every != 0 {

@@ -29,9 +29,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/s3test"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -84,7 +84,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 	cut := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	refusedLater := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", "3600")
-		fakes3.Refuse(w, r)
+		s3test.Refuse(w, r)
 	}
 	stored := func(s *store) { require.NoError(t, s.put("k", big)) }
 	// begins an answer, and then does that.
@@ -208,7 +208,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.Equal(t, 1, story.Attempts)
 		}, want: outcomes{neutrals: 1}},
 		// A failure that says nothing about load is backed off for once, by the limiter.
-		"a 500": {store: once(func(w http.ResponseWriter, r *http.Request) { fakes3.Answer(w, r, 500, "") }), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"a 500": {store: once(func(w http.ResponseWriter, r *http.Request) { s3test.Answer(w, r, 500, "") }), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
 			start := time.Now()
 			require.NoError(t, put(t.Context(), c, "k", "x"))
 			require.LessOrEqual(t, time.Since(start), 2*l.Config().PauseMin)
@@ -225,19 +225,19 @@ func TestHowAnOperationEnds(t *testing.T) {
 			requireCode(t, err, "NoSuchBucket")
 		}, want: outcomes{clientErrors: 1}},
 		"out of quota": {store: always(func(w http.ResponseWriter, r *http.Request) {
-			fakes3.Answer(w, r, 503, strings.ReplaceAll(slowDown, "SlowDown", "QuotaExceeded"))
+			s3test.Answer(w, r, 503, strings.ReplaceAll(slowDown, "SlowDown", "QuotaExceeded"))
 		}), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
 			err := put(t.Context(), c, "k", "x")
 			require.ErrorIs(t, err, attempt.ErrQuota)
 			requireCode(t, err, "QuotaExceeded")
 		}, want: outcomes{neutrals: 1}},
-		"a retry budget is exhausted, and the SDK does not try again": {store: always(fakes3.Refuse), opts: []aimd.Option{aimd.WithGuard(budget)},
+		"a retry budget is exhausted, and the SDK does not try again": {store: always(s3test.Refuse), opts: []aimd.Option{aimd.WithGuard(budget)},
 			call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
 				err := put(t.Context(), c, "k", "x")
 				require.ErrorIs(t, err, retry.ErrBudget)
 				requireCode(t, err, "SlowDown")
 			}, want: outcomes{overloads: 1 + 3}},
-		"RetryMaxAttempts that is set after Limit": {store: always(fakes3.Refuse), config: func(cfg *aws.Config) { cfg.RetryMaxAttempts = 4 },
+		"RetryMaxAttempts that is set after Limit": {store: always(s3test.Refuse), config: func(cfg *aws.Config) { cfg.RetryMaxAttempts = 4 },
 			call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
 				requireCode(t, put(t.Context(), c, "k", "x"), "SlowDown")
 			}, want: outcomes{overloads: 4}},
@@ -357,7 +357,7 @@ func (spoilsport) AfterExecution(context.Context, *smithyhttp.InterceptorContext
 
 // A body that cannot be rewound gets one attempt. The error has the reason of that attempt too.
 func TestBodyThatCannotBeRewound(t *testing.T) {
-	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { fakes3.Refuse(w, r); return true }))
+	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { s3test.Refuse(w, r); return true }))
 	s.transport.DialContext = nil // to a real socket
 	secure := newTLSServer(t, s)
 	l := newLimiter(t)
@@ -399,7 +399,7 @@ func (w *warden) calls() []string {
 func TestGuards(t *testing.T) { synctest.Test(t, testGuards) }
 
 func testGuards(t *testing.T) {
-	s := newStore(t, once(fakes3.Refuse))
+	s := newStore(t, once(s3test.Refuse))
 	var w warden
 	l := newLimiter(t, aimd.WithGuard(&w))
 	c := s.client(l)

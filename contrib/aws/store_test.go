@@ -26,20 +26,20 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
-	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/s3test"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
 	bucket   = "bucket"
-	slowDown = fakes3.SlowDown
+	slowDown = s3test.SlowDown
 )
 
 // store is an S3 server in memory, and the connections to it.
 type store struct {
-	fakes3.Store
+	s3test.Store
 	backend   gofakes3.Backend
 	transport *http.Transport
 }
@@ -74,13 +74,13 @@ func slots(n int, service time.Duration) func(*store) {
 }
 
 // scripted is a change of newStore.
-func scripted(script fakes3.Script) func(*store) {
+func scripted(script s3test.Script) func(*store) {
 	return func(s *store) { s.Script = script }
 }
 
 // once scripts the first request only.
 func once(answer http.HandlerFunc) func(*store) {
-	return scripted(fakes3.First(func(*http.Request) bool { return true }, answer))
+	return scripted(s3test.First(func(*http.Request) bool { return true }, answer))
 }
 
 // hang holds a request until its client has gone, which a server sees only once it has read the body.
@@ -206,7 +206,7 @@ func TestAnswers(t *testing.T) {
 			for i := 0; i < len(header); i += 2 {
 				w.Header().Set(header[i], header[i+1])
 			}
-			fakes3.Answer(w, r, status, body)
+			s3test.Answer(w, r, status, body)
 		}
 	}
 	const html = "<html><body>503 Service Temporarily Unavailable</body></html>"
@@ -218,7 +218,7 @@ func TestAnswers(t *testing.T) {
 		code  string
 		waits bool
 	}{
-		"SlowDown":                   {answer: fakes3.Refuse, want: outcomes{successes: 1, overloads: 1}},
+		"SlowDown":                   {answer: s3test.Refuse, want: outcomes{successes: 1, overloads: 1}},
 		"503 of a proxy":             {answer: status(503, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 of a proxy":             {answer: status(429, html), want: outcomes{successes: 1, overloads: 1}},
 		"429 with a code":            {answer: status(429, strings.ReplaceAll(slowDown, "SlowDown", "TooManyRequests")), want: outcomes{successes: 1, overloads: 1}},

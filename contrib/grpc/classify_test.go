@@ -20,12 +20,12 @@ import (
 	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -228,13 +228,13 @@ func TestAWrongPort(t *testing.T) {
 		away.Store(true)
 		l, err := aimd.NewReno()
 		require.NoError(t, err)
-		listener := pipenet.Listen()
+		listener := bufconn.Listen(1 << 16)
 		t.Cleanup(serve(listener, &service{}))
-		client, _ := dial(t, "any", append([]grpc.DialOption{aimdgrpc.Retry(l.Do), dialing(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		client, _ := dial(t, "any", append([]grpc.DialOption{aimdgrpc.Retry(l.Do), dialing(func(ctx context.Context) (net.Conn, error) {
 			if away.Load() {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: net.UnknownNetworkError("refused")}
 			}
-			return listener.DialContext(ctx, "", "")
+			return listener.DialContext(ctx)
 		})}, aimdgrpc.Limit(l)...)...)
 		start := time.Now()
 		err = call(t.Context(), client)

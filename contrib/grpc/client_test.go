@@ -16,11 +16,11 @@ import (
 	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -340,7 +340,7 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 	for name, c := range rows {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, listener := one(t), pipenet.Listen()
+				l, listener := one(t), bufconn.Listen(1<<16)
 				stop := serve(listener, c.service)
 				t.Cleanup(stop)
 				stub, conn := dial(t, "any", append(aimdgrpc.Limit(l.Limiter), dialing(listener.DialContext))...)

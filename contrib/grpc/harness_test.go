@@ -20,10 +20,10 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/aimd-go/aimd"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -189,14 +189,14 @@ func serve(listener net.Listener, s *service, opts ...grpc.ServerOption) (stop f
 // dials it.
 func inMemory(t *testing.T, s *service, opts ...grpc.ServerOption) grpc.DialOption {
 	t.Helper()
-	listener := pipenet.Listen()
+	listener := bufconn.Listen(1 << 16)
 	t.Cleanup(serve(listener, s, opts...))
 	return dialing(listener.DialContext)
 }
 
 // dialing dials in that way, whatever the address.
-func dialing(dial func(context.Context, string, string) (net.Conn, error)) grpc.DialOption {
-	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx, "", "") })
+func dialing(dial func(context.Context) (net.Conn, error)) grpc.DialOption {
+	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) })
 }
 
 // dial returns a client of the server, and its connection.

@@ -29,8 +29,8 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
-	"github.com/aimd-go/aimd/internal/fakes3"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/s3test"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -105,8 +105,8 @@ func TestLimitWithinDoWaitsForNoSecondSlot(t *testing.T) {
 func TestMultipart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		completing := func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Query().Has("uploadId") }
-		s := newStore(t, 2, 10*time.Millisecond, fakes3.First(completing, func(w http.ResponseWriter, r *http.Request) {
-			fakes3.Answer(w, r, http.StatusOK, "\n \n"+fakes3.SlowDown)
+		s := newStore(t, 2, 10*time.Millisecond, s3test.First(completing, func(w http.ResponseWriter, r *http.Request) {
+			s3test.Answer(w, r, http.StatusOK, "\n \n"+s3test.SlowDown)
 		}))
 		l := newLimiter(t, aimd.WithInitialWindow(6))
 		c := s.client(t, l)
@@ -271,18 +271,18 @@ const bucket = "bucket"
 
 // store is an S3 server in memory.
 type store struct {
-	fakes3.Store
+	s3test.Store
 	backend gofakes3.Backend
 }
 
-func newStore(t *testing.T, slots int, service time.Duration, script fakes3.Script) *store {
+func newStore(t *testing.T, slots int, service time.Duration, script s3test.Script) *store {
 	t.Helper()
 	s := start(slots, service, script)
 	t.Cleanup(s.Close)
 	return s
 }
 
-func start(slots int, service time.Duration, script fakes3.Script) *store {
+func start(slots int, service time.Duration, script s3test.Script) *store {
 	s := &store{backend: s3mem.New()}
 	// Not WithAutoBucket: of two first requests at a time the one may find no bucket.
 	for _, name := range []string{bucket, "photos"} {

@@ -16,9 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/internal/pipenet"
 )
 
 func TestMain(m *testing.M) {
@@ -64,11 +64,11 @@ func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
 // inMemory starts a server in memory, and returns a transport to it.
 func inMemory(t *testing.T, h http.HandlerFunc) *http.Transport {
 	t.Helper()
-	l := pipenet.Listen()
+	l := bufconn.Listen(1 << 16)
 	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}
 	s.Start()
 	t.Cleanup(s.Close)
-	tr := &http.Transport{DialContext: l.DialContext, MaxIdleConnsPerHost: 64}
+	tr := &http.Transport{DialContext: dialing(l), MaxIdleConnsPerHost: 64}
 	t.Cleanup(tr.CloseIdleConnections)
 	return tr
 }
@@ -76,7 +76,7 @@ func inMemory(t *testing.T, h http.HandlerFunc) *http.Transport {
 // serveConns starts a server that serves each connection so, and returns its dialer.
 func serveConns(t *testing.T, serve func(net.Conn)) func(context.Context, string, string) (net.Conn, error) {
 	t.Helper()
-	l := pipenet.Listen()
+	l := bufconn.Listen(1 << 16)
 	t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {
@@ -90,7 +90,12 @@ func serveConns(t *testing.T, serve func(net.Conn)) func(context.Context, string
 			}()
 		}
 	}()
-	return l.DialContext
+	return dialing(l)
+}
+
+// dialing dials the listener, whatever the address.
+func dialing(l *bufconn.Listener) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) { return l.DialContext(ctx) }
 }
 
 // byDefault makes a transport the one of http.DefaultClient until the test ends.

@@ -71,7 +71,7 @@ func TestTheImportTableOfTheDesign(t *testing.T) {
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(page), "### Who may import whom")
 	require.True(t, found)
-	name := regexp.MustCompile("`([a-z]+)`|the (root)")
+	name := regexp.MustCompile("`([a-z0-9]+)`|the (root)")
 	told := map[string][]string{}
 	for _, row := range regexp.MustCompile(`(?m)^\| (.*) \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
 		var imports []string

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,7 +45,6 @@ var mayImport = map[string][]string{
 	"internal/quota":   {"internal/delay"},
 	"internal/delay":   {},
 	"internal/policy":  {"attempt", "backoff", "internal/delay"},
-	"internal/fakes3":  {"internal/pipenet"},
 	"internal/sliding": {},
 	"internal/rules":   {},
 	"internal/pipenet": {},
@@ -51,8 +53,9 @@ var mayImport = map[string][]string{
 	"internal/budget":    {"internal/setting", "internal/sliding"},
 	"internal/rejection": {"window", "tag", "internal/setting", "internal/sliding"},
 
-	"job":  {"limiter", "attempt"},
-	"live": {"limiter", "window"},
+	"s3test": {"internal/pipenet"},
+	"job":    {"limiter", "attempt"},
+	"live":   {"limiter", "window"},
 
 	"throttle": {"window", "attempt", "internal/run", "tag", "internal/rejection"},
 	"retry":    {"window", "attempt", "internal/run", "internal/fact", "backoff", "internal/setting", "internal/budget", "internal/policy"},
@@ -202,6 +205,44 @@ func TestModulesRequireAndReplaceEachOther(t *testing.T) {
 		}
 	}
 	assert.Len(t, versions, 1)
+}
+
+// Modules are released together, but a user may update one alone. So no module imports an internal package of
+// another, in its tests either: others run them too.
+func TestNoModuleImportsInternalPackagesOfAnother(t *testing.T) {
+	all := goMods(t)
+	// owner is the module of a package or a folder: the one with the longest path.
+	owner := func(path string) (of string) {
+		for _, m := range all {
+			if p := m.Module.Path; (path == p || strings.HasPrefix(path, p+"/")) && len(p) > len(of) {
+				of = p
+			}
+		}
+		return of
+	}
+	files := 0
+	require.NoError(t, filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		files++
+		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		of := owner(module + "/" + filepath.ToSlash(path))
+		for _, i := range f.Imports {
+			imported, err := strconv.Unquote(i.Path.Value)
+			if err != nil {
+				return err
+			}
+			if strings.HasPrefix(imported, module+"/") && strings.Contains(imported+"/", "/internal/") {
+				assert.Equal(t, of, owner(imported), "%s imports %s", path, imported)
+			}
+		}
+		return nil
+	}))
+	require.Greater(t, files, 100)
 }
 
 // TestMain runs the tests in the folder of the root module.

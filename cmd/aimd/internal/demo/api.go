@@ -17,7 +17,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/internal/fakes3"
+	"github.com/aimd-go/aimd/s3test"
 )
 
 // jobs is the work of aimd demo api: requests for an API with a token bucket.
@@ -79,7 +79,7 @@ func (j *jobs) Optimum(requests int) time.Duration {
 func (j *jobs) Start(_ *strategy.Strategy, client *http.Client) (race.Service, error) {
 	bucket := rate.NewLimiter(rate.Limit(j.rate), j.burst)
 	var done sync.Map
-	api := &fakes3.Store{
+	api := &s3test.Store{
 		Service: j.service,
 		Admit:   bucket.Allow,
 		Next: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

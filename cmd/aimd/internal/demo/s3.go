@@ -24,7 +24,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
-	"github.com/aimd-go/aimd/internal/fakes3"
+	"github.com/aimd-go/aimd/s3test"
 )
 
 // uploads is the work of aimd demo: objects for an S3 store with the objects in memory.
@@ -106,7 +106,7 @@ func (u *uploads) Start(s *strategy.Strategy, client *http.Client) (race.Service
 	if err := objects.CreateBucket(bucket); err != nil {
 		return race.Service{}, err
 	}
-	store := &fakes3.Store{
+	store := &s3test.Store{
 		Slots: u.slots, Service: u.service,
 		Jitter: func() time.Duration { return time.Duration(float64(u.service) * u.jitter * (2*rand.Float64() - 1)) },
 		Next:   gofakes3.New(objects, gofakes3.WithLogger(gofakes3.DiscardLog())).Server(),

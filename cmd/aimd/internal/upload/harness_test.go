@@ -22,14 +22,14 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/internal/fakes3"
+	"github.com/aimd-go/aimd/s3test"
 )
 
 const testBucket = "bucket"
 
 // world is a store that takes 16 requests at a time, and a directory.
 type world struct {
-	fakes3.Store
+	s3test.Store
 	t       *testing.T
 	dir     string
 	objects *s3mem.Backend
@@ -41,7 +41,7 @@ type world struct {
 	// of multipart requests: "PUT", "POST?uploads", "PUT?partNumber".
 	requests map[string]int
 	// intercept answers in the store's place if it returns true.
-	intercept fakes3.Script
+	intercept s3test.Script
 }
 
 func newWorld(t *testing.T) *world {
@@ -211,7 +211,7 @@ func isPart(r *http.Request) bool { return r.URL.Query().Has("partNumber") }
 func isPut(r *http.Request) bool { return r.Method == http.MethodPut && !isPart(r) }
 
 func deny(w http.ResponseWriter, r *http.Request, status int, code string) bool {
-	fakes3.Answer(w, r, status, "<Error><Code>"+code+"</Code></Error>")
+	s3test.Answer(w, r, status, "<Error><Code>"+code+"</Code></Error>")
 	return true
 }
 

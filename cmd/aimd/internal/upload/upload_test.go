@@ -18,9 +18,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/atomic"
 
-	"github.com/aimd-go/aimd/internal/fakes3"
+	"github.com/aimd-go/aimd/s3test"
+	"go.uber.org/atomic"
 )
 
 // large is the size of a file of two parts.
@@ -119,12 +119,12 @@ func TestRequestsThatFail(t *testing.T) {
 		failed   string
 		requests map[string]int
 	}{
-		"a part is refused":              {which: second, first: 4, answer: fakes3.Refuse, requests: map[string]int{"PUT?partNumber": 2 + 4}},
+		"a part is refused":              {which: second, first: 4, answer: s3test.Refuse, requests: map[string]int{"PUT?partNumber": 2 + 4}},
 		"a part is denied":               {which: second, first: 1, answer: denied, failed: "large"},
-		"a put is refused to the end":    {which: isPut, first: 3, attempts: 3, answer: fakes3.Refuse, failed: "small", requests: map[string]int{"PUT": 3, "HEAD": 1}},
-		"all answers to a put are lost":  {which: isPut, first: 2, attempts: 2, answer: fakes3.Refuse, lost: true},
+		"a put is refused to the end":    {which: isPut, first: 3, attempts: 3, answer: s3test.Refuse, failed: "small", requests: map[string]int{"PUT": 3, "HEAD": 1}},
+		"all answers to a put are lost":  {which: isPut, first: 2, attempts: 2, answer: s3test.Refuse, lost: true},
 		"a completion's answer is lost":  {which: completes, first: 1, answer: func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, lost: true},
-		"a completion is refused inside": {which: completes, first: 2, answer: func(rw http.ResponseWriter, r *http.Request) { fakes3.Answer(rw, r, 200, fakes3.SlowDown) }},
+		"a completion is refused inside": {which: completes, first: 2, answer: func(rw http.ResponseWriter, r *http.Request) { s3test.Answer(rw, r, 200, s3test.SlowDown) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

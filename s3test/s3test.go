@@ -1,7 +1,7 @@
-// Package fakes3 is the S3 server of the tests and the demo, but for the objects. It refuses
-// requests above a limit, as S3 does, and runs scripts that answer in its place. The Next
-// handler keeps the objects; it comes from a module that the root module does not require.
-package fakes3
+// Package s3test has an S3 server for tests and demonstrations. It refuses the requests above a limit, as S3 does,
+// and runs scripts that answer in its place. The objects are kept by the handler Next, such as that of gofakes3:
+// this package requires no other module.
+package s3test
 
 import (
 	"context"
@@ -23,15 +23,18 @@ const SlowDown = `<?xml version="1.0" encoding="UTF-8"?>
 // Script answers a request in the server's place if it returns true.
 type Script = func(http.ResponseWriter, *http.Request) bool
 
-// Store is a server on loopback, or in memory. Set the fields, then Start it; Close or Stop it
-// at the end. Like a real service it continues with a request if the client goes away.
+// Store is a server on loopback, or in memory. Set the fields, then Start it; Close or Stop it at the end. Like a
+// real service it continues with a request if the client goes away. The zero Store refuses nothing; Next is
+// required. After the start it is safe for any number of goroutines.
 type Store struct {
 	*httptest.Server
-	// Dial connects to a server in memory: it is for http.Transport.DialContext.
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	Next    http.Handler
-	Slots   int           // how many requests it takes at a time; 0: any number
-	Service time.Duration // of each request
+	// Dial connects to a server in memory: it is for http.Transport.DialContext. StartInMemory sets it.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Next serves the requests that are neither refused nor scripted.
+	Next http.Handler
+	// Slots is the number of requests that it serves at a time; 0: any number. Service is the time of each.
+	Slots   int
+	Service time.Duration
 	// Admit, if it is not nil, reports whether a request is served, in place of Slots. It is
 	// called by one goroutine at a time. Jitter, if it is not nil, is added to each Service.
 	Admit  func() bool
@@ -73,14 +76,14 @@ func (s *Store) Stop() {
 	s.Close()
 }
 
-// Counts is how many requests came, and how many were refused.
+// Counts returns the number of requests that came, and of those that were refused.
 func (s *Store) Counts() (requests, refused int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests, s.refused
 }
 
-// Peak is the most requests that were served at a time.
+// Peak returns the largest number of requests that were served at a time.
 func (s *Store) Peak() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,7 +135,7 @@ func (s *Store) leave() {
 	s.inFlight--
 }
 
-// Refuse answers SlowDown. It is no Script itself.
+// Refuse answers SlowDown with the status 503.
 func Refuse(w http.ResponseWriter, r *http.Request) {
 	Answer(w, r, http.StatusServiceUnavailable, SlowDown)
 }
@@ -145,7 +148,7 @@ func Answer(w http.ResponseWriter, r *http.Request, status int, body string) {
 	_, _ = io.WriteString(w, body)
 }
 
-// First scripts the first request that matches, and no other.
+// First returns a Script for the first request that matches, and no other.
 func First(match func(*http.Request) bool, do http.HandlerFunc) Script {
 	var once sync.Once
 	return func(w http.ResponseWriter, r *http.Request) (answered bool) {
