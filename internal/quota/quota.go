@@ -134,7 +134,7 @@ func (q *Quotas) take(d *quota, now time.Duration, r Report) {
 		d.deeds, d.since = 0, now
 	}
 	d.Report, d.at, d.read, d.accepted, d.end = r, now, q.last, 0, 0
-	if r.Reset < 0 || r.Reset == 0 && r.Left > 0 {
+	if r.Reset < 0 || r.Reset == 0 && r.Left > 0 && !r.Bucket {
 		return
 	}
 	if r.Reset%grain == 0 {

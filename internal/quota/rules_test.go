@@ -186,6 +186,20 @@ func TestAQuotaThatIsUsedUp(t *testing.T) {
 	}
 }
 
+// Rule 6: Anthropic's resets are in whole seconds, so 0 may be most of one.
+func TestABucketWhoseResetIsZero(t *testing.T) {
+	c := newClient()
+	c.sends(0, 1)
+	c.reads(0, bucket(100, 0, 0))
+	assert.Equal(t, 110*time.Millisecond, c.Due(0, 0, 100), "11 of 100 a second")
+	c.sends(0, 1)
+	c.reads(0, bucket(100, 10, 0))
+	assert.InDelta(t, sec/90, c.Due(0, 0, 100), 10)
+	c.sends(0, 1)
+	c.reads(0, bucket(100, 100, 0))
+	assert.Zero(t, c.Due(0, 0, 100))
+}
+
 // Rule 7.
 func TestNoWaitWithoutAQuestion(t *testing.T) {
 	c := newClient()
