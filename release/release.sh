@@ -115,6 +115,22 @@ try() { # MODULE
   echo "$out"
 }
 
+# strangers fails if a module imports an internal package of the root, since a user may update one of the two
+# alone: it builds the modules against a root whose internal packages have other names.
+strangers() {
+  local m d root within=
+  root=$(path .)
+  copy "$(snapshot)" "$tmp/renamed"
+  cd "$tmp/renamed"
+  [ -f go.work ] || go work init $(modules)
+  for m in $(modules); do [ "$m" = . ] || within+=" :(exclude)$m"; done
+  # shellcheck disable=SC2086 # no folder has a space in its name
+  git ls-files '*.go' $within | xargs sed -i.bak -E "s#\"$root/internal/[^/\"]+#&_renamed#"
+  for d in internal/*/; do mv "$d" "${d%/}_renamed"; done
+  # shellcheck disable=SC2046 # see above
+  GOWORK= go build -o /dev/null $(released | sed 's|.*|./&/...|') || fail "a module imports an internal package of $root"
+}
+
 rehearse() {
   local m out
   copy "$(snapshot)" "$tmp/clone"
@@ -128,6 +144,8 @@ rehearse() {
     case $m in cmd/*) out=$(try "$m") ;; *) out=$(use "$m") ;; esac
     printf 'works: %-40s %s\n' "$(path "$m")" "$out"
   done
+  cd "$tree"
+  strangers
 }
 
 # compatible fails if a library breaks its API, but the version does not allow that: before v1

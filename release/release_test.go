@@ -17,7 +17,8 @@ import (
 // and replaces it, and a command that requires both.
 var files = map[string]string{
 	"go.mod":              "module example.test/m.git\n\ngo 1.25.0\n",
-	"m.go":                "// Package m is a library.\npackage m\n\n// Answer answers.\nfunc Answer() string { return \"answer\" }\n",
+	"m.go":                "// Package m is a library.\npackage m\n\nimport \"example.test/m.git/internal/y\"\n\n// Answer answers.\nfunc Answer() string { return y.Answer }\n",
+	"internal/y/y.go":     "// Package y has the answer.\npackage y\n\n// Answer is the answer.\nconst Answer = \"answer\"\n",
 	"m_test.go":           "package m_test\n\nimport (\n\t\"fmt\"\n\n\t\"example.test/m.git\"\n)\n\nfunc ExampleAnswer() {\n\tfmt.Println(m.Answer())\n\t// Output: answer\n}\n",
 	"CHANGELOG.md":        "# Changelog\n\n## [Unreleased]\n\n### Added\n\n- All of it.\n",
 	"LICENSE":             "do as you like\n",
@@ -141,6 +142,9 @@ func TestARehearsalFailsWhereUsersWould(t *testing.T) {
 		},
 		"an example that fails": {
 			"contrib/x/x_test.go", "package x\n\nfunc ExamplePass() {\n\tprintln(Pass())\n\t// Output: question\n}\n", "question",
+		},
+		"a library that imports an internal package of another": {
+			"contrib/x/x.go", "package x\n\nimport \"example.test/m.git/internal/y\"\n\nfunc Pass() string { return y.Answer }\n", "a module imports an internal package of example.test/m.git",
 		},
 		"a library that does not build": {"m.go", "package m\n\nfunc Answer() string {\n", "m.go"},
 		"a command without its version": {
