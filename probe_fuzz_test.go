@@ -112,7 +112,7 @@ func (c *walk) broken() string {
 }
 
 // recovers reports whether the window is at work again once all succeeds: nothing stops
-// it for good.
+// it permanently.
 func (c *walk) recovers() bool {
 	for _, ticket := range c.flying {
 		c.w.Withdrawn(ticket)

@@ -20,7 +20,7 @@ type probed struct {
 	core.Window
 	now    time.Duration
 	flying []core.Ticket
-	// work is how many attempts there are to send at a time; 0: always more.
+	// work is the number of attempts that there are to send at a time; 0: always more.
 	work int
 }
 

@@ -170,7 +170,7 @@ func (m *model) next() *waits {
 func (m *model) expire() {
 	for len(m.waiting) > 0 && m.now-m.waiting[0].since >= queueTime {
 		w := m.waiting[0]
-		// The core sheds them by itself at its next event, and tells of each.
+		// The core sheds them on its own at its next event, and tells of each.
 		m.core.Cancelled(m.now, &request{})
 		m.refuse(w, Expired)
 	}

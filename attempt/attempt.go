@@ -125,7 +125,7 @@ type Failure struct {
 	// Err is the error of the attempt, never nil, and Verdict the classifier's verdict.
 	Err     error
 	Verdict Verdict
-	// Backoff numbers the delays by which the operation backs off by itself, from 1. 0: it needs no delay,
+	// Backoff numbers the delays by which the operation backs off on its own, from 1. 0: it needs no delay,
 	// since a limiter's window paces it as long as the patience lasts (limiter.Rules.Patience).
 	Backoff int
 	// Last is the Decision.Delay before this attempt, 0 if there was none.
@@ -138,9 +138,9 @@ type Failure struct {
 type Decision struct {
 	// Retry: another attempt is made.
 	Retry bool
-	// Delay is how long the operation backs off by itself. It holds no slot meanwhile.
+	// Delay is the time for which the operation backs off on its own. It holds no slot meanwhile.
 	Delay time.Duration
-	// RetryAfter is how long it waits for the service. The longer of the two delays counts.
+	// RetryAfter is the time for which it waits for the service. The longer of the two delays counts.
 	RetryAfter time.Duration
 	// Reason is why there is no further attempt; it becomes Error.Reason.
 	Reason error

@@ -2,7 +2,7 @@
 // and who is asked before it. Limiters, retry policies, throttles and all integrations (HTTP, gRPC, SDKs)
 // share it.
 //
-// An integration is a few lines around a call, see the example. One that tries again by itself continues with
+// An integration is a few lines around a call, see the example. One that tries again on its own continues with
 // the attempt that failed: Attempt.Next waits for as long as it should, at the front of the queue.
 //
 //	event                                              outcome

@@ -83,7 +83,7 @@ func (s shape) answer() (a answer.Answer, ok bool) {
 	if message, _ := s.get("Message").(string); answer.Ambiguous(a.Status) && a.Text == "" {
 		a.Says(message)
 	}
-	// go-github refuses by itself after a refusal of the service, without a header. Rate says until when.
+	// go-github refuses on its own after a refusal of the service, without a header. Rate says until when.
 	if at, _ := s.get("Rate", "Reset", "Time").(time.Time); a.Reset == 0 && !at.IsZero() {
 		a.Reset = max(0, time.Until(at))
 	}

@@ -17,7 +17,7 @@ type contender struct {
 	name string
 	// fixed returns a bounder with that many slots.
 	fixed func(slots int) bounder
-	// adaptive returns a bounder that starts there and finds the bound by itself. nil if
+	// adaptive returns a bounder that starts there and finds the bound on its own. nil if
 	// the contender cannot.
 	adaptive func(start int) bounder
 }

@@ -115,7 +115,7 @@ type measure struct {
 	stranded bool
 }
 
-// patience is how long goroutines may take to come to an end.
+// patience is the time that goroutines may take to come to an end.
 const patience = 30 * time.Second
 
 // run lets the goroutines acquire and release for about the time given.

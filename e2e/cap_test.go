@@ -23,7 +23,7 @@ import (
 var underCap = cost{span: 2.0, attempts: 1.03}
 
 // Caps on requests at a time: versitygw's own, with real SlowDown, signatures and checksums,
-// under the AWS SDK and under minio-go, which retries by itself; and nginx's limit_conn. The
+// under the AWS SDK and under minio-go, which retries on its own; and nginx's limit_conn. The
 // last is nginx's limit_req, about the rate of 32 at a time, with Retry-After: 1.
 func TestCaps(t *testing.T) {
 	const rate = 300

@@ -22,7 +22,7 @@ import (
 type job struct {
 	address  string
 	requests int
-	// until is when the last request begins; zero: there is no end.
+	// until is the time when the last request begins; zero: there is no end.
 	until time.Time
 	// body, if not nil, is put by each request.
 	body []byte
@@ -57,7 +57,7 @@ func (d *done) accepted() (at moments, times []time.Duration) {
 	return at, times
 }
 
-// sent is when the attempts were sent.
+// sent is the time when the attempts were sent.
 func (d *done) sent() (at moments) {
 	for _, s := range d.sends {
 		at = append(at, s.at)

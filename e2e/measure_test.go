@@ -85,7 +85,7 @@ func (c cost) eased() cost {
 }
 
 // attempt runs a test that measures, up to three times until its figures are good, since other
-// work on the machine can only make them worse. Each run requires by itself whatever must hold
+// work on the machine can only make them worse. Each run requires on its own whatever must hold
 // on every machine.
 func attempt(t *testing.T, measure func(t *testing.T) (good bool)) {
 	t.Helper()
@@ -126,7 +126,7 @@ func judge(t *testing.T, most cost, judged []law, run func(t *testing.T, w law) 
 	}
 }
 
-// median returns the median of each figure by itself.
+// median returns the median of each figure on its own.
 func median(t *testing.T, all []cost) cost {
 	t.Helper()
 	require.NotEmpty(t, all)

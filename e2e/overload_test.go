@@ -26,7 +26,7 @@ const (
 	// keep under way, one and a half times the slots. Together they are twice the capacity.
 	interactiveRate = slots / 2 * int(time.Second/service)
 	inBackground    = slots * 3 / 2
-	// calm is how long the interactive operations are alone, crowded how long background
+	// calm is the time for which the interactive operations are alone, crowded how long background
 	// operations run too.
 	calm, crowded = 1500 * time.Millisecond, 3 * time.Second
 	// mostAttemptsEach bounds attempts over operations. mostSlower bounds the p99 of interactive

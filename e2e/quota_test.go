@@ -175,7 +175,7 @@ func anthropicService() *metered {
 	}
 }
 
-// quotaSDK is an SDK: call makes a call with the HTTP client at the address, and tries again by itself if it
+// quotaSDK is an SDK: call makes a call with the HTTP client at the address, and tries again on its own if it
 // may.
 type quotaSDK struct {
 	service func() *metered

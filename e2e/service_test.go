@@ -49,9 +49,9 @@ func TestSlowingService(t *testing.T) {
 func TestUplink(t *testing.T) {
 	const (
 		bytesPerSecond = 100e6 / 8
-		// thinking is how long the store takes for an object when it has all of it.
+		// thinking is the time that the store takes for an object when it has all of it.
 		thinking = 60 * time.Millisecond
-		// onTheLink is how long an object takes alone on the link, knee how many uploads at a time
+		// onTheLink is the time that an object takes alone on the link, knee how many uploads at a time
 		// fill the link: more uploads only wait for each other.
 		onTheLink = time.Duration(objectSize * float64(time.Second) / bytesPerSecond)
 		knee      = float64(thinking+onTheLink) / float64(onTheLink)
@@ -66,10 +66,10 @@ func TestUplink(t *testing.T) {
 }
 
 const (
-	// mostRegaining is how long it may take until 80% of the rate are back, also after an outage
+	// mostRegaining is the time that it may take until 80% of the rate are back, also after an outage
 	// of a minute: the longest gap between two tries does not depend on the outage.
 	mostRegaining = 4500 * time.Millisecond
-	// mostSent is how many requests may be sent in an outage: 160 in a minute, and most of them at
+	// mostSent is the number of requests that may be sent in an outage: 160 in a minute, and most of them at
 	// its start.
 	mostSent = 120
 )

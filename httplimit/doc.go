@@ -7,7 +7,7 @@
 // There are four ways; a request needs one.
 //
 //   - [Client] is an http.Client that waits for slots and sends again. Its comment says which requests.
-//   - [Transport] is for a client that retries by itself: the SDK of a cloud, or a loop of your own.
+//   - [Transport] is for a client that retries on its own: the SDK of a cloud, or a loop of your own.
 //     Every attempt waits for a slot, and holds it until the body of its answer is read or closed. A
 //     Transport never retries.
 //   - [Check] is for a plain client inside limiter.Do, which retries. It returns an error for an answer

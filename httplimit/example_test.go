@@ -19,7 +19,7 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// A client that retries by itself, or not at all: put the Transport into it.
+// A client that retries on its own, or not at all: put the Transport into it.
 func ExampleTransport() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "hello")

@@ -47,7 +47,7 @@ type HandlerConfig struct {
 	// Outcome reads a status of the handler behind for an adaptive limit; an invalid outcome counts as
 	// Neutral. nil is the rule of Handler. Set it if a 429 of the handler speaks of one client's quota.
 	Outcome func(status int) window.Outcome
-	// Slow is how long the handler behind may take until it begins its answer; 0 sets no limit. A slower
+	// Slow is the time that the handler behind may take until it begins its answer; 0 sets no limit. A slower
 	// answer is a timeout for an adaptive limit: set five times the time of a request without load, say.
 	Slow time.Duration
 	// Refusal writes the status and the body of a refusal, for an API whose errors are JSON or XML.

@@ -136,7 +136,7 @@ type waiter struct {
 	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
 	ready  chan struct{}
 	ticket core.Ticket
-	// since is when it began to wait, for an observer or a deadline.
+	// since is the time when it began to wait, for an observer or a deadline.
 	since time.Duration
 	// deadline is its context's, since the limiter was made; 0: it has none.
 	deadline time.Duration

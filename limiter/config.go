@@ -31,7 +31,7 @@ type Rules struct {
 	// between, and an operation's own backoff: 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a
 	// negative PauseMax turns both off.
 	PauseMin, PauseMax time.Duration
-	// Patience is the number of overloads in a row from which an operation backs off by itself, and of cuts
+	// Patience is the number of overloads in a row from which an operation backs off on its own, and of cuts
 	// in a row (never less than two) from which a Retry-After pauses all operations: 1 or more; 0 means 5.
 	Patience int
 	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
@@ -51,7 +51,7 @@ type Rules struct {
 	MaxAttempts int
 	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: none.
 	AttemptTimeout time.Duration
-	// FirstContact is how long operations try to reach a service that has never answered, from the first
+	// FirstContact is the time for which operations try to reach a service that has never answered, from the first
 	// attempt that found no service: a refused connection, an unknown address. After it they fail with
 	// attempt.ErrNoContact until an attempt is answered. 0 means 10 s, negative: for ever.
 	FirstContact time.Duration
@@ -159,7 +159,7 @@ func (l *Limiter) Config() Config { return *l.config.Load() }
 //
 // Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound or the
 // factor changed, a law that keeps state of its own starts with an empty state. A pause for all operations
-// ends no later than the new rules allow; an operation that backs off by itself does so to the end. A new
+// ends no later than the new rules allow; an operation that backs off on its own does so to the end. A new
 // MaxAttempts also holds for operations under way, a new AttemptTimeout for later attempts.
 func (l *Limiter) Reconfigure(r Rules) error {
 	c := l.Config()

@@ -173,7 +173,7 @@ type policy func(attempt.Failure) attempt.Decision
 
 func (p policy) Decide(_ context.Context, f attempt.Failure) attempt.Decision { return p(f) }
 
-// The window paces overloads; an operation backs off by itself after several only. The policy of the
+// The window paces overloads; an operation backs off on its own after several only. The policy of the
 // limiter is the policy of Each too.
 func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -78,7 +78,7 @@ type Event struct {
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is how long the pause (Paused, Suspect), the operation's wait (Admitted) or the quota's (UsedUp) is.
+	// Wait is the length of the pause (Paused, Suspect), or of the wait of the operation (Admitted) or for the quota (UsedUp).
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, 0 without one; of a pause, if the service asked for the pause,
 	// which lasts a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.

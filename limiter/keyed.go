@@ -25,7 +25,7 @@ const (
 
 // KeyedConfig is what NewKeyed makes a Keyed with. Zero fields take the documented default.
 type KeyedConfig struct {
-	// Idle is how long a limiter is kept that is not asked for; 0 means 10 min.
+	// Idle is the time for which a limiter is kept that is not asked for; 0 means 10 min.
 	Idle time.Duration
 	// Keys is the most limiters, from 1; 0 means 10 000. For one more, the idlest limiter is evicted.
 	Keys int

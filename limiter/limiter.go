@@ -38,7 +38,7 @@ type Limiter struct {
 	runner   run.Runner
 	// initial is the InitialWindow that the limiter was made with; 0: the default.
 	initial float64
-	// made is when the limiter was made. The core's time counts from there.
+	// made is the time when the limiter was made. The core's time counts from there.
 	made time.Time
 	// shut is closed by Close, for callers that wait outside the queue.
 	shut chan struct{}
@@ -192,7 +192,7 @@ func (l *Limiter) woke() {
 //
 // After an overload or a timeout the slot goes to another operation, and this one waits at the front of the
 // queue once the service's Retry-After is over. After several failures, and after the first neutral one, the
-// operation backs off by itself before it queues. Without MaxAttempts and GiveUpAfter, Do ends by success, by
+// operation backs off on its own before it queues. Without MaxAttempts and GiveUpAfter, Do ends by success, by
 // a final error, or with ctx: bulk work loses no item, and interactive callers give a deadline.
 //
 // A policy (Config.Policy) decides what is tried again, how often, how long an operation backs off and how a
@@ -202,7 +202,7 @@ func (l *Limiter) woke() {
 // The context of fn is ctx, with the attempt's timeout if there is one. It has the attempt's number
 // (attempt.Number) and its slot: a Do or Each of the same limiter within fn, or a client that uses an
 // integration of the limiter, makes its attempts under that slot. Such a Do asks the guards for its retries
-// only, backs off by itself from its first failure, and does not count for the window: the end of fn does.
+// only, backs off on its own from its first failure, and does not count for the window: the end of fn does.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
 	return l.runner.Do(ctx, fn)
 }

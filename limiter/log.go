@@ -64,7 +64,7 @@ type ration struct {
 	leftOut uint64
 }
 
-// take reports whether one more line may pass, and how many were left out before it.
+// take reports whether one more line may pass, and the number of lines left out before it.
 func (r *ration) take(now time.Time) (leftOut uint64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

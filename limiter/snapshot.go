@@ -47,7 +47,7 @@ type Quota struct {
 	// Limit and Left are the whole quota and its rest, in the service's unit.
 	Limit float64 `json:"limit"`
 	Left  float64 `json:"left"`
-	// Reset is when the quota is whole again, or a refused request may be sent again; zero: not known.
+	// Reset is the time when the quota is whole again, or a refused request may be sent again; zero: not known.
 	Reset time.Time `json:"reset,omitzero"`
 	// UsedUpUntil is the time at which the next request may go, if the quota is used up; zero: it is not.
 	UsedUpUntil time.Time `json:"used_up_until,omitzero"`

@@ -60,7 +60,7 @@ func newPolicy(t testing.TB, c retry.Config) *retry.Policy {
 	return p
 }
 
-// attempts is how many attempts are made of an operation that fails always.
+// attempts is the number of attempts that are made of an operation that fails always.
 func attempts(t *testing.T, ctx context.Context, p *retry.Policy, cause error) (n int, err error) {
 	t.Helper()
 	err = retry.Do(ctx, p, func(ctx context.Context) error {
@@ -204,7 +204,7 @@ func TestAPredicate(t *testing.T) {
 	})
 }
 
-// A backoff that ends by itself says how many attempts there are; MaxAttempts may still say fewer.
+// A backoff that ends on its own says how many attempts there are; MaxAttempts may still say fewer.
 func TestABackoffThatEndsSaysHowOften(t *testing.T) {
 	for _, c := range []struct {
 		backoff  backoff.Backoff

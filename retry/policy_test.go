@@ -227,7 +227,7 @@ func TestAnExhaustedBudgetSaysSo(t *testing.T) {
 	require.NoError(t, b.Admit(t.Context(), 1), "first attempts always go")
 	b.Ended(t.Context(), 0)
 
-	// The newest tenth of the window counts by itself, and the error says so.
+	// The newest tenth of the window counts on its own, and the error says so.
 	mock := clock.NewMock()
 	b, err = retry.NewBudget(retry.BudgetSettings{}, mock)
 	require.NoError(t, err)

@@ -129,7 +129,7 @@ func (b *arrivals) think(e *engine) time.Duration {
 	return stretched(b.conf.Think, e.random.ExpFloat64())
 }
 
-// planned is when the client's schedule has its next operation.
+// planned is the time when the client's schedule has its next operation.
 func planned(c *client) time.Duration {
 	next, _ := c.schedule.Next()
 	return next.Sub(beginning)

@@ -12,7 +12,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// requests is how many requests were sent in each interval.
+// requests is the number of requests that were sent in each interval.
 func requests(r sim.Result) []float64 {
 	all := r.Traces.Of("requests")
 	for i := range all {

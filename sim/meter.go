@@ -11,7 +11,7 @@ import (
 type meter struct {
 	// Result has the counts so far.
 	Result
-	// counts are how many attempts were sent and how they ended, in the order of the traces.
+	// counts are the number of attempts that were sent and how they ended, in the order of the traces.
 	counts   [rates]int
 	inFlight int
 	// sinceBirth and sinceSend are the latencies of done operations.
@@ -207,7 +207,7 @@ type regained struct {
 	dones []int32
 }
 
-// buckets is how many buckets make up the time over which the throughput is taken.
+// buckets is the number of buckets that make up the time over which the throughput is taken.
 const buckets = 10
 
 func newRegained(s Scenario) regained {

@@ -20,7 +20,7 @@ type party struct {
 	id int32
 	// core is the limiter, or nil.
 	core *core.Core[*operation]
-	// wake is when the core must be looked at again.
+	// wake is the time when the core must be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards, or nil.
 	budget   *budget.Core
@@ -31,12 +31,12 @@ type party struct {
 type client struct {
 	id int32
 	*party
-	// left is how many operations it may still bear, negative: no end.
+	// left is the number of operations that it may still bear, negative: no end.
 	left int
 	// schedule plans the times of a client of jitteredTime; grid is the time of a client of jitteredSlip.
 	schedule *grid.Core
 	grid     time.Duration
-	// done is how many operations were done, and last the time of the last one.
+	// done is the number of operations that were done, and last the time of the last one.
 	done int
 	last time.Duration
 }
@@ -45,9 +45,9 @@ type operation struct {
 	id     int32
 	client *client
 	item   queue.Item[*operation]
-	// born is when it was born, sent when its first attempt was sent, negative before.
+	// born is the time when it was born, sent when its first attempt was sent, negative before.
 	born, sent time.Duration
-	// failures is how many attempts failed, and waited the backoff's own wait after the last one, without a
+	// failures is the number of attempts that failed, and waited the backoff's own wait after the last one, without a
 	// Retry-After: loop.Failure's Last.
 	failures int
 	waited   time.Duration
@@ -81,7 +81,7 @@ type attempt struct {
 	phase        phase
 	// place is its index in server.serving.
 	place int
-	// began is when the service began, takes the service time.
+	// began is the time when the service began, takes the service time.
 	began, takes time.Duration
 	// outcome, final, retryAfter and reports are the answer to be; final is why the operation ends with an error.
 	outcome    window.Outcome
@@ -284,7 +284,7 @@ func (e *engine) failed(op *operation, v loop.Verdict) {
 	}
 }
 
-// delay is how long an operation waits before its next attempt, and whether there is one.
+// delay is the time for which an operation waits before its next attempt, and whether there is one.
 func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 	since := op.sent
 	if since < 0 { // carrier sense kept back every attempt so far

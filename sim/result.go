@@ -30,7 +30,7 @@ type Result struct {
 	// Operations is how many were born, Done and GivenUp how many were done and given up. The others were
 	// under way at the end.
 	Operations, Done, GivenUp int
-	// Attempts is how many requests were sent, with Retries that were not an operation's first.
+	// Attempts is the number of requests that were sent, with Retries that were not an operation's first.
 	Attempts, Retries int
 	// Succeeded, Refused, Failed and TimedOut are how attempts ended for the client: a success, an overload
 	// answer, another error, no answer in time. The other attempts were under way at the end.
@@ -40,7 +40,7 @@ type Result struct {
 
 	// Finite reports whether the clients had a number of operations.
 	Finite bool
-	// Makespan is when the last operation was done; a lower bound if Done is less than Operations.
+	// Makespan is the time when the last operation was done; a lower bound if Done is less than Operations.
 	Makespan time.Duration
 	// Optimum is the makespan of a clairvoyant, who sends each operation so that it arrives just when the
 	// server has room; 0 without a number of operations, or if that does not end either.
@@ -59,10 +59,10 @@ type Result struct {
 	// Jain is Jain's fairness index of the clients' throughputs, 1/clients to 1; 0 if no operation was done.
 	Jain float64
 
-	// Find is how long it took from the start until 90% of the capacity was used, or of the clients' demand if
+	// Find is the time that it took from the start until 90% of the capacity was used, or of the clients' demand if
 	// that is less. Recovery is the same from the end of the last outage.
 	Find, Recovery Spell
-	// OutageSent is how many requests were sent during outages; Outages reports whether there was one.
+	// OutageSent is the number of requests that were sent during outages; Outages reports whether there was one.
 	OutageSent int
 	Outages    bool
 
@@ -72,14 +72,14 @@ type Result struct {
 
 	// Watched has the counts of the time of Scenario.Watch.
 	Watched Watched `json:",omitzero"`
-	// Regain is how long it took, after the last change of capacity or end of an outage, until Scenario.Regain
+	// Regain is the time that it took, after the last change of capacity or end of an outage, until Scenario.Regain
 	// of the capacity was used again.
 	Regain Spell `json:",omitzero"`
 
 	// Interactive and Background count the operations of the two kinds, with Clients.Background.
 	Interactive, Background fared `json:",omitzero"`
 
-	// QuotaClients is how many clients share the service's quotas, 0 if it has none. QuotaShare is the share of
+	// QuotaClients is the number of clients that share the service's quotas, 0 if it has none. QuotaShare is the share of
 	// the quotas that done operations used, in the time of Scenario.Watch if there is one; 0 if no quota came
 	// back. It may be more than 1, since a bucket is full at the start.
 	QuotaClients int     `json:",omitzero"`
@@ -103,7 +103,7 @@ type Spell struct {
 type Watched struct {
 	// Applies is false without a Watch, or if the run ended before.
 	Applies bool
-	// Attempts is how many requests were sent, Errors how many ended without success, and Done how many
+	// Attempts is the number of requests that were sent, Errors how many ended without success, and Done how many
 	// operations were done.
 	Attempts, Errors, Done int
 	// Capacity is how many operations the server could have served, outages or not; 0: no bound.

@@ -105,7 +105,7 @@ type Clients struct {
 	// Operations is the number of operations over all clients, who take turns; 0: as many as come before the
 	// horizon, or one for each client with "once".
 	Operations int `yaml:"operations" in:"0 10000000"`
-	// Arrivals is when operations are born:
+	// Arrivals says when operations are born:
 	//   - "once": all at the start. The default.
 	//   - "constant": at a constant rate, the first at once. The default with a Rate.
 	//   - "poisson": at random times, at a mean rate.
@@ -124,7 +124,7 @@ type Clients struct {
 	//   - "jittered-time": a random time in each period of a fixed grid, as in package schedule. The default.
 	//   - "jittered-time-slip": the same by mistake, the time cut off to the grid after the jitter.
 	Form string `yaml:"form" of:"fixed jittered-period jittered-time jittered-time-slip"`
-	// Start is when a client of "fixed" or "jittered-period" has its first operation: "together" by default,
+	// Start is the time when a client of "fixed" or "jittered-period" has its first operation: "together" by default,
 	// "jittered" after wait(period * random(.5, 1.5)), or "scattered" over the first period.
 	Start string `yaml:"start" of:"together jittered scattered"`
 	// Background is the share of the operations that is background work.
@@ -133,7 +133,7 @@ type Clients struct {
 	Stagger time.Duration `yaml:"stagger"`
 	// Burst comes in addition, except with "closed" and "periodic".
 	Burst Burst `yaml:"burst"`
-	// Timeout is how long a client waits for an answer; 0: for ever. The server keeps a request that the
+	// Timeout is the time for which a client waits for an answer; 0: for ever. The server keeps a request that the
 	// client gave up.
 	Timeout time.Duration `yaml:"timeout" in:"0 720h"`
 	// Lateness bounds the random time by which the clients' timers fire late, 1 ms on real machines: the end
@@ -159,7 +159,7 @@ type Burst struct {
 	Operations int `yaml:"operations" in:"0 10000000"`
 }
 
-// beginning is when virtual time begins for parts of the library that want a time.Time.
+// beginning is the time when virtual time begins for parts of the library that want a time.Time.
 var beginning = time.Date(2019, 5, 16, 0, 0, 0, 0, time.UTC)
 
 // total is the number of operations, 0: as many as come.

@@ -12,7 +12,7 @@ import (
 // package's figure has the order in which a request meets the parts. The tags in have the bounds of values
 // that are not 0, of the allowed words, needs the field without which one has no effect.
 type Server struct {
-	// Connect is how long a request travels to the server, without a slot. Answers take no time.
+	// Connect is the time that a request travels to the server, without a slot. Answers take no time.
 	Connect time.Duration `yaml:"connect" in:"0 720h"`
 	// ConnectSpread is how Connect varies.
 	ConnectSpread Spread `yaml:"connect_spread"`
@@ -22,9 +22,9 @@ type Server struct {
 	Blocks Blocks `yaml:"blocks"`
 	// Spread is how the service time varies.
 	Spread Spread `yaml:"spread"`
-	// Slots is how many requests are served at a time; 0: no bound.
+	// Slots is the number of requests that are served at a time; 0: no bound.
 	Slots int `yaml:"slots" in:"0 10000000"`
-	// Queue is how many requests may wait for a slot, first in first out; more are refused.
+	// Queue is the number of requests that may wait for a slot, first in first out; more are refused.
 	Queue int `yaml:"queue" in:"0 10000000" needs:"slots"`
 	// Reserve is the share of the slots that background work does not get, without a Queue.
 	Reserve float64 `yaml:"reserve" in:"0 1" needs:"slots"`
@@ -113,7 +113,7 @@ type Quota struct {
 	Limit float64 `yaml:"limit" in:"1 1e12"`
 	// Per is the time in which the quota comes back: it is whole again at each multiple of Per.
 	Per time.Duration `yaml:"per" in:"1ms 720h"`
-	// Bucket lets the quota come back at a steady rate instead; its reset is when it is full.
+	// Bucket lets the quota come back at a steady rate instead; its reset is the time when it is full.
 	Bucket bool `yaml:"bucket"`
 	// Slice also bounds each slice of Per to its part, which no answer reports; 0: no slices.
 	Slice time.Duration `yaml:"slice" in:"0 720h"`
@@ -253,7 +253,7 @@ func (s Server) withDefaults() Server {
 	return s
 }
 
-// lastChange is when the capacity last changed or an outage last ended before the end of a run, and false if
+// lastChange is the time when the capacity last changed or an outage last ended before the end of a run, and false if
 // neither did.
 func (s Server) lastChange(end time.Duration) (at time.Duration, changed bool) {
 	for _, c := range s.Capacity {
@@ -302,7 +302,7 @@ func (s Server) throughput(at time.Duration) float64 {
 	return min(most, s.served(best)/service.Seconds())
 }
 
-// capacity is how many operations can be served in that time, 0: no bound.
+// capacity is the number of operations that can be served in that time, 0: no bound.
 func (s Server) capacity(from, to time.Duration) float64 {
 	sum := 0.0
 	for at := from; at < to; {

@@ -333,7 +333,7 @@ func TestRetryAfter(t *testing.T) {
 	r := run(t, s, obey)
 	within(r.Makespan, 10*sec, 11*sec)
 	assert.Equal(t, 2, r.Attempts)
-	// A limiter obeys by itself.
+	// A limiter obeys on its own.
 	r = run(t, s, named(t, "reno-0.9"))
 	within(r.Makespan, 10*sec, 11*sec)
 	assert.Equal(t, 2, r.Attempts)

@@ -14,10 +14,10 @@ type server struct {
 	slots     int
 	perSecond float64
 	service   time.Duration
-	// came is how many requests met the failures, latest the time of the last one.
+	// came is the number of requests that met the failures, latest the time of the last one.
 	came   int
 	latest time.Duration
-	// running is how many requests are being served, busy how many refusals keep a slot.
+	// running is the number of requests that are being served, busy how many refusals keep a slot.
 	running, busy int
 	// In order: waiting are the requests in the queue, backlog the ones that came while the server was
 	// stopped, and serving, with a medium, the ones being served.

@@ -78,7 +78,7 @@ type Window struct {
 	Min float64 `yaml:"min" needs:"law"`
 	// Max is the largest window.
 	Max float64 `yaml:"max" needs:"law"`
-	// Patience is the number of refusals in a row from which an operation backs off by itself.
+	// Patience is the number of refusals in a row from which an operation backs off on its own.
 	Patience int `yaml:"patience" needs:"law"`
 	// NoPause turns the pauses off.
 	NoPause bool `yaml:"no_pause" needs:"law"`

@@ -113,7 +113,7 @@ func TestBudget(t *testing.T) {
 	assert.LessOrEqual(t, float64(with.Retries), 0.1*float64(with.Attempts))
 	assert.GreaterOrEqual(t, float64(with.Retries), 0.09*float64(with.Attempts))
 	assert.Equal(t, with.GivenUp, with.Rejected)
-	// Each by itself has the floor: 3 retries in 10 s, for a client of 100
+	// Each on its own has the floor: 3 retries in 10 s, for a client of 100
 	// requests in that time no more than its share.
 	st.Shared = false
 	own := run(t, s, st)

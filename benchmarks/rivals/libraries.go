@@ -97,7 +97,7 @@ type arc struct {
 	// mean and variance describe the rounds' round trips; known: there are some.
 	mean, variance float64
 	known          bool
-	// next is when this round ends. The rest is about this round.
+	// next is the time when this round ends. The rest is about this round.
 	next             time.Duration
 	sum              float64
 	n                int

@@ -20,9 +20,9 @@ type cubic struct {
 	timed
 	// most is W_max, prior the window before the last cut, reno W_est.
 	most, prior, reno float64
-	// began is when the present curve began, in seconds; negative before the first.
+	// began is the time when the present curve began, in seconds; negative before the first.
 	began float64
-	// k is how long the curve takes to reach most.
+	// k is the time that the curve takes to reach most.
 	k float64
 }
 
@@ -98,7 +98,7 @@ type vegas struct {
 	timed
 	// base and least are the shortest round trips: of all, and of this one. In seconds.
 	base, least float64
-	// began is when this round began, samples how many were taken in it.
+	// began is the time when this round began, samples how many were taken in it.
 	began   time.Duration
 	samples int
 }

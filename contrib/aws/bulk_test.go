@@ -115,7 +115,7 @@ func TestNothingLeaksInDisorder(t *testing.T) {
 			case 3:
 				w.Header().Set("Content-Length", "100")
 				_, _ = io.WriteString(w, "cut")
-				// Once an answer has begun, net/http does not repeat the request by itself.
+				// Once an answer has begun, net/http does not repeat the request on its own.
 				_ = http.NewResponseController(w).Flush()
 				panic(http.ErrAbortHandler)
 			case 4:

@@ -45,7 +45,7 @@ func ExampleLimit() {
 	// Output: uploaded: 200
 }
 
-// A download holds its slot until its body is read to the end or closed, since that is how long the store
+// A download holds its slot until its body is read to the end or closed, since that is the time for which the store
 // works on it.
 func ExampleLimit_downloads() {
 	ctx := context.Background()

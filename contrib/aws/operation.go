@@ -202,7 +202,7 @@ func (b *body) hold(a attempt.Attempt) {
 }
 
 // uselessMax is the most attempts in a row that fail before they are sent, or in a way that only the SDK
-// would try again, as for missing credentials: as many as the SDK makes by itself.
+// would try again, as for missing credentials: as many as the SDK makes on its own.
 const uselessMax = retry.DefaultMaxAttempts
 
 // decided is an error that decides for the SDK's retryers whether there is another attempt.

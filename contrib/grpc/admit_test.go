@@ -305,7 +305,7 @@ func TestWhatAHandlersEndSaysToTheLimit(t *testing.T) {
 		{t.Context(), context.Canceled, window.Neutral},
 		{t.Context(), status.Error(codes.Internal, ""), window.Neutral},
 		{t.Context(), errors.New("any"), window.Neutral},
-		// Its deadline, which it chooses by itself, has passed
+		// Its deadline, which it chooses on its own, has passed
 		{late, context.DeadlineExceeded, window.Neutral},
 		{late, nil, window.Neutral},
 		{late, refused, window.Overload},

@@ -38,7 +38,7 @@ type answer struct {
 // cutOff before a body breaks the connection off behind it.
 const cutOff = "cut off:"
 
-// serve starts a server in memory that gives these answers in turn, the last for good.
+// serve starts a server in memory that gives these answers in turn, the last again and again.
 // It returns a transport to it, and what counts the requests.
 func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
 	t.Helper()

@@ -94,7 +94,7 @@ func run(ctx context.Context, lim *aimd.Limiter, name string, args ...string) ([
 }
 
 // command is what this test's binary does as a command: it fails twice, as its first
-// argument, a file, tells, or for good.
+// argument, a file, tells, or without end.
 func command() int {
 	if os.Args[1] == "wrong" {
 		return 2

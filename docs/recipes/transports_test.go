@@ -34,7 +34,7 @@ func gitHub() (*github.Client, error) {
 		return nil, err
 	}
 	client := github.NewClient(httplimit.Client(lim))
-	client.DisableRateLimitCheck = true // the limiter waits, and go-github does not refuse by itself
+	client.DisableRateLimitCheck = true // the limiter waits, and go-github does not refuse on its own
 	return client, nil
 }
 
@@ -72,7 +72,7 @@ func (g *gitHubAPI) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 }
 
 // 150 reads by 50 workers, of an API that serves 60 in 10 s: none is lost, by the recipe, and by Do around a
-// client that knows no limiter, whether it refuses by itself after a refusal or not.
+// client that knows no limiter, whether it refuses on its own after a refusal or not.
 func TestGitHubsPrimaryLimit(t *testing.T) {
 	type read func(context.Context) error
 	get := func(c *github.Client) read {

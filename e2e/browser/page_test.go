@@ -35,7 +35,7 @@ func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 	return l
 }
 
-// soon runs what measures a time up to three times: other work on the machine makes no page slow for good.
+// soon runs what measures a time up to three times: other work on the machine makes no page slow permanently.
 // Without E2E_RUNS the machine may be half as fast.
 func soon(t *testing.T, within time.Duration, measure func() time.Duration) {
 	t.Helper()

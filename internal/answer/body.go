@@ -13,7 +13,7 @@ import (
 const (
 	// MostBody is how much of a body is looked at, in bytes.
 	MostBody = 64 << 10
-	// MostTime is how long a body is waited for that is only looked at. Our choice: a new connection takes less.
+	// MostTime is the time that a body is waited for that is only looked at. Our choice: a new connection takes less.
 	MostTime = 250 * time.Millisecond
 )
 

@@ -53,7 +53,7 @@ func TestBlocksAfterSuccesses(t *testing.T) {
 	require.Zero(t, denied(g, 0, 4))
 }
 
-// A run twice as long as any that passed by itself is a block. One that a pause ended counts for nothing.
+// A run twice as long as any that passed on its own is a block. One that a pause ended counts for nothing.
 func TestBlocksAreLongerThanOtherRuns(t *testing.T) {
 	g := newGate(t)
 	permitted(t, g, 0, 200)
@@ -64,7 +64,7 @@ func TestBlocksAreLongerThanOtherRuns(t *testing.T) {
 	}
 }
 
-// The pauses of a run are of a minute, two and four. Then 403 is final, for good.
+// The pauses of a run are of a minute, two and four. From then on 403 is final.
 func TestBlocksHaveAnEnd(t *testing.T) {
 	g := newGate(t)
 	permitted(t, g, 0, 50)

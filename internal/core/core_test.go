@@ -108,7 +108,7 @@ func TestCoreFailedOperationRejoinsAtTheFront(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 1, 2}, c.sent, "before 5 to 9, the first failed first")
 }
 
-// docs/design.md, rule 5: "After several failures of its own it backs off by itself".
+// docs/design.md, rule 5: "After several failures of its own it backs off on its own".
 func TestCorePoisonOperationBacksOffByItself(t *testing.T) {
 	c := newCoreTrace(t, aimd.Reno, core.Settings{Patience: 3})
 	for failures := 1; failures <= 3; failures++ {

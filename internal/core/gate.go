@@ -234,7 +234,7 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	return at, waiting > 0 && g.Open() && at > g.now
 }
 
-// Backoff returns how long an operation waits by itself, without a slot, before it rejoins the queue, after that
+// Backoff returns how long an operation waits on its own, without a slot, before it rejoins the queue, after that
 // many failures in a row, the latest with the outcome last: see Settings.Backoffs.
 func (g *Gate) Backoff(failures int, last window.Outcome) time.Duration {
 	if n := g.rules.Backoffs(failures, last); n > 0 {
@@ -266,7 +266,7 @@ func (g *Gate) Rules() Settings { return g.rules }
 // none.
 func (g *Gate) Gap() time.Duration { return max(g.gap, g.apart) }
 
-// PausedUntil is when the last pause for all ends or ended.
+// PausedUntil is the time when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
 // ClosedUntil is the earliest time of the next send by what the service said: after the pause for all, and
@@ -297,7 +297,7 @@ func (g *Gate) due() time.Duration {
 	return max(g.pausedUntil, g.spacedUntil(), g.quotaUntil())
 }
 
-// quotaUntil is when the quotas let the next attempt go, 0 without quotas.
+// quotaUntil is the time when the quotas let the next attempt go, 0 without quotas.
 func (g *Gate) quotaUntil() time.Duration {
 	if g.quotas == nil {
 		return 0

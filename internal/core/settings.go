@@ -18,13 +18,13 @@ const (
 	// DefaultPatience: our choice. With fewer, operations that lose their place in an ordinary overshoot back
 	// off (TestRetryAfterOfASmoothRateCap in package sim).
 	DefaultPatience = 5
-	// DefaultMaxRetryAfter: our choice; a mistaken or malicious header must not stop a client for good.
+	// DefaultMaxRetryAfter: our choice; a mistaken or malicious header must not stop a client permanently.
 	DefaultMaxRetryAfter = 5 * time.Minute
 	// defaultInitial: "suitable starting values are e.g. 20 and 1024" (Improve on exponential backoff).
 	defaultInitial = 20
 	// defaultFactor: "set sshthres to cwnd * 0.5" (the same text); RFC 5681, equation 4.
 	defaultFactor = 0.5
-	// maxGap is the longest gap, so that no law can close a window for good.
+	// maxGap is the longest gap, so that no law can close a window permanently.
 	maxGap = 15 * time.Second
 	// grain is the gap from which a gap is left out: a timer each costs more.
 	grain = time.Millisecond

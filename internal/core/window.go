@@ -240,7 +240,7 @@ func (w *Window) Reconfigured(newLaw window.NewLaw, s window.Settings) error {
 }
 
 // Open reports whether one more attempt may be sent: while flying + 1 <= cwnd, and always if no attempt is in
-// flight, so that no window can stop for good.
+// flight, so that no window can stop permanently.
 //
 // "Improve on exponential backoff" (Syncmusings, 2019) says: "as long as the number of outstanding requests
 // (size of flying) is less than the current value of cwnd". docs/design.md has the difference.

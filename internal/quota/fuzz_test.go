@@ -37,7 +37,7 @@ type returning struct {
 const (
 	modelLimit  = 20
 	modelWindow = 10 * time.Second
-	// modelDelay is how long an answer takes at most.
+	// modelDelay is the time that an answer takes at most.
 	modelDelay = time.Second
 	modelMost  = time.Minute
 )

@@ -24,7 +24,7 @@ type Attempt struct {
 	ticket core.Ticket
 	// rest has what most attempts do not need, nil until it is needed.
 	rest *rest
-	// asked is when the operation began, 0 if it has no deadline, and began when the attempt did, 0 if
+	// asked is the time when the operation began, 0 if it has no deadline, and began when the attempt did, 0 if
 	// the service had answered before. Both count from 1970.
 	asked, began time.Duration
 
@@ -238,7 +238,7 @@ func (a *Attempt) timed(v attempt.Verdict) attempt.Verdict {
 func (a *Attempt) over() error { return a.passed(a.ctx) }
 
 // passed is why a context is over, nil if it is not. The attempt's error may be any (context.Cause). A socket
-// or http.Client.Timeout watches the deadline by itself, and may fail a little before the context ends.
+// or http.Client.Timeout watches the deadline on its own, and may fail a little before the context ends.
 func (a *Attempt) passed(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -115,7 +115,7 @@ func (d *desk) Backoff(failures int, last window.Outcome) time.Duration {
 
 func (d *desk) Obeyed(retryAfter time.Duration, _ bool) time.Duration { return retryAfter }
 
-// ends is how many attempts have ended.
+// ends is the number of attempts that have ended.
 func (d *desk) ends() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

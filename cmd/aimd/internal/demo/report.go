@@ -22,7 +22,7 @@ type Report struct {
 	Title, Service, Optimum string
 	// Operation and Done are words: "object" and "stored".
 	Operation, Done string
-	// PerSecond is how many requests the service serves in a second, Each how long each takes.
+	// PerSecond is the number of requests that the service serves in a second, Each how long each takes.
 	PerSecond float64
 	Each      time.Duration
 	Results   []race.Result

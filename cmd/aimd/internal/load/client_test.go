@@ -50,7 +50,7 @@ func runClients(t *testing.T, ctx context.Context, c *clients, name string) (std
 
 func answers(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("OK")) }
 
-// ends are how attempts ended, and how many operations were given up.
+// ends are how attempts ended, and the number of operations that were given up.
 type ends struct{ ok, errors, timedOut, gaveUp int64 }
 
 func (c *clients) ends() ends {

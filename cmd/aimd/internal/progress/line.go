@@ -150,7 +150,7 @@ func (c *Count) text(what string, total int) func() string {
 	}
 }
 
-// left is how long the rest of some work takes at the pace until now. done must not be 0.
+// left is the time that the rest of some work takes at the pace until now. done must not be 0.
 func left(past time.Duration, done, total int64) time.Duration {
 	return time.Duration(float64(past) / float64(done) * float64(total-done)).Round(time.Second)
 }

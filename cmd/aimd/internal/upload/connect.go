@@ -164,7 +164,7 @@ const (
 	// answerMost is the longest answer that is read, in bytes. Our choice: a page of a
 	// listing, a thousand keys of 1 KiB and what belongs to each, has some 5 MiB.
 	answerMost = 16 << 20
-	// answerTime is how long a request that was sent as a whole waits for its answer
+	// answerTime is the time for which a request that was sent as a whole waits for its answer
 	// after its context has ended. Our choice: more than a working store takes.
 	answerTime = 5 * time.Second
 )

@@ -141,7 +141,7 @@ func (s *store) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartU
 	return out, err
 }
 
-// final reports whether the store says no to the request for good.
+// final reports whether the store says no to the request permanently.
 func final(err error) bool {
 	s := status(err)
 	return s >= 400 && s < 500 || s == http.StatusNotImplemented

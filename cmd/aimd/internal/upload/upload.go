@@ -24,7 +24,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
-// deniedMost is how many files may be denied before a file was stored. Our choice: one
+// deniedMost is the number of files that may be denied before a file was stored. Our choice: one
 // denial may come from a rule for the key, more come from the credentials.
 const deniedMost = 16
 

@@ -104,7 +104,7 @@ func TestDryRunSendsOnlyQuestions(t *testing.T) {
 	assert.Zero(t, w.count("PUT")+w.count("POST?uploads"))
 }
 
-// Every part takes a slot of its own, and is tried again by itself. A file whose answer was
+// Every part takes a slot of its own, and is tried again on its own. A file whose answer was
 // lost counts as stored, and a file that fails leaves no part.
 func TestRequestsThatFail(t *testing.T) {
 	second := func(r *http.Request) bool { return r.URL.Query().Get("partNumber") == "2" }

@@ -172,7 +172,7 @@ func Text(to *string, kind, want string, allowed func(string) bool) *Value[strin
 	return &Value[string]{to, kind, want, func(s string) (string, bool) { return s, allowed(s) }, strings.Clone}
 }
 
-// units are how many seconds there are in each.
+// units are the number of seconds that there are in each.
 var units = map[string]float64{"": 1, "s": 1, "min": 60, "h": 3600}
 
 // Rate is how often something happens, per second. The largest rate is beyond any service.

@@ -21,7 +21,7 @@ type Meter struct {
 	mu sync.Mutex
 	// counts are the totals since the start.
 	counts Sample
-	// start and stop are when the run began and ended, zero before.
+	// start and stop are the times when the run began and ended, zero before.
 	start, stop time.Time
 	// ends has one entry per operation.
 	ends []end

@@ -44,7 +44,7 @@ type Work interface {
 	// Optimum is the least time for n operations.
 	Optimum(n int) time.Duration
 	// Start starts a service that has done nothing yet. All requests go through the client.
-	// If the service's client retries by itself, Start sets s.Do to Once.
+	// If the service's client retries on its own, Start sets s.Do to Once.
 	Start(s *strategy.Strategy, client *http.Client) (Service, error)
 }
 
@@ -177,7 +177,7 @@ type Result struct {
 	// Attempts counts the requests, Refused the answers 429 and 503.
 	Attempts int `json:"attempts"`
 	Refused  int `json:"refused"`
-	// Lost is how many operations left no trace with the service, or a wrong one.
+	// Lost is the number of operations that left no trace with the service, or a wrong one.
 	Lost int `json:"lost"`
 	// MakespanS is the time from the first operation's begin to the last one's end, OptimumS the least that
 	// it could be (0: not known), P99S what 99 of 100 successful operations took at most. All in seconds.
