@@ -11,7 +11,7 @@ import (
 	"github.com/aimd-go/aimd/internal/answer"
 )
 
-// largestTree is how many errors of an error's tree are looked at. Our choice: an SDK wraps a few times.
+// largestTree is the number of errors of an error's tree that are looked at. Our choice: an SDK wraps a few times.
 const largestTree = 64
 
 // tree yields the errors of the tree, each before those that it wraps.

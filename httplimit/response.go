@@ -11,7 +11,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// sniffed is how much of an answer net/http looks at to find its Content-Type.
+// sniffed is the part of an answer that net/http looks at to find its Content-Type.
 const sniffed = 512
 
 // service is one request in service, and the http.ResponseWriter of its handler.

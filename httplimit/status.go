@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// keptBody is how much of a body a StatusError keeps: room for an API's error document. Our choice.
+	// keptBody is the part of a body that a StatusError keeps: room for an API's error document. Our choice.
 	keptBody = 4 << 10
-	// shownBody is how much of the body the error's text shows, in characters.
+	// shownBody is the part of the body that the error's text shows, in characters.
 	shownBody = 200
 )
 

@@ -174,7 +174,7 @@ func percentile(sorted []time.Duration, p int) time.Duration {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
-// throughputs are how many operations a second each client had done, until its last one.
+// throughputs are the operations a second that each client had done, until its last one.
 func throughputs(clients []client) []float64 {
 	all := make([]float64, len(clients))
 	for i := range clients {
@@ -200,7 +200,7 @@ func fairness(shares []float64) float64 {
 
 // regained says when the throughput was a share of the throughput that is possible.
 type regained struct {
-	// want is how many operations a second there can be; +Inf: no bound, and no measure.
+	// want is the operations a second that there can be; +Inf: no bound, and no measure.
 	want func(at time.Duration) float64
 	// width is the width of a bucket, and dones how many operations were done in each bucket.
 	width time.Duration

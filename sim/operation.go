@@ -73,7 +73,7 @@ type attempt struct {
 	id     int32
 	gen    uint32
 	ticket core.Ticket
-	// number and background are the operation's; tries is how many of its attempts failed before.
+	// number and background are the operation's; tries is the number of its attempts that failed before.
 	number, tries int
 	background    bool
 	// waited: the client waits for the answer. held: it is under way or at the server.

@@ -35,7 +35,7 @@ type Result struct {
 	// Succeeded, Refused, Failed and TimedOut are how attempts ended for the client: a success, an overload
 	// answer, another error, no answer in time. The other attempts were under way at the end.
 	Succeeded, Refused, Failed, TimedOut int
-	// Rejected is how often a budget, a throttle or carrier sense refused an attempt.
+	// Rejected is the number of times that a budget, a throttle or carrier sense refused an attempt.
 	Rejected int
 
 	// Finite reports whether the clients had a number of operations.
@@ -106,7 +106,7 @@ type Watched struct {
 	// Attempts is the number of requests that were sent, Errors how many ended without success, and Done how many
 	// operations were done.
 	Attempts, Errors, Done int
-	// Capacity is how many operations the server could have served, outages or not; 0: no bound.
+	// Capacity is the number of operations that the server could have served, outages or not; 0: no bound.
 	Capacity float64
 	// Jain is Jain's fairness index of the clients' done operations, as in Result.
 	Jain float64

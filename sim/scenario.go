@@ -176,7 +176,7 @@ func (s Clients) background(n int) bool {
 	return math.Floor(float64(n+1)*s.Background) > math.Floor(float64(n)*s.Background)
 }
 
-// demand is how many operations a second the clients ask for, +Inf: no bound.
+// demand is the operations a second that the clients ask for, +Inf: no bound.
 func (s Clients) demand(v Server) float64 {
 	each := math.Inf(1)
 	switch s.Arrivals {

@@ -94,7 +94,7 @@ type Refusal struct {
 
 // Rate is a token bucket or, with a Window, a sliding window. Requests beyond it are refused.
 type Rate struct {
-	// PerSecond is how many requests a second pass; 0: no limit.
+	// PerSecond is the requests a second that pass; 0: no limit.
 	PerSecond float64 `yaml:"per_second" in:"0 1e7"`
 	// Burst is the most tokens in the bucket, and the tokens at the start; 0 means 1.
 	Burst float64 `yaml:"burst" in:"1 1e7"`
@@ -128,7 +128,7 @@ type Quota struct {
 	Reports func(truth quota.Report, refused bool) (quota.Report, bool) `yaml:"-"`
 }
 
-// perSecond is how much of the quota comes back in a second.
+// perSecond is the part of the quota that comes back in a second.
 func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 
 // Slowdown is the server of How not to crash a server: beyond Limit simultaneous requests each takes
@@ -269,7 +269,7 @@ func (s Server) lastChange(end time.Duration) (at time.Duration, changed bool) {
 	return at, changed
 }
 
-// throughput is how many operations a second the server can serve at that time, at its best concurrency;
+// throughput is the operations a second that the server can serve at that time, at its best concurrency;
 // +Inf: no bound.
 func (s Server) throughput(at time.Duration) float64 {
 	s = s.withDefaults()

@@ -277,7 +277,7 @@ func (s *server) concurrency() int {
 	return s.running + s.busy + len(s.waiting) + waiting
 }
 
-// free is how much of the server is free, as a share, for carrier sense.
+// free is the share of the server that is free, for carrier sense.
 func (s *server) free(now time.Duration) float64 {
 	most := s.conf.Medium.Places
 	if most == 0 {

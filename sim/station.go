@@ -40,7 +40,7 @@ type work struct {
 
 const (
 	never = time.Duration(math.MaxInt64)
-	// missing is how many nanoseconds of work may be missing by rounding.
+	// missing is the nanoseconds of work that may be missing by rounding.
 	missing = 0.5
 )
 

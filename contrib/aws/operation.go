@@ -25,7 +25,7 @@ import (
 type operation struct {
 	l *limiter.Limiter
 
-	// attempts is how many were made, last the one that failed last, cause its error.
+	// attempts is the number that were made, last the one that failed last, cause its error.
 	attempts int
 	last     attempt.Attempt
 	cause    error

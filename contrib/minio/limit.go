@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// tries is how often Limit lets minio-go try a request. From the 37th try on the doubling of
+	// tries is the number of times that Limit lets minio-go try a request. From the 37th try on the doubling of
 	// minio-go's pause overflows, and it does not sleep at all (newRetryTimer, v7.4.1).
 	tries = 36
 	// idleConnections is the number of connections that stay open to one host. With minio-go's own 16 a wider

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// MostBody is how much of a body is looked at, in bytes.
+	// MostBody is the part of a body that is looked at, in bytes.
 	MostBody = 64 << 10
 	// MostTime is the time that a body is waited for that is only looked at. Our choice: a new connection takes less.
 	MostTime = 250 * time.Millisecond
@@ -52,7 +52,7 @@ type ahead struct {
 	inner io.ReadCloser
 	// done is closed when the start has been read.
 	done chan struct{}
-	// taken is how much of the start the reader has.
+	// taken is the part of the start that the reader has.
 	taken int
 
 	// mu guards the start, which only grows, and how reading it ended, until done is closed.

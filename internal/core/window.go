@@ -63,7 +63,7 @@ type Window struct {
 	// ignored: ids up to this one were given before the last reaction to an overload. The text copies the set
 	// flying at each reaction. As ids rise, "flying then" is "id <= last at the reaction".
 	ignored uint64
-	// pending is how many such ids are still in flight.
+	// pending is the number of such ids that are still in flight.
 	pending int
 	streak  int
 	rtt     time.Duration

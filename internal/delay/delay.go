@@ -7,7 +7,7 @@ const (
 	// stopMin is the pause after a refusal that speaks for everybody and says no time: GitHub's "wait for at
 	// least one minute", longer each time (see attempt.Classify).
 	stopMin = time.Minute
-	// stopDoublings is how often that pause doubles: up to about an hour. Our choice.
+	// stopDoublings is the number of times that this pause doubles: up to about an hour. Our choice.
 	stopDoublings = 6
 	// stopMost bounds the pause for everybody: no service has a longer quota that comes back. Our choice.
 	stopMost = 24 * time.Hour

@@ -15,7 +15,7 @@ import (
 	"github.com/versity/versitygw/s3response"
 )
 
-// spread is how much a service time may differ from the mean, as a share.
+// spread is the most that a service time may differ from the mean, as a share.
 const spread = 0.2
 
 // store is versitygw's store over a directory, slowed down. It counts what it

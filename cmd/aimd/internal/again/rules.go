@@ -86,7 +86,7 @@ func (rs rules) match(status int, h *heard) (attempt.Verdict, string) {
 	return attempt.Verdict{Outcome: window.Neutral, Retry: true}, why
 }
 
-// longestTail is how much of a try's standard error is looked at: its end, in bytes.
+// longestTail is the part of a try's standard error that is looked at: its end, in bytes.
 const longestTail = 64 << 10
 
 // heard keeps the end of the standard error of a try. It is an io.Writer for one goroutine.

@@ -23,10 +23,10 @@ import (
 // jobs is the work of aimd demo api: requests for an API with a token bucket.
 type jobs struct {
 	race.Race
-	// rate is how many requests per second the API serves, burst how many it serves at once after a rest.
+	// rate is the requests per second that the API serves, burst how many it serves at once after a rest.
 	rate  float64
 	burst int
-	// service is how long each request takes, retryAfter the Retry-After of a refusal.
+	// service is the time of each request, retryAfter the Retry-After of a refusal.
 	service, retryAfter time.Duration
 }
 

@@ -149,7 +149,7 @@ func writeCSV(dir string, s experiment.Study) error {
 	return nil
 }
 
-// lawRuns is how many runs of each scenario of a law are made: their medians hardly
+// lawRuns is the number of runs of each scenario of a law: their medians hardly
 // move with more, and the figures are not what judges.
 const lawRuns = 3
 

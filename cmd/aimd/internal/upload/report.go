@@ -13,7 +13,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
-// failuresMost is how many failed files the report for people names.
+// failuresMost is the number of failed files that the report for people names.
 const failuresMost = 20
 
 // Summary counts all files, and is the last line of --json.

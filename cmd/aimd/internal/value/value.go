@@ -175,7 +175,7 @@ func Text(to *string, kind, want string, allowed func(string) bool) *Value[strin
 // units are the number of seconds that there are in each.
 var units = map[string]float64{"": 1, "s": 1, "min": 60, "h": 3600}
 
-// Rate is how often something happens, per second. The largest rate is beyond any service.
+// Rate is a number of events per second. The largest rate is beyond any service.
 func Rate(to *float64) *Value[float64] {
 	parse := func(s string) (float64, error) {
 		number, unit, given := strings.Cut(s, "/")

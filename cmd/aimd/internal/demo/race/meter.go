@@ -13,7 +13,7 @@ import (
 
 // Meter counts one run while it runs. All methods are safe for any number of goroutines.
 type Meter struct {
-	// Operations is how many operations the run has.
+	// Operations is the number of operations of the run.
 	Operations int
 	// Limiter is nil for a strategy without a window.
 	Limiter *aimd.Limiter

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// sampleEvery is how often a run is sampled. Our choice: Tahoe's restarts last less than a service time.
+	// sampleEvery is the time between two samples of a run. Our choice: Tahoe's restarts last less than a service time.
 	sampleEvery = 10 * time.Millisecond
-	// shownMost is how many samples a figure can show.
+	// shownMost is the number of samples that a figure can show.
 	shownMost = 4000
 )
 
@@ -172,7 +172,7 @@ type Result struct {
 	Strategy string `json:"strategy"`
 	// Factor is the share of the window that a cut keeps, 0 for a strategy without a factor.
 	Factor float64 `json:"factor"`
-	// Operations is how many were to be done, or how many ended if the run was interrupted.
+	// Operations is the number that were to be done, or that ended if the run was interrupted.
 	Operations int `json:"operations"`
 	// Attempts counts the requests, Refused the answers 429 and 503.
 	Attempts int `json:"attempts"`
@@ -188,7 +188,7 @@ type Result struct {
 	Interrupted bool `json:"interrupted,omitempty"`
 	CutOff      bool `json:"cut_off,omitempty"`
 
-	// Silent is how many of the lost ones the client took for done.
+	// Silent is the number of lost ones that the client took for done.
 	Silent int `json:"-"`
 	// Reason is why the first of the failed operations failed.
 	Reason string `json:"-"`

@@ -66,13 +66,13 @@ type Plot struct {
 	Measure string `yaml:"measure"`
 	// LogY makes the vertical axis logarithmic.
 	LogY bool `yaml:"log_y"`
-	// From is where the time axis begins.
+	// From is the start of the time axis.
 	From time.Duration `yaml:"from"`
-	// To is where the time axis ends; 0: where the runs end.
+	// To is the end of the time axis; 0: the end of the runs.
 	To time.Duration `yaml:"to"`
 	// Per is the time over which rates are taken; 0: the traces' interval.
 	Per time.Duration `yaml:"per"`
-	// Top is where the vertical axis ends; 0: above the highest value.
+	// Top is the end of the vertical axis; 0: above the highest value.
 	Top float64 `yaml:"top"`
 	// Notes are texts in a figure over time.
 	Notes []Note `yaml:"notes"`
@@ -103,7 +103,7 @@ type Expectation struct {
 	Over string `yaml:"over"`
 	// Is is the number.
 	Is *float64 `yaml:"is"`
-	// Within is how far it may be off Is: a number, or a share like 6%; without it not at all.
+	// Within is the most that it may be off Is: a number, or a share like 6%; without it not at all.
 	Within Tolerance `yaml:"within"`
 	// AtLeast is the least.
 	AtLeast *float64 `yaml:"at_least"`
@@ -149,11 +149,11 @@ func (s Scenario) Points() []Point {
 	return points
 }
 
-// Tolerance is how far a number may be off: a number like "0.5", or a share like "6%". The zero value allows
+// Tolerance is the most that a number may be off: a number like "0.5", or a share like "6%". The zero value allows
 // only for rounding.
 type Tolerance string
 
-// off is how far a number may be from that number.
+// off is the most that a number may be from that number.
 func (t Tolerance) off(want float64) (float64, error) {
 	number, share := strings.CutSuffix(cmp.Or(string(t), "0"), "%")
 	v, err := strconv.ParseFloat(number, 64)
