@@ -77,7 +77,7 @@ func (t *Tally) Read() []Sum {
 		m := t.member(n.name, n.limiter)
 		m.limiter, m.listed = n.limiter, true
 	}
-	t.sums.Each(func(s *Sum) {
+	t.sums.each(func(s *Sum) {
 		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Present = 0, 0, 0, 0, 0
 		s.Gap, s.PausedUntil, s.Quotas = 0, time.Time{}, nil
 	})
@@ -86,7 +86,7 @@ func (t *Tally) Read() []Sum {
 		m.read()
 	}
 	var all []Sum
-	t.sums.Each(func(s *Sum) { all = append(all, *s) })
+	t.sums.each(func(s *Sum) { all = append(all, *s) })
 	slices.SortFunc(all, func(a, b Sum) int { return cmp.Compare(a.Name, b.Name) })
 	return all
 }
@@ -190,14 +190,15 @@ func (s Sum) PausedUntilUnix() float64 {
 func Label(o window.Outcome) string { return strings.ReplaceAll(o.String(), " ", "_") }
 
 const (
-	// mostNames is the number of names besides Other. A series of a metric is for ever, and keys may come from
+	// mostNames is the number of names besides other. A series of a metric is for ever, and keys may come from
 	// outside. Our choice.
 	mostNames = 1000
-	// Other is the name for all names after that number.
-	Other = "other"
+	// other is the name for all names after that number.
+	other = "other"
 )
 
-// ByName has a value for each name, and one for all that are too many. The zero ByName is empty. It is
+// ByName has a value for each of the first 1000 names, and one for all others: a series of a metric is for ever,
+// and keys may come from outside. The zero ByName is empty. It is
 // safe for any number of goroutines.
 type ByName[T any] struct {
 	mu  sync.RWMutex
@@ -205,7 +206,7 @@ type ByName[T any] struct {
 }
 
 // Of returns the value of the name, which make makes when it is first asked for. The name that make gets
-// is valid UTF-8, as metrics want it, and may be Other.
+// is valid UTF-8, as metrics want it, and may be "other".
 func (b *ByName[T]) Of(name string, make func(name string) *T) *T {
 	name = strings.ToValidUTF8(name, "\uFFFD")
 	b.mu.RLock()
@@ -220,7 +221,7 @@ func (b *ByName[T]) Of(name string, make func(name string) *T) *T {
 		b.all = map[string]*T{}
 	}
 	if b.all[name] == nil && len(b.all) >= mostNames {
-		name = Other
+		name = other
 	}
 	if b.all[name] == nil {
 		b.all[name] = make(name)
@@ -228,8 +229,8 @@ func (b *ByName[T]) Of(name string, make func(name string) *T) *T {
 	return b.all[name]
 }
 
-// Each calls f with every value.
-func (b *ByName[T]) Each(f func(*T)) {
+// each calls f with every value.
+func (b *ByName[T]) each(f func(*T)) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	for _, v := range b.all {

@@ -3,9 +3,6 @@
 //
 // One rule holds for all settings of this module. The zero value (0, nil) is the default. If the default is a
 // limit, a negative number means no limit; if the default is no limit, a negative number is an error.
-//
-// The modules below this one use the package too, and may be older than it: add to it, and leave the
-// existing functions as they are.
 package setting
 
 import (
