@@ -11,7 +11,7 @@ import (
 // window is a real number; below one it is a rate.
 //
 //		         success: +1                          success: +2/3 a round trip, faster past the ceiling
-//		START ----------------> refusal --> CUT ----> AT THE CEILING ----> refusal: CUT
+//		START ---------------> refusals ---> CUT ----> AT THE CEILING ----> refusal: CUT
 //		  ^                                  |
 //		  |                                  |  the window fell to two fifths
 //		  |                                  v
@@ -23,29 +23,38 @@ import (
 //		                                     |  refusals are more frequent
 //		                                     +----> the held window again, AT THE CEILING
 //
-//	  - A refusal cuts the window to what the service took: to the attempts in flight without
-//	    the refused one or, by Little's law, to the accepted rate times the round trip, whichever
-//	    is more. That is the ceiling from then on.
+//	  - While there is no ceiling, each success adds one to the window. A refusal cuts only if more
+//	    than a fifth of the last answers are refusals: of as many answers as fly, and 40 at most.
+//	  - A cut leaves what the service took: the attempts in flight without the refused one or, by
+//	    Little's law, the accepted rate times the round trip, whichever is more. That is the ceiling
+//	    from then on. Each further refusal of the burst takes one, down to half of the window.
 //	  - Below the ceiling each success adds one to the window. At the ceiling the window grows by
 //	    2/3 of an attempt a round trip, or a second if the round trip is shorter. Further past the
 //	    ceiling it grows faster. Only a window of which half flies grows.
-//	  - A cut must pay. If the window fell to two fifths, it is held there until a sample shows
-//	    how frequent refusals are. If most attempts are refused, or refusals became rarer by half
-//	    than at the window that was held before, the cut paid, and cuts continue.
+//	  - A cut must pay. If the window fell to two fifths, it is held there until a sample shows how
+//	    frequent refusals are. If they became rarer by half than at the window that was held before,
+//	    the cut paid, and cuts continue. They also do if most attempts are refused, and refusals
+//	    are 1.5 times as frequent as at the window before, or none was held.
 //	  - Otherwise the law tries a window 8 times as large, or larger if many are refused, but at
 //	    most three times as large plus 60. If refusals become 1.5 times as frequent, or half of
-//	    the trial is refused in a row, the service is full, and the held window returns.
+//	    the trial is refused in a row, the service is full, and the held window returns. So it does
+//	    before the sample is full if refusals are twice as frequent, and four more.
 //	  - If refusals do not become more frequent, they are the service's own. There is no ceiling
-//	    then. Only refusals that are 1.5 times as frequent cut. If refusals become rarer by half,
-//	    so does the service's own share.
-//	  - Slow answers never cut. If eight in a row take 1.3 times the shortest mean round trip, the
-//	    window is the ceiling.
+//	    then. Only refusals that are 1.5 times as frequent cut. If refusals become rarer by a third,
+//	    the service's own share falls, at most by half at a time.
+//	  - Slow answers never cut. If eight in a row take 1.3 times the shortest mean round trip, and
+//	    so does the round trip by Little's law, the window is the ceiling: growth gained nothing.
+//	    Answers that only differ in length are slow, too, but the accepted rate grows with the window.
 //	  - From the first ceiling on, sends are spaced, but not in a trial of a held window below four.
 //	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
-//	    the rate before. If refusals alone fill a round trip, the first success restores half of
-//	    what was accepted in a round trip before, and the initial window at most. The ceiling is
-//	    what was accepted before. After a silence of a second, or two round trips, the accepted
-//	    rate is as before.
+//	    the rate before, and one a second. From there each refusal takes a twentieth.
+//	  - The first success after a silence restores half of what was accepted in a round trip before,
+//	    and the initial window at most. The ceiling is what was accepted before. After a silence of
+//	    a second, or two round trips, the accepted rate is as before.
+//	  - If a silence with more than four refusals lasts 1.5 times as long as the acceptance before it
+//	    and a round trip, a limit was used up. Its rate is between that of the burst and that of burst and silence
+//	    together: their geometric mean is the ceiling. If less is accepted then, by a third, the
+//	    service goes up and down, and silences are outages from then on. After a timeout they are, too.
 //
 // The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
 // unless Ssthresh is MaxWindow. With a Settings.Min above 1 the window never is a rate.
@@ -59,13 +68,13 @@ type tuning struct {
 // tuned is what was measured; TestProbeConstants shows what each constant is for.
 var tuned = tuning{
 	growth: 2. / 3,  // attempts a round trip at the ceiling, and the share of the way past it
-	few:    4,       // answers that show nothing; a window that small is tried without spacing
+	few:    4,       // answers that show nothing, and of 20 a burst; a window that small is tried without spacing
 	touch:  1. / 60, // of the rate before an outage, the least rate while it lasts
-	slow:   1.3,     // times the shortest mean round trip
-	age:    60,      // how fast the shortest mean is forgotten
+	slow:   1.3,     // times the shortest round trip
+	age:    60,      // how fast the shortest round trip is forgotten
 	batch:  20,      // successes and refusals of a sample; more refusals in a row are an outage
 	fall:   2.5,     // a cut by this factor must pay
-	more:   1.5,     // times as frequent is clearly more frequent
+	more:   1.5,     // times as frequent, or as long, is clearly more
 	reach:  8,       // times the held window is the window of a trial, if nothing is refused
 }
 
@@ -95,10 +104,15 @@ type probe struct {
 	refused float64
 	// before is what was accepted in a round trip before these refusals.
 	before float64
+	// share is the share of refusals among the last answers, of which there are as many as fly.
+	share float64
+	// taken is how many were accepted since the last silence, from the time began on; -Inf after a timeout. most is
+	// the most that were accepted between two silences, +Inf if the service goes up and down.
+	began, taken, most float64
 
-	// shortest is the shortest mean round trip of late, compared once a round trip, at the time judged
-	// next. slow counts the answers in a row that took clearly longer.
-	shortest, judged, slow float64
+	// shortest is the shortest mean round trip of late, and least the shortest by Little's law; both are compared
+	// once a round trip, at the time judged next. slow counts the answers in a row that took clearly longer.
+	shortest, least, judged, slow float64
 
 	phase phase
 	// held is the window to which the law holds, or from which it tries. While each refusal cuts, it is
@@ -130,8 +144,12 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 	}
 	switch {
 	case a.Outcome.Accepted():
+		p.share -= p.share / p.last(a)
 		return p.state(p.success(now, s.Cwnd, a))
 	case a.Outcome.Overloaded():
+		if p.share += (1 - p.share) / p.last(a); a.Outcome == window.Timeout {
+			p.began = math.Inf(-1)
+		}
 		return p.state(p.refusal(now, s.Cwnd, a))
 	}
 	return s
@@ -139,7 +157,7 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 
 // begin is before the first answer, of a new law or after Reconfigured.
 func (p *probe) begin(now float64, s window.State, a window.Answer) {
-	p.succeeded, p.held = now, min(s.Cwnd, float64(a.Flying))
+	p.succeeded, p.began, p.held = now, now, min(s.Cwnd, float64(a.Flying))
 	if s.Spaced {
 		p.succeeded -= p.trip / s.Cwnd
 	}
@@ -158,6 +176,9 @@ func (p *probe) state(w float64) window.State {
 	}
 }
 
+// last is how many answers p.share is a mean of: as many as fly, at most two batches.
+func (p *probe) last(a window.Answer) float64 { return max(2, min(2*p.batch, float64(a.Flying))) }
+
 // span is the time for which the accepted rate is a mean.
 func (p *probe) span() float64 { return max(0.5, p.trip) }
 
@@ -168,11 +189,15 @@ func (p *probe) good(now float64) float64 {
 
 func (p *probe) success(now, w float64, a window.Answer) float64 {
 	if p.rate == 0 { // until now the round trip may be that of a refusal, which is quicker
-		p.shortest, p.judged = math.MaxFloat64, now+p.trip
+		p.shortest, p.least, p.judged = math.MaxFloat64, math.MaxFloat64, now+p.trip
 	}
 	since := max(now-p.succeeded, 1e-9)
 	p.rate += (1/since - p.rate) * -math.Expm1(-since/p.span())
 	silent := p.refused > 0 && since > p.trip
+	if silent && p.refused > p.few {
+		w = p.usedUp(now, w)
+	}
+	p.taken++
 	p.succeeded, p.refused = now, 0
 	if now >= p.sample.began {
 		p.sample.accepted++
@@ -181,7 +206,9 @@ func (p *probe) success(now, w float64, a window.Answer) float64 {
 		p.slow = 0
 	}
 	if now >= p.judged {
-		p.shortest = min(p.trip, p.shortest+(p.trip-p.shortest)*min(1, (now-p.judged+p.trip)/p.age))
+		little, age := float64(a.Flying)/p.rate, min(1, (now-p.judged+p.trip)/p.age)
+		p.shortest = min(p.trip, p.shortest+(p.trip-p.shortest)*age)
+		p.least = min(little, p.least+(little-p.least)*age)
 		p.judged = now + p.trip
 	}
 	if silent {
@@ -201,12 +228,31 @@ func (p *probe) success(now, w float64, a window.Answer) float64 {
 	case p.phase == trying:
 	case p.phase == holding && p.full():
 		w = p.try(now, w)
-	case p.slow >= 8:
+	case p.slow >= 8 && float64(a.Flying) > p.tuning.slow*p.least*p.rate:
 		p.ceiling = min(p.ceiling, max(1, w))
 	case float64(a.Flying+1) > w/2:
 		step := max(p.growth*min(1, p.trip), p.ceiling-w, p.growth*(w-p.ceiling-0.5)*min(1, 2*p.trip))
 		w += min(1, step/max(1, w)) // step is of a round trip
 	}
+	return w
+}
+
+// usedUp is the window after a silence. If the silence was longer than the acceptance before it, a limit was used
+// up that has been refilled since. A lower rate is accepted for longer. If it is not, the service goes up and
+// down whatever the rate.
+func (p *probe) usedUp(now, w float64) float64 {
+	if now-p.succeeded > p.more*(p.succeeded-p.began+p.trip) && p.taken > 0 {
+		if p.taken*p.more < p.most {
+			p.most = math.Inf(1)
+		} else {
+			p.most = max(p.most, p.taken)
+			p.before = min(p.before, math.Sqrt(p.before*p.trip*p.taken/(now-p.began)))
+			w, p.own = min(w, p.before), 0
+			p.held, p.ceiling = w, min(p.ceiling, p.before)
+			p.open(cutting, now)
+		}
+	}
+	p.began, p.taken = now, 0
 	return w
 }
 
@@ -234,6 +280,9 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 		return w
 	}
 	p.heed(now)
+	if math.IsInf(p.ceiling, 1) && p.own == 0 && p.share <= p.few/p.batch {
+		return w
+	}
 	// A batch more and p.few allow for chance.
 	if !outage && p.own > 0 && p.sample.refused <= p.more*p.own*(p.sample.accepted+p.batch)+p.few {
 		return w
@@ -251,16 +300,13 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 // for in about a second.
 func (p *probe) cut(now, w float64, a window.Answer) float64 {
 	good := min(w, p.good(now)) - math.Sqrt(min(1, w)*min(1, p.trip))
-	if a.Ignored { // one more of the same burst
+	if a.Ignored && p.ceiling <= window.MaxWindow { // one more of the same burst
 		p.ceiling = max(p.half, good, min(p.ceiling, w)-1)
 		return min(w, p.ceiling)
 	}
-	if p.refused > float64(a.Flying)+1 {
-		good = 0 // the service accepts no attempt now
-	}
 	before := min(1, w)
 	if w = min(w, max(float64(a.Flying-1), good)); w < 1 {
-		w = max(before/2, min(before, p.before*p.touch, p.trip), good)
+		w = max(before/2, min(before-before/p.batch, p.before*p.touch, p.trip), good)
 	}
 	p.ceiling, p.half = w, max(1, w/2)
 	return w
@@ -278,11 +324,11 @@ func (s sample) odds() float64 { return s.refused / max(1, s.accepted) }
 // full reports whether the sample shows how frequent refusals are.
 func (p *probe) full() bool { return p.sample.refused >= p.batch && p.sample.accepted >= p.batch }
 
-// paid reports whether the load is the reason of the refusals: most attempts are refused or, since
-// the cut, refusals became rarer by half.
+// paid reports whether the load is the reason of the refusals: since the cut they became rarer by half or, if
+// most attempts are refused, more frequent.
 func (p *probe) paid() bool {
 	s := p.sample
-	return s.refused > p.more*s.accepted+3 || s.refused > 1 && s.accepted >= p.batch/2 && s.odds() < p.earlier/2
+	return s.refused > p.more*s.accepted+3 && s.odds() > p.more*p.earlier || s.refused > 1 && s.accepted >= p.batch/2 && s.odds() < p.earlier/2
 }
 
 // try begins the trial of a much larger window, after a sample at the window that is held. Three

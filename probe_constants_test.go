@@ -5,6 +5,7 @@
 package aimd_test
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 	"time"
@@ -61,51 +62,55 @@ func figure(t *testing.T, s sim.Scenario, law window.NewLaw, measure string) flo
 	return all[2]
 }
 
-// What moves when a constant of Probe is moved: from, with Probe as it is, and to, with
-// that value.
+// What moves when a constant of Probe is half of what it is, or twice: no constant is of no use, and none could
+// be another number.
 func TestProbeConstants(t *testing.T) {
 	change := func(s *sim.Scenario) {
-		s.Clients.Operations, s.Regain = 6000, 0.8
+		s.Clients.Operations = 6000
 		s.Server.Capacity = []sim.Change{{At: 20 * time.Second, Slots: 20}, {At: 45 * time.Second, Slots: 80}}
 	}
 	outage := func(s *sim.Scenario) {
-		s.Clients.Operations, s.Regain = 12_000, 0.8
+		s.Clients.Operations, s.Server.Slots = 2000, 20
 		s.Server.Outages = []sim.Outage{{From: 30 * time.Second, For: time.Minute}}
 	}
 	uplink := sim.Scenario{Server: sim.Server{Service: 600 * ms, Knee: sim.Knee{At: 16}}, Clients: sim.Clients{Operations: 2000, Rate: 1000}}
 	thrash := uplink
 	thrash.Server.Knee.Slope = 2
+	lengths := sim.Scenario{
+		Server: sim.Server{
+			Service: 110 * ms, Spread: sim.Spread{Kind: "exponential"}, Slots: 100, Refusal: sim.Refusal{Time: 10 * ms},
+		},
+		Clients: sim.Clients{Operations: 2000},
+	}
 	random := sim.Scenario{
 		Server: sim.Server{
-			Service: 100 * ms, Spread: sim.Spread{Kind: "uniform", Width: 0.2}, Slots: 200, Refusal: sim.Refusal{Time: 10 * ms},
-			Failures: sim.Failures{Rate: 0.05, Overload: true},
+			Service: 100 * ms, Spread: sim.Spread{Kind: "uniform", Width: 0.2}, Slots: 8, Refusal: sim.Refusal{Time: 10 * ms},
+			Failures: sim.Failures{Rate: 0.25, Overload: true},
 		},
-		Clients: sim.Clients{Operations: 40_000},
+		Clients: sim.Clients{Operations: 2000},
 	}
-	few := random
-	few.Server.Slots, few.Server.Failures.Rate, few.Clients.Operations = 8, 0.25, 2000
 	for _, c := range []struct {
-		constant string
-		value    float64
-		in       string
-		s        sim.Scenario
-		measure  string
-		from, to float64
+		constant        string
+		is              float64
+		in              string
+		s               sim.Scenario
+		measure         string
+		half, as, twice float64 // 0: it is the same
 	}{
-		{"growth", 0.1, "50, 20, 80 slots", with(store(), change), "span", 1.139, 1.364},
-		{"few", 1, "8 slots, a quarter at random", few, "span", 1.983, 2.097},
-		{"reach", 2, "5% at random", random, "span", 1.258, 1.384},
-		{"touch", 0, "an outage", with(store(), outage), "regain_s", 10.2, 16},
-		{"slow", 1e9, "an uplink", uplink, "peak_in_flight", 52, 1010},
-		{"age", 1, "a service that thrashes", thrash, "span", 1.663, 1.845},
-		{"batch", 1e9, "5% at random", random, "span", 1.258, 16.74},
-		{"fall", 1e9, "5% at random", random, "span", 1.258, 108.3},
-		{"more", 1, "5% at random", random, "span", 1.258, 16.74},
+		{"growth", 2. / 3, "50, 20, 80 slots", with(store(), change), "span", 1.226, 1.154, 1.115},
+		{"few", 4, "8 slots, a quarter at random", random, "span", 2.021, 2.134, 2.004},
+		{"touch", 1. / 60, "an outage", with(store(), outage), "outage_sent", 44, 51, 59},
+		{"slow", 1.3, "answers of different lengths", lengths, "span", 3.136, 1.07, 0},
+		{"slow", 1.3, "an uplink", uplink, "peak_in_flight", 0, 80, 223},
+		{"age", 60, "a service that thrashes", thrash, "peak_in_flight", 180, 103, 80},
+		{"batch", 20, "8 slots, a quarter at random", random, "span", 2.486, 2.134, 4.291},
+		{"fall", 2.5, "8 slots, a quarter at random", random, "span", 4.924, 2.134, 4.117},
+		{"more", 1.5, "8 slots, a quarter at random", random, "attempts_per_op", 1.337, 1.601, 2.084},
+		{"reach", 8, "8 slots, a quarter at random", random, "span", 1.881, 2.134, 10.4},
 	} {
-		from := figure(t, c.s, aimd.Probe, c.measure)
-		to := figure(t, c.s, aimd.ProbeWith(c.constant, c.value), c.measure)
-		t.Logf("%s %g, %s: %s %.3f, then %.3f", c.constant, c.value, c.in, c.measure, from, to)
-		assert.InEpsilon(t, c.from, from, 0.03, "%s, %s", c.in, c.measure)
-		assert.InEpsilon(t, c.to, to, 0.03, "%s %g, %s, %s", c.constant, c.value, c.in, c.measure)
+		for factor, want := range map[float64]float64{0.5: c.half, 1: c.as, 2: c.twice} {
+			got := figure(t, c.s, aimd.ProbeWith(c.constant, c.is*factor), c.measure)
+			assert.InEpsilon(t, cmp.Or(want, c.as), got, 0.015, "%s %g, %s, %s", c.constant, c.is*factor, c.in, c.measure)
+		}
 	}
 }

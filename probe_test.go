@@ -71,11 +71,27 @@ func (p *probed) outage(trip, long time.Duration) (sent int) {
 	return sent
 }
 
-// "A refusal cuts the window to what the service took: to the attempts in flight without the refused
-// one or, by Little's law, to the accepted rate times the round trip, whichever is more. That is the
-// ceiling from then on."
+// "While there is no ceiling ... A refusal cuts only if more than a fifth of the last answers are refusals: of as
+// many answers as fly, and 40 at most." A few refusals that the load does not cause end no start.
+func TestProbeStartsInSpiteOfAFewRefusals(t *testing.T) {
+	for flying, refused := range map[int]int{2: 0, 4: 0, 5: 1, 20: 4, 200: 8} {
+		p := newProbed(t, window.Settings{Initial: float64(flying), Max: float64(flying)})
+		p.round(100*ms, flying)
+		p.fill()
+		for n := range refused {
+			p.answer(1, window.Overload)
+			require.EqualValues(t, window.MaxWindow, p.State().Ssthresh, "%d of %d refused", n+1, flying)
+		}
+		p.answer(1, window.Overload)
+		require.Less(t, p.State().Ssthresh, 1000.0, "%d of %d refused", refused+1, flying)
+	}
+}
+
+// "A cut leaves what the service took: the attempts in flight without the refused one or, by Little's law, the
+// accepted rate times the round trip, whichever is more. That is the ceiling from then on."
 func TestProbeCutsToWhatWasTaken(t *testing.T) {
-	p := newProbed(t, window.Settings{Initial: 40})
+	p := newProbed(t, window.Settings{})
+	require.NoError(t, p.Restored(window.State{Cwnd: 40, Ssthresh: 40}))
 	p.fill()
 	p.now += time.Second
 	p.answer(3, window.Success)
@@ -84,18 +100,20 @@ func TestProbeCutsToWhatWasTaken(t *testing.T) {
 	require.EqualValues(t, flying-1, p.State().Cwnd, "what was in flight without it")
 	require.EqualValues(t, flying-1, p.State().Ssthresh)
 
-	p = newProbed(t, window.Settings{Initial: 40, Max: 40})
+	p = atCeiling(t, 500*ms)
 	for range 4 {
 		p.round(500*ms, 40)
 	}
+	before := p.State().Cwnd
 	p.fill()
 	p.now += 500 * ms
-	p.answer(39, window.Success)
+	p.work = 1
+	p.answer(len(p.flying)-2, window.Success)
 	p.answer(1, window.Overload)
-	require.Greater(t, p.State().Cwnd, 35.0, "nothing else flew, but 40 were accepted in each round trip")
+	require.InDelta(t, before, p.State().Cwnd, 5, "few flew, but as many were accepted in each round trip")
 }
 
-// "Below the ceiling each success adds one to the window."
+// "While there is no ceiling, each success adds one to the window."
 func TestProbeStartsSlowly(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 10})
 	for want := 10.0; want < 1000; want *= 2 {
@@ -175,25 +193,48 @@ func TestProbeSpreadsItsSendsOnceRefused(t *testing.T) {
 	require.Equal(t, 625*ms, p.Gap(), "two may fly, and the gap makes it 1.6")
 }
 
-// "Slow answers never cut. If eight in a row take 1.3 times the shortest mean round trip, the window
-// is the ceiling."
+// steady is a window of 40 without a ceiling, of which 19 have flown in each of many round trips of 100 ms.
+func steady(t *testing.T) *probed {
+	p := newProbed(t, window.Settings{Initial: 40})
+	p.work = 19
+	for range 30 {
+		p.round(100*ms, 19)
+	}
+	p.work = 0
+	require.EqualValues(t, 40, p.State().Cwnd)
+	return p
+}
+
+// "Slow answers never cut. If eight in a row take 1.3 times the shortest mean round trip, and so does the round
+// trip by Little's law, the window is the ceiling: growth gained nothing."
 func TestProbeHeedsSlowAnswers(t *testing.T) {
-	p := newProbed(t, window.Settings{Initial: 20})
-	p.round(100*ms, 20)
-	p.round(100*ms, 40)
-	before := p.State().Cwnd
+	p := steady(t)
 	p.fill()
 	p.now += 140 * ms
 	p.answer(7, window.Success)
 	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
 	p.answer(1, window.Success)
-	require.InDelta(t, before+7, p.State().Ssthresh, 1e-9, "the eighth of 1.4 times the best ends slow start")
+	require.InDelta(t, 47, p.State().Ssthresh, 1e-9, "the eighth of 1.4 times the best ends slow start")
 	p.answer(len(p.flying), window.Success)
-	require.InDelta(t, before+7, p.State().Cwnd, 1, "and nothing shrinks yet")
+	require.InDelta(t, 47, p.State().Cwnd, 1, "and nothing shrinks yet")
 	for range 6 {
 		p.round(200*ms, 1000)
 	}
-	require.InDelta(t, before+7, p.State().Cwnd, 1, "slow answers end growth, and never cut")
+	require.InDelta(t, 47, p.State().Cwnd, 1, "slow answers end growth, and never cut")
+}
+
+// "Answers that only differ in length are slow, too, but the accepted rate grows with the window."
+func TestProbeIsNotStoppedByAnswersOfDifferentLengths(t *testing.T) {
+	p := steady(t)
+	p.work = 19
+	for range 20 { // as many in each round trip as before, and each second one is slow
+		p.fill()
+		p.now += 50 * ms
+		p.answer(len(p.flying)/2, window.Success)
+		p.now += 100 * ms
+		p.answer(len(p.flying), window.Success)
+	}
+	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
 }
 
 // Many answers that come late at once end no growth: this process stood still, and the service did not.
@@ -213,7 +254,8 @@ func TestProbeForgivesAPauseOfItsOwn(t *testing.T) {
 
 // A refusal is quicker than a success: if it comes first, its time is no round trip.
 func TestProbeTakesRoundTripsFromSuccesses(t *testing.T) {
-	p := newProbed(t, window.Settings{Initial: 10})
+	p := newProbed(t, window.Settings{})
+	require.NoError(t, p.Restored(window.State{Cwnd: 10, Ssthresh: 10}))
 	p.fill()
 	p.now += ms
 	p.answer(1, window.Overload)
@@ -251,11 +293,11 @@ func TestProbeDoesNotJudgeItsFirstBurst(t *testing.T) {
 	require.EqualValues(t, window.MaxWindow, p.State().Ssthresh)
 }
 
-// "If refusals alone fill a round trip, the first success restores half of what was accepted in a
-// round trip before, and the initial window at most."
+// "The first success after a silence restores half of what was accepted in a round trip before, and the initial
+// window at most. The ceiling is what was accepted before."
 func TestProbeInAnOutage(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 20, Max: 40})
-	for range 9 {
+	for range 300 {
 		p.round(200*ms, 40)
 	}
 	p.fill()
@@ -268,19 +310,29 @@ func TestProbeInAnOutage(t *testing.T) {
 	require.InDelta(t, 40, p.State().Ssthresh, 1)
 }
 
-// "While all is refused, each burst of refusals halves the window, at most down to a 60th of the rate
-// before." If a 60th is more than one a second, one a second is tried.
-func TestProbeTriesAFastServiceOnceASecond(t *testing.T) {
+// "While all is refused, each burst of refusals halves the window, at most down to a 60th of the rate before, and
+// one a second. From there each refusal takes a twentieth." Requests that count although they are refused may be
+// the reason that nothing is accepted.
+func TestProbeAsksLessAndLessInAnOutage(t *testing.T) {
 	p := newProbed(t, window.Settings{})
 	for range 200 {
 		p.round(20*ms, 20)
 	}
+	for range 40 {
+		p.round(20*ms, 0)
+		p.now += p.Gap()
+	}
+	require.InDelta(t, 1.3, p.Gap().Seconds(), 0.4, "once a second")
+	for range 14 {
+		p.round(20*ms, 0)
+		p.now += p.Gap()
+	}
+	require.InDelta(t, 2.7, p.Gap().Seconds(), 0.9)
 	for range 100 {
 		p.round(20*ms, 0)
 		p.now += p.Gap()
 	}
-	p.round(20*ms, 0)
-	require.InDelta(t, 1, p.Gap().Seconds(), 0.01)
+	require.Equal(t, 15*time.Second, p.Gap())
 }
 
 // The same where a service stood still for a short while: the window was not down to one
@@ -359,8 +411,8 @@ func TestProbeWithoutTime(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 4})
 	p.round(0, 1000)
 	require.EqualValues(t, 8, p.State().Cwnd)
-	p.round(0, 6)
-	require.Less(t, p.State().Cwnd, 14.0)
+	p.round(0, 2)
+	require.Less(t, p.State().Cwnd, 10.0)
 	for range 100 {
 		p.round(0, 0)
 	}
@@ -424,7 +476,8 @@ func TestProbeWaitsForTheAnswersOfATrial(t *testing.T) {
 // times as large plus 60."
 func TestProbeHoldsAndTries(t *testing.T) {
 	for _, start := range []float64{10, 60} {
-		p := newProbed(t, window.Settings{Initial: start})
+		p := newProbed(t, window.Settings{})
+		require.NoError(t, p.Restored(window.State{Cwnd: start, Ssthresh: start}))
 		var windows []float64
 		for range 40 {
 			p.share(4, 1000)
@@ -439,8 +492,8 @@ func TestProbeHoldsAndTries(t *testing.T) {
 	}
 }
 
-// "If most attempts are refused, or refusals became rarer by half than at the window that was held before,
-// the cut paid, and cuts continue." "the service is full, and the held window returns."
+// "If they became rarer by half than at the window that was held before, the cut paid, and cuts continue." "the
+// service is full, and the held window returns."
 func TestProbeKeepsCutsThatPay(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 60})
 	for range 50 {
@@ -464,18 +517,23 @@ func TestProbeIsNotStoppedByRefusalsOfTheServicesOwn(t *testing.T) {
 	for _, start := range []float64{4, 60} {
 		for _, n := range []int{3, 4, 8} {
 			p := newProbed(t, window.Settings{Initial: start})
-			var none bool
+			var none, large int
 			for range 600 {
 				p.share(n, 200)
-				none = none || p.State().Ssthresh == window.MaxWindow
+				if p.State().Ssthresh == window.MaxWindow {
+					none++
+				}
+				if p.State().Cwnd > 100 {
+					large++
+				}
 			}
-			require.True(t, none, "no ceiling, from %v, each %d refused", start, n)
-			require.Greater(t, p.State().Cwnd, 100.0, "from %v, each %d refused", start, n)
+			require.Positive(t, none, "no ceiling, from %v, each %d refused", start, n)
+			require.Greater(t, large, 100, "from %v, each %d refused", start, n)
 		}
 	}
 }
 
-// "If refusals become rarer by half, so does the service's own share." What is more frequent than that
+// "If refusals become rarer by a third, the service's own share falls, at most by half at a time." What is more frequent than that
 // cuts again.
 func TestProbeForgetsRefusalsOfTheServicesOwn(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 60, Max: 100})
@@ -521,7 +579,7 @@ func TestProbeIsNotWornDownByOutages(t *testing.T) {
 		for range 10 {
 			p.round(20*ms, 20)
 		}
-		require.Greater(t, p.State().Cwnd, 9.0)
+		require.Greater(t, p.State().Cwnd, 6.0)
 	}
 }
 

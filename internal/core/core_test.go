@@ -455,7 +455,7 @@ func TestCoreSpacesAWindow(t *testing.T) {
 		flying int
 	}{
 		1e-9: {15 * time.Second, 1}, 0.25: {400 * time.Millisecond, 1}, 1: {100 * time.Millisecond, 1},
-		1.6: {62500 * time.Microsecond, 2}, 3.4: {29411765, 3}, 3.6: {27777778, 4}, 4.6: {21739130, 4},
+		1.6: {62500 * time.Microsecond, 2}, 3.4: {29411765, 4}, 3.6: {27777778, 4}, 4.6: {21739130, 4},
 		99: {1010101, 99}, 100: {0, 100}, 1000: {0, 150},
 	} {
 		law := func(window.Settings) window.Law {

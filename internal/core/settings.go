@@ -28,8 +28,8 @@ const (
 	maxGap = 15 * time.Second
 	// grain is the gap from which a gap is left out: a timer each costs more.
 	grain = time.Millisecond
-	// small is the window, in attempts, below which the gap alone sets the rate: as many attempts are admitted
-	// as are nearest. With 1 for 1.6, the rate would be 1.
+	// small is the window, in attempts, below which the gap alone sets the rate: a part of an attempt admits a whole
+	// one. With 1 for 1.4, the rate would be 1.
 	small = 4
 	// rest is the gap from which, after one cut in a row of each restEvery, an attempt comes at once.
 	rest, restEvery = 500 * time.Millisecond, 20

@@ -167,7 +167,7 @@ func (w *Window) resize(cwnd float64) {
 		}
 	}
 	if w.gap > 0 && cwnd < small {
-		cwnd = min(math.Round(cwnd), w.settings.Max)
+		cwnd = min(math.Ceil(cwnd), w.settings.Max)
 	}
 	w.limit = max(1, int(cwnd))
 	if w.most > 0 {
