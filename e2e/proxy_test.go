@@ -79,6 +79,8 @@ type nginx struct {
 	// Rate is limit_req, in requests per second, with a burst and a Retry-After in seconds; 0: no
 	// limit.
 	Rate, Burst, RetryAfter int
+	// Plain: limit_req as it comes refuses with 503, without a Retry-After.
+	Plain bool
 	// BytesPerSecond is limit_rate; 0: no limit.
 	BytesPerSecond int
 
@@ -163,7 +165,7 @@ http {
     listen {{.Listen}} backlog=2048; server_name store;
     location / {
       {{if .Cap}}limit_conn conc {{.Cap}}; limit_conn_status 503; error_page 503 @slow;{{end}}
-      {{if .Rate}}limit_req zone=rate{{if .Burst}} burst={{.Burst}} nodelay{{end}}; limit_req_status 429; error_page 429 @many;{{end}}
+      {{if .Rate}}limit_req zone=rate{{if .Burst}} burst={{.Burst}} nodelay{{end}}; {{if not .Plain}}limit_req_status 429; error_page 429 @many;{{end}}{{end}}
       # Small buffers, or all of a small body is sent at once.
       {{if .BytesPerSecond}}limit_rate {{.BytesPerSecond}}; proxy_buffer_size 4k; proxy_buffers 4 4k; proxy_busy_buffers_size 8k;{{end}}
       proxy_pass http://s3;
