@@ -53,9 +53,10 @@ type Verdict struct {
 	// operations, for at most a day. If RetryAfter is 0, the pause is a minute, and twice as long after each such
 	// answer in a row, up to 64 minutes.
 	Stop bool
-	// Denied: the answer is a 403 without a code of the service. After 50 successes, a limiter takes five in a
-	// row, or twice as many as ever passed by themselves, for a block of the client by a firewall: it pauses all
-	// operations for a minute, then for two and four, and lets those be tried again that it took so.
+	// Denied: the answer is a 403 without a code of the service, and neither JSON nor XML. After 50 successes, a
+	// limiter takes five in a row, or twice as many as ever passed by themselves, for a block of the client by a
+	// firewall: it pauses all operations for a minute, then for two and four, and lets those be tried again that it
+	// took so. An operation that cannot wait so long ends the pause.
 	Denied bool
 	// Reason is why there is no further attempt, whatever a policy says; nil: see Retry and the policy.
 	Reason error

@@ -63,7 +63,7 @@ import (
 //	the code InternalError                                     neutral, again
 //	429, 503, 529, and 403 with a Retry-After                  overload, again
 //	408, 504                                                   timeout, again
-//	403 without a code                                         neutral, Verdict.Denied: perhaps of a firewall
+//	403 without a code, and neither JSON nor XML               neutral, Verdict.Denied: perhaps of a firewall
 //	401, 403                                                   neutral: it says nothing about load
 //	501, 505, from 600                                         neutral
 //	every other 5xx                                            neutral, again

@@ -55,8 +55,10 @@ var answers = []struct {
 	{func(a answer.Answer) bool { return a.Status == 403 && a.After > 0 }, overload},
 	{hasStatus(408, 504), timeout},
 	// A request that is not permitted is refused before the load counts.
-	// A service names a code, a firewall does not.
-	{func(a answer.Answer) bool { return a.Status == 403 && len(a.Codes) == 0 }, Verdict{Outcome: window.Neutral, Denied: true}},
+	// A service names a code or answers in its own format, also a HEAD. A firewall answers with a page or with nothing.
+	{func(a answer.Answer) bool {
+		return a.Status == 403 && len(a.Codes) == 0 && !answer.ForPrograms(a.Header)
+	}, Verdict{Outcome: window.Neutral, Denied: true}},
 	{hasStatus(401, 403, 501, 505), Verdict{Outcome: window.Neutral}},
 	{func(a answer.Answer) bool { return a.Status >= 600 }, Verdict{Outcome: window.Neutral}},
 	{func(a answer.Answer) bool { return a.Status >= 500 }, again},

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
@@ -189,3 +190,63 @@ func TestObjectsThatMayNotBeRead(t *testing.T) {
 		})
 	}
 }
+
+// A folder of objects that may not be read is no block, if the service says so in its own format, as S3 does in
+// XML, also to a HEAD, and GitHub in JSON. If it sends a page, as nginx does, or nothing, calls that have a deadline
+// or WithGiveUpAfter lose nothing, and the others wait for 7 minutes, once.
+func TestAFolderThatMayNotBeRead(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind     string
+		deadline time.Duration
+		opts     []aimd.Option
+		most     time.Duration
+	}{
+		"S3":                    {"application/xml", 0, nil, 10 * time.Second},
+		"GitHub":                {"application/json; charset=utf-8", 0, nil, 10 * time.Second},
+		"nginx":                 {"text/html", 0, nil, 8 * time.Minute},
+		"nginx, with deadlines": {"text/html", 30 * time.Second, nil, 20 * time.Second},
+		"nginx, gives up":       {"text/html", 0, []aimd.Option{aimd.WithGiveUpAfter(30 * time.Second)}, 20 * time.Second},
+	} {
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			for door, open := range doors {
+				t.Run(name+" "+method+" "+door, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						l, err := aimd.New(c.opts...)
+						require.NoError(t, err)
+						served, forbidden, body := atomic.Int32{}, func(n int) bool { return n%500 >= 400 }, "Access Denied"
+						if method == http.MethodHead {
+							body = ""
+						}
+						call := open(base(func(r *http.Request) (*http.Response, error) {
+							time.Sleep(50 * time.Millisecond)
+							if forbidden(r.Context().Value(itemKey{}).(int)) {
+								return answers(403, http.Header{"Content-Type": {c.kind}}, text(body))(r)
+							}
+							served.Add(1)
+							return answers(200, nil, http.NoBody)(r)
+						}), l)
+						start := time.Now()
+						lost := work(2000, func(n int) error {
+							ctx, cancel := context.WithValue(t.Context(), itemKey{}, n), context.CancelFunc(func() {})
+							if c.deadline > 0 {
+								ctx, cancel = context.WithTimeout(ctx, c.deadline)
+							}
+							defer cancel()
+							err := call(ctx, method)
+							if err != nil {
+								assert.ErrorContains(t, err, "403")
+							}
+							return err
+						})
+						require.Equal(t, 400, lost)
+						require.EqualValues(t, 1600, served.Load())
+						require.Less(t, time.Since(start), c.most)
+					})
+				})
+			}
+		}
+	}
+}
+
+// itemKey is the key of a context for the number of an item.
+type itemKey struct{}

@@ -63,6 +63,9 @@ func (l *Limiter) hopeless(now, deadline time.Duration) error {
 	default:
 		return nil
 	}
+	if l.core.Doubted(now) {
+		return l.hopeless(now, deadline)
+	}
 	p := l.pause
 	if used, ok := l.core.UsedUp(); ok && until > l.core.PausedUntil() {
 		p = pause{until: l.made.Add(until), quota: &used}

@@ -126,11 +126,11 @@ func (s *slots) Suspect(err error) {
 	}
 }
 
-func (s *slots) Denied(err error) bool {
+func (s *slots) Denied(err error, again bool) bool {
 	l := s.limiter()
 	l.mu.Lock()
 	now := l.now()
-	blocked, begun := l.core.Denied(now)
+	blocked, begun := l.core.Denied(now, again)
 	if begun {
 		wait := l.core.PausedUntil() - now
 		l.note(now, Event{Kind: Suspect, Wait: wait, Err: err})

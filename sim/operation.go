@@ -220,7 +220,7 @@ func (e *engine) read(a *attempt) {
 	}
 	v := loop.Verdict{Outcome: a.outcome, Retry: true, RetryAfter: a.retryAfter, Reason: a.final}
 	if c := a.op.client; c.core != nil && a.final == errForbidden {
-		if blocked, _ := c.core.Denied(e.now); blocked {
+		if blocked, _ := c.core.Denied(e.now, a.tries > 0); blocked {
 			v.Outcome, v.Reason = window.Overload, nil
 		}
 	}

@@ -20,11 +20,21 @@ const (
 // Peek returns the start of the answer's body, if that may say more than the status, and leaves the body
 // readable. If the body is late, the start is what came in time, and Peek reports late.
 func Peek(resp *http.Response) (start []byte, late bool) {
-	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	if !Ambiguous(resp.StatusCode) || !strings.HasSuffix(kind, "json") {
+	if !Ambiguous(resp.StatusCode) || !strings.HasSuffix(kind(resp.Header), "json") {
 		return nil, false
 	}
 	return Start(resp)
+}
+
+// ForPrograms reports whether the answer's type is JSON or XML: an error that a program reads, and no page.
+func ForPrograms(h http.Header) bool {
+	k := kind(h)
+	return strings.HasSuffix(k, "json") || strings.HasSuffix(k, "xml") && k != "application/xhtml+xml"
+}
+
+func kind(h http.Header) string {
+	k, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return k
 }
 
 // Start is Peek for any answer.

@@ -26,7 +26,8 @@ type block struct {
 	// run is the number of 403 since the latest success, longest the longest run that a success ended without a
 	// pause: runs of that length belong to the work.
 	run, longest int
-	// pauses is the number of pauses in the run, and until the end of the latest; spent: they did not help.
+	// pauses is the number of pauses in the run, and until the end of the latest, 0 before the first; spent: they
+	// did not help, so a 403 is final from then on.
 	pauses int
 	until  time.Duration
 	spent  bool
@@ -39,9 +40,14 @@ func (b *block) succeeded(now time.Duration) {
 	}
 }
 
+// needed is the run from which 403 is a block.
+func (b *block) needed() int { return min(max(blockRun, 2*b.longest), blockRunMost) }
+
 // Denied notes a 403, before Answered, and reports whether it is taken for a block: then the operation may be
-// tried again. begun: a pause for all begins with it, of a minute, doubled after each pause in the run.
-func (g *Gate) Denied(now time.Duration) (blocked, begun bool) {
+// tried again. begun: a pause for all begins with it, of a minute, doubled after each pause in the run. again:
+// the operation was refused before. If others passed meanwhile, the service refuses that one object: the pause
+// was a mistake, and the last one.
+func (g *Gate) Denied(now time.Duration, again bool) (blocked, begun bool) {
 	b := &g.block
 	if g.seen(now) < b.until {
 		return true, false
@@ -53,7 +59,11 @@ func (g *Gate) Denied(now time.Duration) (blocked, begun bool) {
 		b.before, b.run, b.pauses = b.successes, 0, 0
 	}
 	b.run++
-	if b.spent || b.successes < blockAfter || b.run < min(max(blockRun, 2*b.longest), blockRunMost) {
+	if b.run < b.needed() {
+		b.spent = b.spent || again && b.until > 0
+		return false, false
+	}
+	if b.spent || b.successes < blockAfter {
 		return false, false
 	}
 	if b.pauses == blockPauses {
@@ -65,4 +75,14 @@ func (g *Gate) Denied(now time.Duration) (blocked, begun bool) {
 	b.until = g.now + asked.Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
 	g.pausedUntil = max(g.pausedUntil, b.until)
 	return true, true
+}
+
+// Doubted ends the pause of a block for an operation that cannot wait so long, and reports whether there was one.
+// That it is a block is a guess, so it turns no operation away: the next answer decides.
+func (g *Gate) Doubted(now time.Duration) bool {
+	if g.seen(now) >= g.block.until || g.pausedUntil > g.block.until {
+		return false
+	}
+	g.block.until, g.pausedUntil = g.now, g.now
+	return true
 }

@@ -29,7 +29,7 @@ func permitted(t *testing.T, g *core.Gate, now time.Duration, n int) {
 // denied notes so many 403, and returns the number from which they are of a block.
 func denied(g *core.Gate, now time.Duration, n int) (first int) {
 	for i := 1; i <= n; i++ {
-		if blocked, _ := g.Denied(now); blocked && first == 0 {
+		if blocked, _ := g.Denied(now, false); blocked && first == 0 {
 			first = i
 		}
 	}
@@ -114,4 +114,44 @@ func TestAStopIsOnePause(t *testing.T) {
 	require.Len(t, pauses, 1)
 	g.Stopped(0, time.Hour)
 	require.GreaterOrEqual(t, g.PausedUntil(), time.Hour, "a longer one")
+}
+
+// Others pass after a pause, and what was refused is refused again: the service refuses that object. There is no
+// further pause.
+func TestAPauseThatWasAMistakeIsTheLast(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 50)
+	require.Equal(t, 5, denied(g, 0, 5))
+	now := g.PausedUntil()
+	permitted(t, g, now, 1)
+	blocked, _ := g.Denied(now, true)
+	require.False(t, blocked)
+	permitted(t, g, now, 50)
+	require.Zero(t, denied(g, now, 99))
+	require.Equal(t, now, g.PausedUntil())
+}
+
+// Without a pause before, a refusal after another one says nothing.
+func TestARefusalTwiceIsNoMistake(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 50)
+	_, _ = g.Denied(0, true)
+	permitted(t, g, 0, 1)
+	require.Equal(t, 5, denied(g, 0, 5))
+}
+
+// The pause of a block is a guess: who cannot wait for its end ends it, but no other pause.
+func TestAPauseThatIsDoubtedEnds(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 50)
+	require.False(t, g.Doubted(0))
+	denied(g, 0, 5)
+	require.True(t, g.Doubted(time.Second))
+	require.Equal(t, time.Second, g.PausedUntil())
+	require.False(t, g.Doubted(time.Second), "once")
+	denied(g, time.Second, 1)
+	g.Stopped(time.Second, time.Hour)
+	until := g.PausedUntil()
+	require.False(t, g.Doubted(2*time.Second))
+	require.Equal(t, until, g.PausedUntil())
 }

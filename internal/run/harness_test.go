@@ -96,7 +96,7 @@ func (d *desk) Reached() bool                      { return true }
 func (d *desk) Reported(core.Ticket, quota.Answer) {}
 func (d *desk) Contact(bool, error) (bool, error)  { return true, nil }
 func (d *desk) Suspect(error)                      {}
-func (d *desk) Denied(error) bool                  { return d.blocked }
+func (d *desk) Denied(error, bool) bool            { return d.blocked }
 func (d *desk) Paused() time.Duration              { return d.paused }
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
