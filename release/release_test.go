@@ -123,7 +123,7 @@ func TestARehearsalOfAGoodTreePasses(t *testing.T) {
 	dir := repository(t, nil)
 	write(t, dir, map[string]string{"new.go": "package m\n\n// New is not committed.\nfunc New() {}\n"})
 	out := requireRelease(t, dir, "rehearse")
-	for _, works := range []string{"example.test/m.git ", "example.test/m.git/contrib/x ", "example.test/m.git/cmd/tool "} {
+	for _, works := range []string{"example.test/m.git ", "example.test/m.git/contrib/x ", "example.test/m.git/cmd/tool ", "every module against"} {
 		assert.Contains(t, out, "works: "+works)
 	}
 	assert.Equal(t, "?? new.go", run(t, dir, "git", "status", "--porcelain"), "the work tree stays as it is")

@@ -35,8 +35,8 @@ type Store struct {
 	// Slots is the number of requests that it serves at a time; 0: any number. Service is the time of each.
 	Slots   int
 	Service time.Duration
-	// Admit, if it is not nil, reports whether a request is served, in place of Slots. It is
-	// called by one goroutine at a time. Jitter, if it is not nil, is added to each Service.
+	// Admit, if it is not nil, reports whether a request is served that found a slot. It is called by one
+	// goroutine at a time. Jitter, if it is not nil, returns what is added to each Service.
 	Admit  func() bool
 	Jitter func() time.Duration
 	// Refusal answers the other requests; nil: Refuse.
