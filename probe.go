@@ -27,7 +27,8 @@ import (
 //	    than a fifth of the last answers are refusals: of as many answers as fly, and 40 at most.
 //	  - A cut leaves what the service took: the attempts in flight without the refused one or, by
 //	    Little's law, the accepted rate times the round trip, whichever is more. That is the ceiling
-//	    from then on. Each further refusal of the burst takes one, down to half of the window.
+//	    from then on. Each further refusal of the burst takes one, from the second cut on down to half
+//	    of the window.
 //	  - Below the ceiling each success adds one to the window. At the ceiling the window grows by
 //	    2/3 of an attempt a round trip, or a second if the round trip is shorter. Further past the
 //	    ceiling it grows faster. Only a window of which half flies grows.
@@ -300,7 +301,7 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 // for in about a second.
 func (p *probe) cut(now, w float64, a window.Answer) float64 {
 	good := min(w, p.good(now)) - math.Sqrt(min(1, w)*min(1, p.trip))
-	if a.Ignored && p.ceiling <= window.MaxWindow { // one more of the same burst
+	if a.Ignored { // one more of the same burst
 		p.ceiling = max(p.half, good, min(p.ceiling, w)-1)
 		return min(w, p.ceiling)
 	}
