@@ -117,7 +117,7 @@ func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r Report) bool 
 	}
 	d.Left = 0
 	if a.Stop {
-		q.stopped = d.end
+		q.stopped = max(d.end, now+delay.Asked{After: a.RetryAfter, Stop: true}.Within(q.MaxRetryAfter))
 	} else if a.RetryAfter > 0 { // nothing comes back before that
 		d.Bucket, d.end = false, now+delay.Asked{After: a.RetryAfter}.Jittered(q.MaxRetryAfter, q.Rand)
 	}
