@@ -33,13 +33,39 @@
 //     contrib/otel.
 //   - A strategy is to be tried on a model of your service: [github.com/aimd-go/aimd/sim].
 //
+// What happens if
+//   - the service refuses: the first refusal of a burst cuts the window, the others count as part of the
+//     burst; the operations wait at the front of the queue.
+//   - the service continues to refuse: from the second cut in a row, with no answer accepted in between, all
+//     operations pause, from 50 ms to 5 s, twice as long each time; a law that spaces its sends does that by
+//     the gap. From the fifth cut a Retry-After pauses all operations, and then the window starts small.
+//   - a wait cannot be met, since the deadline of its context ends before a pause for all or the wait for a
+//     quota does: the operation fails at once, with the answer that asked for the pause.
+//   - the service has never answered: operations fail after 10 s ([Rules].FirstContact). Once it has
+//     answered, operations wait through outages until the context ends. "No such host" counts as an
+//     outage: some systems report a dead network that way.
+//   - a waiting caller's context ends: the caller returns at once. If its turn came at that moment the slot
+//     goes to the next operation.
+//   - a permit is released twice: the second release returns [ErrReleased] and is ignored.
+//
 // Settings follow one rule in all packages. A zero is the default. A wrong value is an error of the
 // constructor, a [SettingError], with the field's name, the value and the allowed values. A required
 // argument that is nil is an error of a constructor that returns errors, and a panic with a sentence in a
 // constructor that does not.
 //
-// Below this package: [github.com/aimd-go/aimd/limiter] has the limiter, [github.com/aimd-go/aimd/window] the
-// window and the contract of a control law. The laws are here: [Probe], which needs no tuning, and [Tahoe]
-// and [Reno] of "Improve on exponential backoff". The file docs/sources.md lists the texts behind all this,
-// docs/design.md the rules and the measurements.
+// The parts of the text by name: the congestion window is [github.com/aimd-go/aimd/window], the queue is
+// [github.com/aimd-go/aimd/queue], the machine that both make is [github.com/aimd-go/aimd/limiter]. This package
+// adds a lock, goroutines that wait, contexts and a clock:
+//
+//	     Acquire, Do, Each                                  the service
+//	            |                                                ^
+//	            v            +------ machine ---------------+    |
+//	1 try --> full? --yes--> | 2 queue -> 4 pause, window --|----+ 5 attempt
+//	                         |    ^                         |    |
+//	            +--overload--|--- 3 front                   |    |
+//	            |            +------------------------------+    |
+//	            +--- classify <------- 6 answer -----------------+
+//
+// The laws are here: [Probe], which needs no tuning, and [Tahoe] and [Reno] of "Improve on exponential backoff".
+// The file docs/sources.md lists the texts behind all this, docs/design.md the rules and the measurements.
 package aimd

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // Each runs fn for every item, each as one operation of the limiter like Limiter.Do, as many at a time as
@@ -28,7 +27,7 @@ import (
 // An item that fails does not stop the others. To stop, leave the loop: the context of all running calls is
 // cancelled, and the loop ends when they returned. When ctx ends, or the limiter is closed or paused for
 // longer than ctx or WithGiveUpAfter allows, Each pulls no more items. Then the error of an item says that
-// items may be left: ctx.Err(), limiter.ErrClosed or attempt.ErrQuota.
+// items may be left: ctx.Err(), ErrClosed or attempt.ErrQuota.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.
 //
@@ -180,7 +179,7 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 	started = true
 	if err != nil {
 		b.ended <- ended[T]{item, &attempt.Error{Reason: err}}
-		for _, final := range []error{limiter.ErrClosed, attempt.ErrQueueFull, attempt.ErrQuota, context.DeadlineExceeded} {
+		for _, final := range []error{ErrClosed, attempt.ErrQueueFull, attempt.ErrQuota, context.DeadlineExceeded} {
 			if errors.Is(err, final) {
 				return false
 			}

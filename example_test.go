@@ -23,7 +23,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -116,7 +115,7 @@ func ExampleLimiter_Acquire() {
 	fmt.Println(lim.Snapshot().InFlight)
 	// Output:
 	// <nil>
-	// limiter: permit released already
+	// aimd: permit released already
 	// 0
 }
 
@@ -184,9 +183,9 @@ func ExampleWithClassifier() {
 // A limiter for each customer, made when the first request of one comes, and let go of when none came for
 // a while. httplimit.PerHost is the same for hosts.
 func Example_perCustomer() {
-	customers, err := limiter.NewKeyed(func(customer string) (*aimd.Limiter, error) {
+	customers, err := aimd.NewKeyed(func(customer string) (*aimd.Limiter, error) {
 		return aimd.New(aimd.WithName(customer), aimd.WithMaxWindow(64))
-	}, limiter.KeyedConfig{Idle: time.Hour})
+	}, aimd.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -202,7 +201,7 @@ func Example_perCustomer() {
 func Example_watched() {
 	mux := http.NewServeMux()
 
-	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(limiter.Log(slog.Default(), 10)))
+	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(aimd.Log(slog.Default(), 10)))
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -228,7 +227,7 @@ func ExampleWithState() {
 	}
 	start := func() (*aimd.Limiter, error) {
 		data, _ := os.ReadFile(file) // none at the first start
-		var state limiter.State
+		var state aimd.State
 		_ = json.Unmarshal(data, &state)
 		return aimd.New(aimd.WithState(state))
 	}

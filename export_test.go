@@ -1,13 +1,16 @@
 package aimd
 
-import "github.com/aimd-go/aimd/window"
+import (
+	"context"
+	"errors"
 
-// ProbeWith is Probe with another value for one of its constants, by the name of its field.
-func ProbeWith(constant string, value float64) window.NewLaw {
-	t := tuned
-	*map[string]*float64{
-		"growth": &t.growth, "few": &t.few, "touch": &t.touch, "slow": &t.slow, "age": &t.age, "batch": &t.batch,
-		"fall": &t.fall, "more": &t.more, "reach": &t.reach,
-	}[constant] = value
-	return func(s window.Settings) window.Law { return newProbe(s, &t) }
+	"github.com/aimd-go/aimd/attempt"
+)
+
+// Reacquire waits at the front of the queue, as the attempts of Do and Begin after the first do.
+func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, true) }
+
+// Settle releases the permit as the end of such an attempt does.
+func (p Permit) Settle(v attempt.Verdict) error {
+	return p.release(v, errors.New("429 Too Many Requests"))
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -199,20 +198,20 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 func TestWrongSettingsAreErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, o := range map[string]aimd.Option{
-		"limiter: InitialWindow: +Inf is not allowed, want a number from 1 to 1048576":          aimd.WithInitialWindow(inf),
-		"limiter: InitialSsthresh: NaN is not allowed, want a number from 1 to 1048576":         aimd.WithInitialSsthresh(nan),
-		"limiter: MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              aimd.WithMinWindow(inf),
-		"limiter: MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                aimd.WithMaxWindow(-1),
-		"limiter: Factor: 1 is not allowed, want a number greater than 0 and less than 1":       aimd.WithFactor(1),
-		"limiter: MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             aimd.WithMaxRate(-1),
-		"limiter: MaxRate: NaN is not allowed, want a number from 0.0001 to 1000000":            aimd.WithMaxRate(nan),
-		"limiter: QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           aimd.WithQueueBound(-1),
-		"limiter: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          aimd.WithMaxAttempts(-1),
-		"limiter: AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": aimd.WithAttemptTimeout(-1),
-		"limiter: PauseMin: 2s is not allowed, want a duration from 1ms to 1s":                  aimd.WithPause(2*time.Second, time.Second),
-		"limiter: MaxRetryAfter: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      aimd.WithMaxRetryAfter(-1),
-		"limiter: Guards: nil is not allowed":                                                   aimd.WithGuard(nil),
-		"limiter: Restore: Cwnd: NaN is not allowed, want a number above 0, at most 1048576":    aimd.WithState(limiter.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
+		"aimd: InitialWindow: +Inf is not allowed, want a number from 1 to 1048576":          aimd.WithInitialWindow(inf),
+		"aimd: InitialSsthresh: NaN is not allowed, want a number from 1 to 1048576":         aimd.WithInitialSsthresh(nan),
+		"aimd: MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              aimd.WithMinWindow(inf),
+		"aimd: MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                aimd.WithMaxWindow(-1),
+		"aimd: Factor: 1 is not allowed, want a number greater than 0 and less than 1":       aimd.WithFactor(1),
+		"aimd: MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             aimd.WithMaxRate(-1),
+		"aimd: MaxRate: NaN is not allowed, want a number from 0.0001 to 1000000":            aimd.WithMaxRate(nan),
+		"aimd: QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           aimd.WithQueueBound(-1),
+		"aimd: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          aimd.WithMaxAttempts(-1),
+		"aimd: AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": aimd.WithAttemptTimeout(-1),
+		"aimd: PauseMin: 2s is not allowed, want a duration from 1ms to 1s":                  aimd.WithPause(2*time.Second, time.Second),
+		"aimd: MaxRetryAfter: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      aimd.WithMaxRetryAfter(-1),
+		"aimd: Guards: nil is not allowed":                                                   aimd.WithGuard(nil),
+		"aimd: Restore: Cwnd: NaN is not allowed, want a number above 0, at most 1048576":    aimd.WithState(aimd.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
 	} {
 		l, err := aimd.NewReno(o)
 		assert.EqualError(t, err, want)
@@ -223,7 +222,7 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 // A factor that would have no effect is told.
 func TestNewHasNoFactor(t *testing.T) {
 	_, err := aimd.New(aimd.WithFactor(0.9))
-	require.EqualError(t, err, "limiter: Factor: 0.9 is not allowed, want none: the law aimd.probe has no factor, Reno and Tahoe have one")
+	require.EqualError(t, err, "aimd: Factor: 0.9 is not allowed, want none: the law aimd.probe has no factor, Reno and Tahoe have one")
 	_, err = aimd.New(aimd.WithLaw(aimd.Probe), aimd.WithFactor(0.9))
 	require.Error(t, err)
 	_, err = aimd.New(aimd.WithLaw(aimd.Reno), aimd.WithFactor(0.9))
@@ -233,10 +232,10 @@ func TestNewHasNoFactor(t *testing.T) {
 // A law that is not there is an error, however it is missing.
 func TestALawThatIsNil(t *testing.T) {
 	none := func(window.Settings) window.Law { return nil }
-	_, err := limiter.New(nil, limiter.Config{})
-	require.EqualError(t, err, "limiter: law: nil is not allowed")
+	_, err := aimd.NewWith(nil, aimd.Config{})
+	require.EqualError(t, err, "aimd: law: nil is not allowed")
 	_, err = aimd.New(aimd.WithLaw(none))
-	require.EqualError(t, err, "limiter: law: nil is not allowed")
+	require.EqualError(t, err, "aimd: law: nil is not allowed")
 	once := 0
 	l, err := aimd.New(aimd.WithLaw(func(s window.Settings) window.Law {
 		if once++; once == 1 {
@@ -245,7 +244,7 @@ func TestALawThatIsNil(t *testing.T) {
 		return nil
 	}))
 	require.NoError(t, err)
-	require.EqualError(t, l.Reconfigure(limiter.Rules{MaxWindow: 8}), "limiter: law: nil is not allowed")
+	require.EqualError(t, l.Reconfigure(aimd.Rules{MaxWindow: 8}), "aimd: law: nil is not allowed")
 	require.NoError(t, take(t, l, 1)[0].Done(aimd.Success))
 }
 
@@ -254,12 +253,12 @@ func TestZeroIsTheDefaultOfEverySetting(t *testing.T) {
 	l, err := aimd.New(aimd.WithInitialWindow(0), aimd.WithInitialSsthresh(0), aimd.WithMinWindow(0), aimd.WithMaxWindow(0),
 		aimd.WithLaw(nil), aimd.WithFactor(0), aimd.WithQueueBound(0), aimd.WithMaxAttempts(0), aimd.WithAttemptTimeout(0), aimd.WithPause(0, 0),
 		aimd.WithMaxRetryAfter(0), aimd.WithMaxRate(0), aimd.WithClassifier(nil), aimd.WithObserver(nil), aimd.WithPolicy(nil),
-		aimd.WithState(limiter.State{}))
+		aimd.WithState(aimd.State{}))
 	require.NoError(t, err)
 	want, err := aimd.New()
 	require.NoError(t, err)
 	got, plain := l.Config(), want.Config()
-	for _, c := range []*limiter.Config{&got, &plain} {
+	for _, c := range []*aimd.Config{&got, &plain} {
 		c.Rand, c.Clock, c.Classifier = nil, nil, nil
 	}
 	assert.Equal(t, plain, got)
@@ -321,7 +320,7 @@ func TestDecisionsTellHowDeepACutGoes(t *testing.T) {
 	}
 	at := 40.0
 	for _, e := range l.Decisions(0) {
-		if e.Kind == limiter.Paused {
+		if e.Kind == aimd.Paused {
 			continue
 		}
 		require.InDelta(t, at, e.Before, 1e-9, "it begins where the last one ended: %v", e)

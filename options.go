@@ -4,16 +4,15 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Option is a setting of a limiter: one field of [limiter.Config]. Its zero value is the default. A wrong
+// Option is a setting of a limiter: one field of [Config]. Its zero value is the default. A wrong
 // value is an error of the constructor, a [SettingError].
 type Option func(*settings)
 
 type settings struct {
-	limiter.Config
+	Config
 	law window.NewLaw
 }
 
@@ -63,7 +62,7 @@ func WithMaxRate(perSecond float64) Option {
 }
 
 // WithState starts from the Limiter.State of an earlier limiter, if that is not older than an hour.
-func WithState(state limiter.State) Option {
+func WithState(state State) Option {
 	return func(s *settings) { s.Restore = state }
 }
 
@@ -85,7 +84,7 @@ func WithAttemptTimeout(d time.Duration) Option {
 }
 
 // WithFirstContact sets how long operations try to reach a service that has never answered; see
-// limiter.Rules.FirstContact. Default 10 s, negative: for ever.
+// Rules.FirstContact. Default 10 s, negative: for ever.
 func WithFirstContact(d time.Duration) Option {
 	return func(s *settings) { s.FirstContact = d }
 }
@@ -132,7 +131,7 @@ func WithGuard(g attempt.Guard) Option {
 	return func(s *settings) { s.Guards = append(s.Guards, g) }
 }
 
-// WithObserver adds a function that is called for every event, see limiter.Config.Observer. Observers are
+// WithObserver adds a function that is called for every event, see Config.Observer. Observers are
 // called in the order of the options; nil is ignored. Default: no observer.
 func WithObserver(observe func(Event)) Option {
 	return func(s *settings) {

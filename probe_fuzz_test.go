@@ -9,17 +9,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
 // walk drives a window with the law Probe through anything that may happen, and holds it
 // to what every law must keep.
 type walk struct {
-	w        core.Window
+	w        window.Window
 	min, max float64
 	now      time.Duration
-	flying   []core.Ticket
+	flying   []window.Ticket
 }
 
 // settings are bounds of a window, mostly none.
@@ -49,7 +49,7 @@ func span(r *rand.Rand) time.Duration {
 
 func newWalk(t require.TestingT, r *rand.Rand) *walk {
 	c := &walk{}
-	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = core.NewWindow(aimd.Probe, s); return err })
+	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = window.New(aimd.Probe, s); return err })
 	if r.IntN(2) == 0 {
 		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Spaced: r.IntN(2) == 0, Trip: span(r)}
 		require.NoError(t, c.w.Restored(s))
@@ -60,7 +60,7 @@ func newWalk(t require.TestingT, r *rand.Rand) *walk {
 func (c *walk) configure(t require.TestingT, r *rand.Rand, apply func(window.Settings) error) {
 	s := settings(r)
 	require.NoError(t, apply(s))
-	full, err := core.Settings{Window: s}.WithDefaults()
+	full, err := limiter.Settings{Window: s}.WithDefaults()
 	require.NoError(t, err)
 	c.min, c.max = full.Window.Min, full.Window.Max
 }
@@ -119,7 +119,7 @@ func (c *walk) recovers() bool {
 	}
 	c.flying = nil
 	for range 200 {
-		sent := []core.Ticket{c.w.Sent(c.now)}
+		sent := []window.Ticket{c.w.Sent(c.now)}
 		for c.w.Open() && len(sent) < 64 {
 			sent = append(sent, c.w.Sent(c.now))
 		}

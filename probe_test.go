@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -17,15 +17,15 @@ const ms = time.Millisecond
 // probed drives a window with the law Probe, answer by answer.
 type probed struct {
 	*testing.T
-	core.Window
+	window.Window
 	now    time.Duration
-	flying []core.Ticket
+	flying []window.Ticket
 	// work is the number of attempts that there are to send at a time; 0: always more.
 	work int
 }
 
 func newProbed(t *testing.T, s window.Settings) *probed {
-	w, err := core.NewWindow(aimd.Probe, s)
+	w, err := window.New(aimd.Probe, s)
 	require.NoError(t, err)
 	return &probed{T: t, Window: w}
 }
@@ -586,7 +586,7 @@ func TestProbeIsNotWornDownByOutages(t *testing.T) {
 // The attempt after the first cut in a row comes at once, so a rest that is shorter than the gap stops nothing.
 func TestProbeIsNotStoppedByARestShorterThanItsGap(t *testing.T) {
 	const rest, trip = 270 * ms, 976 * ms
-	g, err := core.NewGate(aimd.Probe, core.Settings{})
+	g, err := limiter.NewGate(aimd.Probe, limiter.Settings{})
 	require.NoError(t, err)
 	now, latest := time.Duration(0), -time.Hour
 	for job := range 100 {

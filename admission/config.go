@@ -9,8 +9,8 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -106,16 +106,16 @@ func Adaptive(law window.NewLaw, s window.Settings) Limit {
 }
 
 // gate makes what the limit is obeyed by.
-func (l Limit) gate(r *rand.Rand) (gate.Gate, error) {
+func (l Limit) gate(r *rand.Rand) (limiter.Gate, error) {
 	switch {
 	case l.err != nil:
-		return gate.Gate{}, l.err
+		return limiter.Gate{}, l.err
 	case l.law == nil:
-		return gate.Gate{}, setting.Wrong("Limit", "the zero Limit", "Fixed or Adaptive")
+		return limiter.Gate{}, setting.Wrong("Limit", "the zero Limit", "Fixed or Adaptive")
 	}
 	// Retry-After goes by how long a request takes. A server has no other pause than the gap of the law.
 	l.settings.Timed = true
-	return gate.NewGate(l.law, gate.Settings{Window: l.settings, PauseMax: -1, Rand: r})
+	return limiter.NewGate(l.law, limiter.Settings{Window: l.settings, PauseMax: -1, Rand: r})
 }
 
 // constant is the law that never changes the window.

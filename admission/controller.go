@@ -8,7 +8,6 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -121,7 +120,7 @@ func (c *Controller) decide(r *request, now time.Duration) {
 	c.note(Event{Kind: Admitted, Tags: r.tags, Wait: r.permit.waited})
 }
 
-// arm sets the timer for core.Deadline. A timer that is too early does no harm: it is set again then.
+// arm sets the timer for limiter.Deadline. A timer that is too early does no harm: it is set again then.
 func (c *Controller) arm() {
 	at, ok := c.core.Deadline()
 	if !ok || c.wake != 0 && at >= c.wake {
@@ -154,7 +153,7 @@ func (c *Controller) note(e Event) {
 // Copies are the same permit. The zero Permit is released already.
 type Permit struct {
 	c      *Controller
-	ticket gate.Ticket
+	ticket window.Ticket
 	tags   tag.Tags
 	// at is the time when it was given.
 	at, waited time.Duration
@@ -173,7 +172,7 @@ func (p Permit) Done(o window.Outcome) error {
 	}
 	c.mu.Lock()
 	now := c.now()
-	if c.core.Answered(now, p.ticket, o) == gate.Late {
+	if c.core.Answered(now, p.ticket, o) == window.Late {
 		c.unlock(now)
 		return errReleased
 	}

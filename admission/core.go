@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	gate "github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -20,7 +20,7 @@ const (
 // Controller, calls Next until it returns nil, and then sets one timer for Deadline. now is the time of the
 // event since any start that stays the same; a time before the last one counts as the last one.
 type core struct {
-	gate   gate.Gate
+	gate   limiter.Gate
 	line   line
 	config Config
 	// shed has the requests that were shed, until the driver takes them.
@@ -42,10 +42,10 @@ func newCore(l Limit, c Config) (core, error) {
 }
 
 // Tried admits a request if there is a place and no request waits.
-func (c *core) Tried(now time.Duration) (gate.Ticket, bool) {
+func (c *core) Tried(now time.Duration) (window.Ticket, bool) {
 	c.seen(now)
 	if c.line.n > 0 {
-		return gate.Ticket{}, false
+		return window.Ticket{}, false
 	}
 	return c.gate.Tried(c.now)
 }
@@ -73,12 +73,12 @@ func (c *core) Cancelled(now time.Duration, r *request) bool {
 	return c.line.remove(r)
 }
 
-// Answered ends an admitted request, and returns what that changed: gate.Late if the request is not in
+// Answered ends an admitted request, and returns what that changed: window.Late if the request is not in
 // service.
-func (c *core) Answered(now time.Duration, t gate.Ticket, o window.Outcome) gate.Change {
+func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) window.Change {
 	c.seen(now)
 	change := c.gate.Answered(c.now, t, o, 0)
-	if change != gate.Late && o == window.Success {
+	if change != window.Late && o == window.Success {
 		// As TCP smooths the round-trip time (RFC 6298, section 2.3).
 		took := c.gate.RTT()
 		c.service = cmp.Or(c.service, took)

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -42,8 +41,8 @@ type model struct {
 
 	requests int
 	waiting  []*waits // in the order of arrival
-	flying   []gate.Ticket
-	over     []gate.Ticket
+	flying   []window.Ticket
+	over     []window.Ticket
 	ended    map[int]string
 }
 
@@ -218,7 +217,7 @@ func (m *model) answer(which int, o window.Outcome) {
 	ticket := m.flying[n]
 	m.flying = slices.Delete(m.flying, n, n+1)
 	m.over = append(m.over, ticket)
-	require.NotEqual(m.t, gate.Late, m.core.Answered(m.now, ticket, o))
+	require.NotEqual(m.t, window.Late, m.core.Answered(m.now, ticket, o))
 	m.drain()
 }
 
@@ -238,7 +237,7 @@ func (m *model) cancel(which int) {
 func (m *model) late(which int) {
 	m.expire()
 	if len(m.over) > 0 {
-		require.Equal(m.t, gate.Late, m.core.Answered(m.now, m.over[which%len(m.over)], window.Success))
+		require.Equal(m.t, window.Late, m.core.Answered(m.now, m.over[which%len(m.over)], window.Success))
 	}
 	m.drain()
 }

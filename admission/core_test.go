@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -19,7 +18,7 @@ type trace struct {
 	t      *testing.T
 	core   core
 	now    time.Duration
-	ticket gate.Ticket
+	ticket window.Ticket
 	// requests are those that came, names theirs.
 	requests map[string]*request
 	names    map[*request]string
@@ -65,7 +64,7 @@ func (x *trace) shed(why Kind, names ...string) *trace {
 func (x *trace) served(names ...string) *trace {
 	x.t.Helper()
 	for _, want := range names {
-		require.Equal(x.t, gate.Steady, x.core.Answered(x.now, x.ticket, window.Success))
+		require.Equal(x.t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
 		r := x.core.Next(x.now)
 		require.NotNil(x.t, r, "%s is served", want)
 		require.Nil(x.t, r.shed)
@@ -158,7 +157,7 @@ func TestWaitsAreBounded(t *testing.T) {
 
 	x.comes("third", vital)
 	x.now += time.Second
-	require.Equal(t, gate.Steady, x.core.Answered(x.now, x.ticket, window.Success))
+	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
 	x.shed(Expired, "third")
 }
 
@@ -176,7 +175,7 @@ func TestRetryAfterGoesByTheCapacity(t *testing.T) {
 	x := newTrace(t, Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond, RetryAfterMax: time.Minute})
 	assert.Zero(t, x.core.service)
 	x.now += 8 * time.Second
-	require.Equal(t, gate.Steady, x.core.Answered(x.now, x.ticket, window.Success))
+	require.Equal(t, window.Steady, x.core.Answered(x.now, x.ticket, window.Success))
 	assert.Equal(t, 8*time.Second, x.core.service)
 	x.ticket, _ = x.core.Tried(x.now)
 	x.core.Answered(x.now, x.ticket, window.Success)

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"time"
 
-	gate "github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
 )
 
 // request is a request that waits. It must not be copied.
@@ -22,7 +22,7 @@ type request struct {
 	// shed is set if it was shed, otherwise ticket if it was admitted; the driver sets permit then. It
 	// closes ready in both cases.
 	shed   *Shed
-	ticket gate.Ticket
+	ticket window.Ticket
 	permit Permit
 	ready  chan struct{}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Attempt is one attempt of an operation: its guards have admitted it, and it has a slot.
-// limiter.Limiter.Begin makes it. It ends with the first call of End or Drop, or with the body of Body;
+// aimd.Limiter.Begin makes it. It ends with the first call of End or Drop, or with the body of Body;
 // later calls have no effect.
 //
 // End, Drop and the methods of the body are safe for any number of goroutines. One goroutine calls the
@@ -34,10 +34,10 @@ type Attempt interface {
 	// Drop ends an attempt without a result. It is neutral, unless Answered noted an overload.
 	Drop()
 	// Next begins the attempt after this one, which has failed and ended, for SDKs that decide by themselves
-	// whether there is one. It backs off as limiter.Do does without a policy, less the time since the end.
+	// whether there is one. It backs off as aimd.Do does without a policy, less the time since the end.
 	// At the limiter's limit of attempts its error is ErrAttempts.
 	Next(ctx context.Context) (Attempt, error)
-	// Run runs fn as the operation whose first attempt this is, as limiter.Do does.
+	// Run runs fn as the operation whose first attempt this is, as aimd.Do does.
 	Run(fn func(context.Context) error) error
 }
 
@@ -127,7 +127,7 @@ type Failure struct {
 	Err     error
 	Verdict Verdict
 	// Backoff numbers the delays by which the operation backs off on its own, from 1. 0: it needs no delay,
-	// since a limiter's window paces it as long as the patience lasts (limiter.Rules.Patience).
+	// since a limiter's window paces it as long as the patience lasts (aimd.Rules.Patience).
 	Backoff int
 	// Last is the Decision.Delay before this attempt, 0 if there was none.
 	Last time.Duration

@@ -14,10 +14,10 @@ var (
 	ErrAttempts = errors.New("attempt limit reached")
 	// ErrQueueFull: as many operations wait for a slot as the limiter's queue bound allows. The request
 	// was not sent, so a retry policy may try again later.
-	ErrQueueFull = errors.New("limiter: queue full")
+	ErrQueueFull = errors.New("aimd: queue full")
 	// ErrQuota: the quota of an hour, a day or the account is used up. "Don't retry on out of quota".
 	ErrQuota = errors.New("out of quota, a retry soon does not help")
-	// ErrNoContact: the service has never answered; see limiter.Rules.FirstContact.
+	// ErrNoContact: the service has never answered; see aimd.Rules.FirstContact.
 	ErrNoContact = errors.New("the service has never answered")
 )
 
@@ -25,7 +25,7 @@ var (
 type Error struct {
 	// Attempts counts the attempts; 0 if the operation never got a slot.
 	Attempts int
-	// Reason is why no further attempt was made: an error of this package, limiter.ErrClosed, or the error
+	// Reason is why no further attempt was made: an error of this package, aimd.ErrClosed, or the error
 	// of the context, a guard or the policy; nil if the cause is final.
 	Reason error
 	// Cause is the error of the last attempt; nil without an attempt.

@@ -18,7 +18,6 @@ import (
 	aimdasynq "github.com/aimd-go/aimd/contrib/asynq"
 	"github.com/aimd-go/aimd/e2e/internal/program"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 func TestAsynq(t *testing.T) {
@@ -102,7 +101,7 @@ func (r *redisServer) tally(t *testing.T) (done, dead, failures int) {
 func (r *redisServer) worker() worker { return worker{Engine: "asynq", Server: r.address} }
 
 // asynq starts a worker of asynq.
-func (w *worker) asynq(l *limiter.Limiter) (stop func(), err error) {
+func (w *worker) asynq(l *aimd.Limiter) (stop func(), err error) {
 	cfg := asynq.Config{
 		Concurrency: w.Jobs, LogLevel: asynq.ErrorLevel, DelayedTaskCheckInterval: amount(5*time.Second, 500*time.Millisecond),
 		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Second },
@@ -145,7 +144,7 @@ func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
 		Concurrency: 4, Queues: map[string]int{"stuck": 9, "free": 1}, LogLevel: asynq.FatalLevel,
 		TaskCheckInterval: 50 * time.Millisecond, DelayedTaskCheckInterval: 500 * time.Millisecond,
 	}
-	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Of: func(ctx context.Context, _ *asynq.Task) (*limiter.Limiter, error) {
+	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Of: func(ctx context.Context, _ *asynq.Task) (*aimd.Limiter, error) {
 		if queue, _ := asynq.GetQueueName(ctx); queue == "stuck" {
 			return l, nil
 		}

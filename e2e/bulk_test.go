@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd"
 )
 
 const (
@@ -40,7 +40,7 @@ func sum(b []byte) string {
 
 // bulk is an upload of objects of 64 KiB from 256 goroutines to a gateway with a cap.
 type bulk struct {
-	limiter *limiter.Limiter
+	limiter *aimd.Limiter
 	gateway *gateway
 	// store is a client of the gateway for requests that are not measured.
 	store   *s3.Client
@@ -67,7 +67,7 @@ func newBulk(ctx context.Context, t *testing.T, w law, gatewaySlots, objects int
 }
 
 // run uploads all, requires that the limiter saw a success for each object, and returns what it saw.
-func (u *bulk) run(ctx context.Context, t *testing.T) limiter.Snapshot {
+func (u *bulk) run(ctx context.Context, t *testing.T) aimd.Snapshot {
 	t.Helper()
 	u.upload(ctx)
 	u.requireAll(ctx, t)

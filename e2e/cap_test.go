@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd"
 )
 
 // underCap bounds an upload at a cap of 32. Refusals per success come to 1/((1-0.9)*32*32), 1%. The span is
@@ -48,7 +48,7 @@ func TestCaps(t *testing.T) {
 			judge(t, k.most, k.laws, func(t *testing.T, w law) cost {
 				ctx := begin(t)
 				u := newBulk(ctx, t, w, k.slots, objects)
-				var s limiter.Snapshot
+				var s aimd.Snapshot
 				if k.status == "" {
 					u.put = k.sdk(t, u.gateway.address, u.limiter)
 					s = u.run(ctx, t)

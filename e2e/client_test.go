@@ -14,15 +14,15 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 const bucket = "bucket"
 
 // requireIdle requires that no slot leaked and no slot was released twice.
-func requireIdle(t *testing.T, l *limiter.Limiter) {
+func requireIdle(t *testing.T, l *aimd.Limiter) {
 	t.Helper()
 	s := l.Snapshot()
 	require.Zero(t, s.InFlight, "in flight: %v", s)
@@ -56,7 +56,7 @@ func pathStyle(cfg aws.Config) *s3.Client {
 }
 
 // limited is a client of the AWS SDK under the limiter.
-func limited(address string, tr http.RoundTripper, l *limiter.Limiter) *s3.Client {
+func limited(address string, tr http.RoundTripper, l *aimd.Limiter) *s3.Client {
 	cfg := config(address, tr)
 	aimdaws.Limit(&cfg, l)
 	return pathStyle(cfg)
@@ -76,13 +76,13 @@ func steward(ctx context.Context, t *testing.T, address string) *s3.Client {
 type upload = func(ctx context.Context, key string, body []byte) error
 
 // sdk makes an upload through an SDK to the address under the limiter.
-type sdk = func(t *testing.T, address string, l *limiter.Limiter) upload
+type sdk = func(t *testing.T, address string, l *aimd.Limiter) upload
 
-func throughAWS(t *testing.T, address string, l *limiter.Limiter) upload {
+func throughAWS(t *testing.T, address string, l *aimd.Limiter) upload {
 	return put(limited(address, newTransport(t, 0), l))
 }
 
-func throughMinio(t *testing.T, address string, l *limiter.Limiter) upload {
+func throughMinio(t *testing.T, address string, l *aimd.Limiter) upload {
 	return putMinio(limitedMinio(t, address, l), minio.PutObjectOptions{})
 }
 
@@ -103,7 +103,7 @@ func putMinio(c *minio.Client, opts minio.PutObjectOptions) upload {
 }
 
 // limitedMinio is a client of minio-go under the limiter.
-func limitedMinio(t *testing.T, address string, l *limiter.Limiter) *minio.Client {
+func limitedMinio(t *testing.T, address string, l *aimd.Limiter) *minio.Client {
 	t.Helper()
 	opts := &minio.Options{
 		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 const (
@@ -73,7 +72,7 @@ func runEngineWorker(settings string) {
 	check(json.Unmarshal([]byte(settings), &w))
 	l, err := aimd.New()
 	check(err)
-	stop, err := map[string]func(*limiter.Limiter) (stop func(), err error){"asynq": w.asynq, "river": w.river}[w.Engine](l)
+	stop, err := map[string]func(*aimd.Limiter) (stop func(), err error){"asynq": w.asynq, "river": w.river}[w.Engine](l)
 	check(err)
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	stop()

@@ -23,7 +23,6 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // forward is a proxy to a gateway. It keeps the host, which the signature covers, and adds no header.
@@ -159,10 +158,10 @@ func TestErrorInside200(t *testing.T) {
 	const uploads, refused = 6, 3
 	size := 12 << 20
 	for name, inParts := range map[string]sdk{
-		"aws": func(t *testing.T, address string, l *limiter.Limiter) upload {
+		"aws": func(t *testing.T, address string, l *aimd.Limiter) upload {
 			return transfer(limited(address, newTransport(t, 0), l))
 		},
-		"minio": func(t *testing.T, address string, l *limiter.Limiter) upload {
+		"minio": func(t *testing.T, address string, l *aimd.Limiter) upload {
 			return putMinio(limitedMinio(t, address, l), minio.PutObjectOptions{PartSize: 5 << 20, NumThreads: 16})
 		},
 	} {

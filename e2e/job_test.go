@@ -15,7 +15,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // job is many small requests to an API, each sent again until it is answered.
@@ -32,7 +31,7 @@ type job struct {
 
 // done is a job that was done.
 type done struct {
-	limiter.Snapshot
+	aimd.Snapshot
 	began time.Time
 	took  time.Duration
 	// sends are the attempts in order, most how many were in flight at most.

@@ -12,18 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // law is a control law under test.
 type law struct {
 	name string
-	new  func(...aimd.Option) (*limiter.Limiter, error)
+	new  func(...aimd.Option) (*aimd.Limiter, error)
 }
 
 var (
 	probe = law{"probe", aimd.New}
-	reno  = law{"reno 0.9", func(opts ...aimd.Option) (*limiter.Limiter, error) {
+	reno  = law{"reno 0.9", func(opts ...aimd.Option) (*aimd.Limiter, error) {
 		return aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
 	}}
 	laws = []law{probe, reno}
@@ -31,7 +30,7 @@ var (
 	onlyProbe = laws[:1]
 )
 
-func (w law) limiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func (w law) limiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	l, err := w.new(opts...)
 	require.NoError(t, err)

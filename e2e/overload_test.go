@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -87,7 +87,7 @@ type rush struct {
 }
 
 type client struct {
-	limiter *limiter.Limiter
+	limiter *aimd.Limiter
 	http    *http.Client
 }
 

@@ -29,13 +29,12 @@ import (
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
 	"github.com/aimd-go/aimd/e2e/internal/program"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 )
 
 // atWork returns a limiter at work on a service that takes four requests at a time, until
 // the test ends or calls stop.
-func atWork(t *testing.T) (l *limiter.Limiter, metrics *httptest.Server, stop func()) {
+func atWork(t *testing.T) (l *aimd.Limiter, metrics *httptest.Server, stop func()) {
 	t.Helper()
 	h := aimdprom.NewHistograms()
 	l, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithInitialWindow(2), aimd.WithObserver(h.Observe))

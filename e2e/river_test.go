@@ -19,10 +19,10 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	aimdriver "github.com/aimd-go/aimd/contrib/river"
 	"github.com/aimd-go/aimd/e2e/internal/program"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 func TestRiver(t *testing.T) {
@@ -150,7 +150,7 @@ func (r *riverWorker) Work(ctx context.Context, j *river.Job[riverJob]) error {
 }
 
 // river starts a worker of river.
-func (w *worker) river(l *limiter.Limiter) (stop func(), err error) {
+func (w *worker) river(l *aimd.Limiter) (stop func(), err error) {
 	pool, err := pgxpool.New(context.Background(), w.Server)
 	if err != nil {
 		return nil, err

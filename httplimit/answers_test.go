@@ -19,7 +19,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
 )
@@ -277,25 +276,25 @@ func TestAQuotaIsReadThroughEveryDoor(t *testing.T) {
 			return httplimit.Check(resp)
 		}
 	}
-	for name, door := range map[string]func(*limiter.Limiter, http.RoundTripper) func(context.Context) error{
-		"Transport": func(l *limiter.Limiter, base http.RoundTripper) func(context.Context) error {
+	for name, door := range map[string]func(*aimd.Limiter, http.RoundTripper) func(context.Context) error{
+		"Transport": func(l *aimd.Limiter, base http.RoundTripper) func(context.Context) error {
 			return plain(httplimit.New(base, l))
 		},
-		"Transport within Do": func(l *limiter.Limiter, base http.RoundTripper) func(context.Context) error {
+		"Transport within Do": func(l *aimd.Limiter, base http.RoundTripper) func(context.Context) error {
 			call := plain(httplimit.New(base, l))
 			return func(ctx context.Context) error { return l.Do(ctx, call) }
 		},
-		"PerHost": func(l *limiter.Limiter, base http.RoundTripper) func(context.Context) error {
-			rt, err := httplimit.PerHost(base, func(string) (*limiter.Limiter, error) { return l, nil }, limiter.KeyedConfig{})
+		"PerHost": func(l *aimd.Limiter, base http.RoundTripper) func(context.Context) error {
+			rt, err := httplimit.PerHost(base, func(string) (*aimd.Limiter, error) { return l, nil }, aimd.KeyedConfig{})
 			require.NoError(t, err)
 			return plain(rt)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var used []limiter.Event
-				l, err := aimd.New(aimd.WithObserver(func(e limiter.Event) {
-					if e.Kind == limiter.UsedUp {
+				var used []aimd.Event
+				l, err := aimd.New(aimd.WithObserver(func(e aimd.Event) {
+					if e.Kind == aimd.UsedUp {
 						used = append(used, e)
 					}
 				}))

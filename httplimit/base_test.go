@@ -20,7 +20,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -32,19 +31,19 @@ func byDefault(t *testing.T, rt http.RoundTripper) {
 }
 
 // clientPerHost is PerHost with the limiter for each host, as a Client.
-func clientPerHost(t *testing.T, base http.RoundTripper, l *limiter.Limiter, opts ...httplimit.Option) *http.Client {
+func clientPerHost(t *testing.T, base http.RoundTripper, l *aimd.Limiter, opts ...httplimit.Option) *http.Client {
 	t.Helper()
-	tr, err := httplimit.PerHost(base, func(string) (*limiter.Limiter, error) { return l, nil }, limiter.KeyedConfig{}, opts...)
+	tr, err := httplimit.PerHost(base, func(string) (*aimd.Limiter, error) { return l, nil }, aimd.KeyedConfig{}, opts...)
 	require.NoError(t, err)
 	return tr.Client()
 }
 
 // 1920 requests at a window of 32 use 32 connections, since as many stay open between the requests.
 func TestConnectionsAreKept(t *testing.T) {
-	for name, of := range map[string]func(*limiter.Limiter) *http.Client{
-		"Client":  func(l *limiter.Limiter) *http.Client { return httplimit.Client(l) },
-		"New":     func(l *limiter.Limiter) *http.Client { return &http.Client{Transport: httplimit.New(nil, l)} },
-		"PerHost": func(l *limiter.Limiter) *http.Client { return clientPerHost(t, nil, l) },
+	for name, of := range map[string]func(*aimd.Limiter) *http.Client{
+		"Client":  func(l *aimd.Limiter) *http.Client { return httplimit.Client(l) },
+		"New":     func(l *aimd.Limiter) *http.Client { return &http.Client{Transport: httplimit.New(nil, l)} },
+		"PerHost": func(l *aimd.Limiter) *http.Client { return clientPerHost(t, nil, l) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -124,14 +123,14 @@ func TestABaseWithAPrivateCA(t *testing.T) {
 
 // A POST that was refused with 429 was not done, so each way that sends again sends it again.
 func TestAPostAfter429(t *testing.T) {
-	for name, of := range map[string]func(http.RoundTripper, *limiter.Limiter) *http.Client{
-		"Client":    func(b http.RoundTripper, l *limiter.Limiter) *http.Client { return clientOn(b, l) },
-		"Transport": func(b http.RoundTripper, l *limiter.Limiter) *http.Client { return httplimit.New(b, l).Client() },
-		"PerHost":   func(b http.RoundTripper, l *limiter.Limiter) *http.Client { return clientPerHost(t, b, l) },
-		"Retrier": func(b http.RoundTripper, l *limiter.Limiter) *http.Client {
+	for name, of := range map[string]func(http.RoundTripper, *aimd.Limiter) *http.Client{
+		"Client":    func(b http.RoundTripper, l *aimd.Limiter) *http.Client { return clientOn(b, l) },
+		"Transport": func(b http.RoundTripper, l *aimd.Limiter) *http.Client { return httplimit.New(b, l).Client() },
+		"PerHost":   func(b http.RoundTripper, l *aimd.Limiter) *http.Client { return clientPerHost(t, b, l) },
+		"Retrier": func(b http.RoundTripper, l *aimd.Limiter) *http.Client {
 			return &http.Client{Transport: newRetrier(t, httplimit.New(b, l), retry.Config{})}
 		},
-		"Retrier without a limiter": func(b http.RoundTripper, _ *limiter.Limiter) *http.Client {
+		"Retrier without a limiter": func(b http.RoundTripper, _ *aimd.Limiter) *http.Client {
 			return &http.Client{Transport: newRetrier(t, b, retry.Config{})}
 		},
 	} {

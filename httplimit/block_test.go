@@ -18,7 +18,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // firewall blocks a client with 403 for 10 s after more than 110 requests in a second.
@@ -77,16 +76,16 @@ func work(calls int, call func(n int) error) (failed int) {
 
 // suspects is an option that keeps the events of that kind.
 func suspects(to *[]string) aimd.Option {
-	return aimd.WithObserver(func(e limiter.Event) {
-		if e.Kind == limiter.Suspect {
+	return aimd.WithObserver(func(e aimd.Event) {
+		if e.Kind == aimd.Suspect {
 			*to = append(*to, e.String())
 		}
 	})
 }
 
 // doors are two ways to call a service, whose error is that of a call.
-var doors = map[string]func(http.RoundTripper, *limiter.Limiter) func(context.Context, string) error{
-	"Do": func(b http.RoundTripper, l *limiter.Limiter) func(context.Context, string) error {
+var doors = map[string]func(http.RoundTripper, *aimd.Limiter) func(context.Context, string) error{
+	"Do": func(b http.RoundTripper, l *aimd.Limiter) func(context.Context, string) error {
 		return func(ctx context.Context, method string) error {
 			return l.Do(ctx, func(ctx context.Context) error {
 				resp, err := b.RoundTrip(request(ctx, method))
@@ -94,7 +93,7 @@ var doors = map[string]func(http.RoundTripper, *limiter.Limiter) func(context.Co
 			})
 		}
 	},
-	"Client": func(b http.RoundTripper, l *limiter.Limiter) func(context.Context, string) error {
+	"Client": func(b http.RoundTripper, l *aimd.Limiter) func(context.Context, string) error {
 		client := clientOn(b, l)
 		return func(ctx context.Context, method string) error {
 			resp, err := client.Do(request(ctx, method))

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -17,7 +17,7 @@ const patience = 15 * time.Minute
 var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
 
 // Client returns an http.Client for which each request waits for a slot of the limiter, and is sent again as
-// limiter.Do runs a function again: until its deadline or, without one, for 15 minutes. If the limiter has a
+// aimd.Do runs a function again: until its deadline or, without one, for 15 minutes. If the limiter has a
 // policy, the policy decides instead.
 //
 // Which requests are sent again, if the limiter's classifier allows it:
@@ -34,7 +34,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 // The caller gets the last answer as it came, whatever its status. Without one the error is as with a
 // retrier ([NewRetrier]). The option Base sets what sends: with a proxy, a private CA, or another client's
 // credentials. [Transport.Client] of [PerHost] has a limiter for each host. Client panics if l is nil.
-func Client(l *limiter.Limiter, opts ...Option) *http.Client { return New(nil, l, opts...).Client() }
+func Client(l *aimd.Limiter, opts ...Option) *http.Client { return New(nil, l, opts...).Client() }
 
 // Client returns an http.Client that sends each request through the Transport, and again by the rules of the
 // function [Client].

@@ -19,17 +19,16 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 )
 
 // clientOn is httplimit.Client over that base.
-func clientOn(base http.RoundTripper, l *limiter.Limiter, opts ...httplimit.Option) *http.Client {
+func clientOn(base http.RoundTripper, l *aimd.Limiter, opts ...httplimit.Option) *http.Client {
 	return httplimit.Client(l, append(opts, httplimit.Base(base))...)
 }
 
 // narrow is a limiter with one slot that nobody watches.
-func narrow(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func narrow(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
 	require.NoError(t, err)
@@ -108,13 +107,13 @@ func TestAWrongPortIsTold(t *testing.T) {
 		dials.Add(1)
 		return nil, refusedDial
 	})
-	endless := func(t *testing.T, l *limiter.Limiter) http.RoundTripper {
+	endless := func(t *testing.T, l *aimd.Limiter) http.RoundTripper {
 		return newRetrier(t, httplimit.New(nobody, l), retry.Config{MaxAttempts: -1})
 	}
-	for name, of := range map[string]func(*testing.T, *limiter.Limiter) http.RoundTripper{
-		"Client":  func(t *testing.T, l *limiter.Limiter) http.RoundTripper { return clientOn(nobody, l).Transport },
+	for name, of := range map[string]func(*testing.T, *aimd.Limiter) http.RoundTripper{
+		"Client":  func(t *testing.T, l *aimd.Limiter) http.RoundTripper { return clientOn(nobody, l).Transport },
 		"Retrier": endless,
-		"a loop around a Transport": func(_ *testing.T, l *limiter.Limiter) http.RoundTripper {
+		"a loop around a Transport": func(_ *testing.T, l *aimd.Limiter) http.RoundTripper {
 			return base(func(r *http.Request) (*http.Response, error) {
 				for {
 					resp, err := httplimit.New(nobody, l).RoundTrip(r)
@@ -201,11 +200,11 @@ func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
 
 // A panic in what makes the body of the next attempt is the caller's. The slot is free.
 func TestAPanicOfGetBodyKeepsNoSlot(t *testing.T) {
-	for name, below := range map[string]func(*testing.T, http.RoundTripper, *limiter.Limiter) http.RoundTripper{
-		"Client": func(t *testing.T, b http.RoundTripper, l *limiter.Limiter) http.RoundTripper {
+	for name, below := range map[string]func(*testing.T, http.RoundTripper, *aimd.Limiter) http.RoundTripper{
+		"Client": func(t *testing.T, b http.RoundTripper, l *aimd.Limiter) http.RoundTripper {
 			return clientOn(b, l).Transport
 		},
-		"Retrier": func(t *testing.T, b http.RoundTripper, l *limiter.Limiter) http.RoundTripper {
+		"Retrier": func(t *testing.T, b http.RoundTripper, l *aimd.Limiter) http.RoundTripper {
 			return newRetrier(t, httplimit.New(b, l), retry.Config{})
 		},
 	} {

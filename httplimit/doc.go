@@ -10,7 +10,7 @@
 //   - [Transport] is for a client that retries on its own: the SDK of a cloud, or a loop of your own.
 //     Every attempt waits for a slot, and holds it until the body of its answer is read or closed. A
 //     Transport never retries.
-//   - [Check] is for a plain client inside limiter.Do, which retries. It returns an error for an answer
+//   - [Check] is for a plain client inside aimd.Do, which retries. It returns an error for an answer
 //     with an error's status. Read the body within the function.
 //   - [NewRetrier] above a Transport is for a plain client and a retry.Policy.
 //
@@ -55,7 +55,7 @@
 // aimd.WithMaxRetryAfter.
 //
 // If some requests spend a quota of their own, as GitHub's search does, give them a limiter of their own:
-// before its answer, a request does not show which quota it spends. limiter.Snapshot has the quotas.
+// before its answer, a request does not show which quota it spends. aimd.Snapshot has the quotas.
 //
 // # Server
 //

@@ -14,7 +14,6 @@ import (
 	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 )
@@ -58,10 +57,10 @@ func ExamplePerHost() {
 	base := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(service.URL) }}
 	defer base.CloseIdleConnections()
 
-	transport, err := httplimit.PerHost(base, func(host string) (*limiter.Limiter, error) {
+	transport, err := httplimit.PerHost(base, func(host string) (*aimd.Limiter, error) {
 		fmt.Println("new:", host)
 		return aimd.New()
-	}, limiter.KeyedConfig{})
+	}, aimd.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}

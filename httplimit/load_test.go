@@ -27,7 +27,6 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -80,7 +79,7 @@ func (c *capped) run(t *testing.T, send func(id string) error) {
 }
 
 // loaded is a limiter for many requests at once.
-func loaded(t *testing.T) *limiter.Limiter {
+func loaded(t *testing.T) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(aimd.WithInitialWindow(64), aimd.WithPause(time.Millisecond, 10*time.Millisecond))
 	require.NoError(t, err)
@@ -112,13 +111,13 @@ func fetch(ctx context.Context, client *http.Client, url, id string) error {
 
 // Do with Check, a Transport below a loop that tries again, as SDKs have one, a retrier, and a Client.
 func TestNoRequestIsLost(t *testing.T) {
-	for name, door := range map[string]func(*testing.T, *limiter.Limiter, http.RoundTripper, string) func(string) error{
-		"Do and Check": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
+	for name, door := range map[string]func(*testing.T, *aimd.Limiter, http.RoundTripper, string) func(string) error{
+		"Do and Check": func(t *testing.T, l *aimd.Limiter, rt http.RoundTripper, url string) func(string) error {
 			return func(id string) error {
 				return l.Do(t.Context(), func(ctx context.Context) error { return fetch(ctx, &http.Client{Transport: rt}, url, id) })
 			}
 		},
-		"a Transport and a loop": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
+		"a Transport and a loop": func(t *testing.T, l *aimd.Limiter, rt http.RoundTripper, url string) func(string) error {
 			client := &http.Client{Transport: httplimit.New(rt, l)}
 			return func(id string) error {
 				for ctx := t.Context(); ; ctx = attempt.WithRetry(t.Context()) {
@@ -129,11 +128,11 @@ func TestNoRequestIsLost(t *testing.T) {
 				}
 			}
 		},
-		"a retrier above a Transport": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
+		"a retrier above a Transport": func(t *testing.T, l *aimd.Limiter, rt http.RoundTripper, url string) func(string) error {
 			client := &http.Client{Transport: newRetrier(t, httplimit.New(rt, l), retry.Config{Backoff: backoff.Constant(time.Millisecond), MaxAttempts: -1})}
 			return func(id string) error { return fetch(t.Context(), client, url, id) }
 		},
-		"a Client": func(t *testing.T, l *limiter.Limiter, rt http.RoundTripper, url string) func(string) error {
+		"a Client": func(t *testing.T, l *aimd.Limiter, rt http.RoundTripper, url string) func(string) error {
 			client := clientOn(rt, l)
 			return func(id string) error { return fetch(t.Context(), client, url, id) }
 		},
@@ -375,7 +374,7 @@ func roundTrips(b *testing.B, bare http.RoundTripper, url string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts, err := httplimit.PerHost(bare, func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{})
+	hosts, err := httplimit.PerHost(bare, func(string) (*aimd.Limiter, error) { return aimd.NewReno() }, aimd.KeyedConfig{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -13,17 +13,16 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // empty is a base that answers everything, with no body.
 var empty = answers(200, nil, http.NoBody)
 
 // perHost returns a Transport that notes the hosts for which it made limiters.
-func perHost(t *testing.T, b http.RoundTripper, c limiter.KeyedConfig) (tr *httplimit.Transport, made *[]string) {
+func perHost(t *testing.T, b http.RoundTripper, c aimd.KeyedConfig) (tr *httplimit.Transport, made *[]string) {
 	t.Helper()
 	made = new([]string)
-	tr, err := httplimit.PerHost(b, func(host string) (*limiter.Limiter, error) {
+	tr, err := httplimit.PerHost(b, func(host string) (*aimd.Limiter, error) {
 		*made = append(*made, host)
 		return aimd.NewReno()
 	}, c)
@@ -42,7 +41,7 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 		{[]string{"http://[::1]", "http://[::1]:80"}, []string{"[::1]:80"}},
 		{[]string{"other://A.example"}, []string{"a.example"}},
 	} {
-		tr, made := perHost(t, empty, limiter.KeyedConfig{})
+		tr, made := perHost(t, empty, aimd.KeyedConfig{})
 		for _, u := range c.urls {
 			parsed, err := url.Parse(u) // http.NewRequest would tidy it up
 			require.NoError(t, err)
@@ -54,9 +53,9 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 }
 
 func TestEachHostHasItsOwnSlots(t *testing.T) {
-	tr, err := httplimit.PerHost(answers(200, nil, text("hello")), func(string) (*limiter.Limiter, error) {
+	tr, err := httplimit.PerHost(answers(200, nil, text("hello")), func(string) (*aimd.Limiter, error) {
 		return aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))
-	}, limiter.KeyedConfig{})
+	}, aimd.KeyedConfig{})
 	require.NoError(t, err)
 	first, err := tr.RoundTrip(get(t.Context(), "http://a.example"))
 	require.NoError(t, err)
@@ -75,7 +74,7 @@ func TestEachHostHasItsOwnSlots(t *testing.T) {
 }
 
 func TestHostsHaveABound(t *testing.T) {
-	tr, made := perHost(t, answers(200, nil, text("hello")), limiter.KeyedConfig{Keys: 2})
+	tr, made := perHost(t, answers(200, nil, text("hello")), aimd.KeyedConfig{Keys: 2})
 	send := func(host string) *http.Response {
 		resp, err := tr.RoundTrip(get(t.Context(), "http://"+host))
 		require.NoError(t, err)
@@ -83,7 +82,7 @@ func TestHostsHaveABound(t *testing.T) {
 	}
 	a, b := send("a.example"), send("b.example")
 	_, err := tr.RoundTrip(get(t.Context(), "http://c.example"))
-	require.EqualError(t, err, "gave up before the first attempt: limiter: 2 keys are all in use, want fewer keys or a higher bound")
+	require.EqualError(t, err, "gave up before the first attempt: aimd: 2 keys are all in use, want fewer keys or a higher bound")
 	require.NoError(t, a.Body.Close())
 	c := send("c.example")
 	require.NoError(t, b.Body.Close())
@@ -107,10 +106,10 @@ func TestAHostWithoutALimiter(t *testing.T) {
 		"nil":   {nil, `gave up before the first attempt: no limiter for host "a.example:80": newLimiter returned nil`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tr, err := httplimit.PerHost(empty, func(string) (*limiter.Limiter, error) {
+			tr, err := httplimit.PerHost(empty, func(string) (*aimd.Limiter, error) {
 				calls.Add(1)
 				return nil, c.err
-			}, limiter.KeyedConfig{})
+			}, aimd.KeyedConfig{})
 			require.NoError(t, err)
 			for range 2 { // the second request asks again
 				req, body := get(t.Context(), "http://a.example"), newSent()
@@ -128,12 +127,12 @@ func TestAHostWithoutALimiter(t *testing.T) {
 }
 
 func TestPerHostSettings(t *testing.T) {
-	newLimiter := func(string) (*limiter.Limiter, error) { return aimd.NewReno() }
-	_, err := httplimit.PerHost(nil, nil, limiter.KeyedConfig{})
+	newLimiter := func(string) (*aimd.Limiter, error) { return aimd.NewReno() }
+	_, err := httplimit.PerHost(nil, nil, aimd.KeyedConfig{})
 	assert.EqualError(t, err, "httplimit: newLimiter: nil is not allowed")
-	_, err = httplimit.PerHost(nil, newLimiter, limiter.KeyedConfig{Idle: -time.Second})
-	assert.EqualError(t, err, "httplimit: limiter: Idle: -1s is not allowed, want a duration from 1ns")
-	tr, err := httplimit.PerHost(empty, newLimiter, limiter.KeyedConfig{})
+	_, err = httplimit.PerHost(nil, newLimiter, aimd.KeyedConfig{Idle: -time.Second})
+	assert.EqualError(t, err, "httplimit: aimd: Idle: -1s is not allowed, want a duration from 1ns")
+	tr, err := httplimit.PerHost(empty, newLimiter, aimd.KeyedConfig{})
 	require.NoError(t, err)
 	_, err = tr.RoundTrip(&http.Request{})
 	assert.EqualError(t, err, "gave up before the first attempt: a request without a URL")

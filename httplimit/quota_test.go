@@ -20,7 +20,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // The tests are named after the rules of docs/quota.md.
@@ -354,7 +353,7 @@ func TestAQuotaOfAnyNameIsShown(t *testing.T) {
 			}), l).RoundTrip(get(t.Context(), anyURL))
 			require.NoError(t, err)
 			resp.Body.Close()
-			assert.Equal(t, []limiter.Quota{{Name: want, Limit: 60, Left: 50}}, l.Snapshot().Quotas)
+			assert.Equal(t, []aimd.Quota{{Name: want, Limit: 60, Left: 50}}, l.Snapshot().Quotas)
 		}
 	})
 }

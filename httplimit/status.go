@@ -37,7 +37,7 @@ type StatusError struct {
 
 // Check returns nil if the answer's status is below 400, and leaves the answer as it is. For any other it
 // returns a [*StatusError], reads at most 64 KiB of the body, for at most a quarter of a second, and closes it.
-// It is for limiter.Do around a plain client. Read the body of a good answer within the function: the slot is
+// It is for aimd.Do around a plain client. Read the body of a good answer within the function: the slot is
 // held as long as the function runs.
 func Check(resp *http.Response) error {
 	if resp.StatusCode < http.StatusBadRequest {

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/internal/setting"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -29,7 +29,7 @@ import (
 //
 // A Transport does not retry, its [Transport.Client] does; attempt.WithRetry marks a request as a retry. A request without a slot fails
 // with an [*attempt.Error] of no attempt, so it may be sent again even if it is not idempotent. The reason is
-// limiter.ErrClosed, attempt.ErrQueueFull, the cause of the context's end (context.Cause), or the error of a
+// aimd.ErrClosed, attempt.ErrQueueFull, the cause of the context's end (context.Cause), or the error of a
 // guard or of PerHost's newLimiter. Other errors are the base's, within an attempt.Error if the service has
 // never answered (attempt.ErrNoContact).
 //
@@ -40,13 +40,13 @@ type Transport struct {
 	beneath
 	options
 	// Either single or hosts is set.
-	single *limiter.Limiter
-	hosts  *limiter.Keyed[string]
+	single *aimd.Limiter
+	hosts  *aimd.Keyed[string]
 }
 
 // New returns a Transport with one limiter for all its requests. base sends; nil is the default of the option
 // [Base]. It panics if l is nil.
-func New(base http.RoundTripper, l *limiter.Limiter, opts ...Option) *Transport {
+func New(base http.RoundTripper, l *aimd.Limiter, opts ...Option) *Transport {
 	if l == nil {
 		panic("httplimit: New with a nil limiter")
 	}
@@ -165,7 +165,7 @@ func bodyless(req *http.Request, resp *http.Response) bool {
 	return resp.ProtoMajor >= 2 && resp.ContentLength == 0
 }
 
-func (t *Transport) limiter(req *http.Request) (*limiter.Limiter, error) {
+func (t *Transport) limiter(req *http.Request) (*aimd.Limiter, error) {
 	switch {
 	case t.single != nil:
 		return t.single, nil
@@ -179,11 +179,11 @@ func (t *Transport) limiter(req *http.Request) (*limiter.Limiter, error) {
 
 // Limiters yields the limiters that there are now, each with its host; the one limiter of New has the
 // host "". It is there for metrics and for draining.
-func (t *Transport) Limiters() iter.Seq2[string, *limiter.Limiter] {
+func (t *Transport) Limiters() iter.Seq2[string, *aimd.Limiter] {
 	if t.hosts != nil {
 		return t.hosts.All()
 	}
-	return func(yield func(string, *limiter.Limiter) bool) {
+	return func(yield func(string, *aimd.Limiter) bool) {
 		if t.single != nil {
 			yield("", t.single)
 		}
@@ -216,11 +216,11 @@ func (d *duplex) CloseWrite() error {
 // [Base]. newLimiter makes the limiter of a host at its first request, while other requests wait. host is the
 // URL's host in lower case and with its port: "example.com:443". If newLimiter fails, so does the request. If
 // c.Keys limiters are all in use, a request for another host fails and is not sent.
-func PerHost(base http.RoundTripper, newLimiter func(host string) (*limiter.Limiter, error), c limiter.KeyedConfig, opts ...Option) (*Transport, error) {
+func PerHost(base http.RoundTripper, newLimiter func(host string) (*aimd.Limiter, error), c aimd.KeyedConfig, opts ...Option) (*Transport, error) {
 	if newLimiter == nil {
 		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
 	}
-	hosts, err := limiter.NewKeyed(func(host string) (*limiter.Limiter, error) {
+	hosts, err := aimd.NewKeyed(func(host string) (*aimd.Limiter, error) {
 		l, err := newLimiter(host)
 		switch {
 		case err != nil:

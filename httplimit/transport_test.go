@@ -24,7 +24,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -320,7 +319,7 @@ func TestNotSent(t *testing.T) {
 			cancel()
 			return ctx
 		}, want: context.Canceled},
-		"the limiter is closed": {ctx: func(ctx context.Context, l watched) context.Context { l.Close(); return ctx }, want: limiter.ErrClosed},
+		"the limiter is closed": {ctx: func(ctx context.Context, l watched) context.Context { l.Close(); return ctx }, want: aimd.ErrClosed},
 		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, ctx: func(ctx context.Context, l watched) context.Context {
 			queued, cancel := context.WithTimeout(ctx, time.Second)
 			go func() { defer cancel(); _, _ = l.Acquire(queued) }()

@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // Brief is the least time that a job has its worker before it goes back. Our choice: at most ten jobs a second
@@ -36,7 +36,7 @@ type Desk struct {
 // If back is true, the job goes back to its engine without a result, and the engine should not count it as
 // an attempt. The error is then an *attempt.Error, with the refusal if there was one. A job that must stay,
 // because its engine would count its way back as a failure, waits until ctx ends.
-func (d *Desk) Run(ctx context.Context, l *limiter.Limiter, patience time.Duration, stay bool, work func(context.Context) error) (back bool, err error) {
+func (d *Desk) Run(ctx context.Context, l *aimd.Limiter, patience time.Duration, stay bool, work func(context.Context) error) (back bool, err error) {
 	if l == nil {
 		return false, work(ctx)
 	}
@@ -76,7 +76,7 @@ type wait struct {
 }
 
 // do is one round of Run.
-func (w *wait) do(ctx context.Context, l *limiter.Limiter, work func(context.Context) error) (back bool, err error) {
+func (w *wait) do(ctx context.Context, l *aimd.Limiter, work func(context.Context) error) (back bool, err error) {
 	inner, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	w.end = end
@@ -100,7 +100,7 @@ func (w *wait) do(ctx context.Context, l *limiter.Limiter, work func(context.Con
 	}
 	back = context.Cause(inner) == errPatience ||
 		!w.stay && errors.Is(story.Reason, context.DeadlineExceeded) || // the next attempt is due after it
-		errors.Is(story.Reason, limiter.ErrClosed) || errors.Is(story.Reason, attempt.ErrQueueFull)
+		errors.Is(story.Reason, aimd.ErrClosed) || errors.Is(story.Reason, attempt.ErrQueueFull)
 	return back, err
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/job"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // refused is the error of an answer of 503, with a Retry-After in seconds if it is not "".
@@ -27,14 +26,14 @@ func refused(after string) error {
 var errRefused = refused("")
 
 // newLimiter returns a limiter with a window of one attempt.
-func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	l, err := aimd.NewReno(append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
 	require.NoError(t, err)
 	return l
 }
 
 // occupy takes the slot of the limiter for that time.
-func occupy(t *testing.T, l *limiter.Limiter, d time.Duration) {
+func occupy(t *testing.T, l *aimd.Limiter, d time.Duration) {
 	p, err := l.Acquire(t.Context())
 	require.NoError(t, err)
 	time.AfterFunc(d, func() { _ = p.Done(aimd.Success) })
@@ -79,7 +78,7 @@ func TestWhenAJobGoesBack(t *testing.T) {
 		waiters  int
 		stay     bool
 		busy     time.Duration
-		begin    func(*limiter.Limiter)
+		begin    func(*aimd.Limiter)
 		opts     []aimd.Option
 		work     func(context.Context) error
 		want     error // nil: done
@@ -101,8 +100,8 @@ func TestWhenAJobGoesBack(t *testing.T) {
 		{name: "one waits already", waiters: 1, busy: 10 * time.Second, want: context.Canceled, back: true, took: job.Brief},
 		{name: "one waits already, a slot soon", waiters: 1, busy: 10 * time.Millisecond, took: 10 * time.Millisecond},
 		{name: "one waits already, it must stay", waiters: 1, stay: true, busy: 10 * time.Second, took: 10 * time.Second},
-		{name: "the limiter is closed", begin: func(l *limiter.Limiter) { _ = l.Close() }, want: limiter.ErrClosed, back: true, took: job.Brief},
-		{name: "the limiter is closed, it must stay", begin: func(l *limiter.Limiter) { _ = l.Close() }, stay: true, want: context.DeadlineExceeded, took: whole},
+		{name: "the limiter is closed", begin: func(l *aimd.Limiter) { _ = l.Close() }, want: aimd.ErrClosed, back: true, took: job.Brief},
+		{name: "the limiter is closed, it must stay", begin: func(l *aimd.Limiter) { _ = l.Close() }, stay: true, want: context.DeadlineExceeded, took: whole},
 		{name: "the queue is full", opts: []aimd.Option{aimd.WithQueueBound(1)}, busy: time.Second, waiters: 1, want: attempt.ErrQueueFull, back: true, took: job.Brief},
 		{name: "the queue is full, it must stay", opts: []aimd.Option{aimd.WithQueueBound(1)}, busy: 950 * time.Millisecond, waiters: 1, stay: true, took: time.Second},
 		{name: "a final error", work: func(context.Context) error { return final }, want: final},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 )
 
@@ -32,9 +31,9 @@ func ExampleHandler() {
 
 // All limiters of a Keyed, as they come and go.
 func ExampleKeyed() {
-	buckets, err := limiter.NewKeyed(func(bucket string) (*limiter.Limiter, error) {
+	buckets, err := aimd.NewKeyed(func(bucket string) (*aimd.Limiter, error) {
 		return aimd.New(aimd.WithName(bucket))
-	}, limiter.KeyedConfig{Idle: time.Hour})
+	}, aimd.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		panic(err)
 	}

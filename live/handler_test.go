@@ -15,13 +15,12 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(opts...)
 	require.NoError(t, err)

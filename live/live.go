@@ -4,20 +4,20 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd"
 )
 
 // Limiters yields the present limiters, each with a name to show, "" for the limiter's own name; if they are
 // too many for the page, the first ones are shown. A name may change. While a page is open, its Handler calls
 // the function several times a second, by one goroutine at a time. A Tally calls it at each Read.
 //
-// The methods httplimit.Transport.Limiters and limiter.Keyed[string].All are Limiters as they are.
-type Limiters = func() iter.Seq2[string, *limiter.Limiter]
+// The methods httplimit.Transport.Limiters and aimd.Keyed[string].All are Limiters as they are.
+type Limiters = func() iter.Seq2[string, *aimd.Limiter]
 
 // Of yields these limiters under their own names (aimd.WithName).
-func Of(limiters ...*limiter.Limiter) Limiters {
-	return func() iter.Seq2[string, *limiter.Limiter] {
-		return func(yield func(string, *limiter.Limiter) bool) {
+func Of(limiters ...*aimd.Limiter) Limiters {
+	return func() iter.Seq2[string, *aimd.Limiter] {
+		return func(yield func(string, *aimd.Limiter) bool) {
 			for _, l := range limiters {
 				if !yield("", l) {
 					return
@@ -29,12 +29,12 @@ func Of(limiters ...*limiter.Limiter) Limiters {
 
 // Keyed yields the limiters that there are, under their keys as fmt prints them. It panics if limiters is
 // nil.
-func Keyed[K comparable](limiters *limiter.Keyed[K]) Limiters {
+func Keyed[K comparable](limiters *aimd.Keyed[K]) Limiters {
 	if limiters == nil {
 		panic("live: Keyed with limiters nil")
 	}
-	return func() iter.Seq2[string, *limiter.Limiter] {
-		return func(yield func(string, *limiter.Limiter) bool) {
+	return func() iter.Seq2[string, *aimd.Limiter] {
+		return func(yield func(string, *aimd.Limiter) bool) {
 			for key, l := range limiters.All() {
 				if !yield(fmt.Sprint(key), l) {
 					return

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd"
 )
 
 // remembered is the number of decisions of a limiter that are kept: more than the limiter keeps.
@@ -34,7 +34,7 @@ type source struct {
 	// key is the limiter or the client.
 	key     any
 	name    string
-	limiter *limiter.Limiter
+	limiter *aimd.Limiter
 	client  *Client
 }
 
@@ -51,7 +51,7 @@ type series struct {
 	// past has samples a second or more apart, the latest included if it was kept.
 	past []sample
 	// decisions up to seq were seen.
-	decisions []limiter.Event
+	decisions []aimd.Event
 	seq       uint64
 	// worked is the time when it had work last.
 	worked time.Time
@@ -60,7 +60,7 @@ type series struct {
 // sample is a limiter at a time. A client without one has a window of 0.
 type sample struct {
 	at time.Time
-	limiter.Snapshot
+	aimd.Snapshot
 }
 
 // sample looks at the limiter, until that has ended.
@@ -71,7 +71,7 @@ func (s *series) sample(now time.Time) {
 	}
 	if s.client != nil {
 		f := s.client.Look()
-		s.now = sample{now, limiter.Snapshot{InFlight: f.InFlight, Successes: f.Accepted, Overloads: f.Refused}}
+		s.now = sample{now, aimd.Snapshot{InFlight: f.InFlight, Successes: f.Accepted, Overloads: f.Refused}}
 		s.closed = f.Ended
 	} else {
 		s.now = sample{now, s.limiter.Snapshot()}
@@ -93,7 +93,7 @@ func (s *series) sample(now time.Time) {
 		return
 	}
 	for _, e := range s.limiter.Decisions(s.seq) {
-		s.seq, s.closed = e.Seq, s.closed || e.Kind == limiter.Closed
+		s.seq, s.closed = e.Seq, s.closed || e.Kind == aimd.Closed
 		s.decisions = append(s.decisions, e)
 	}
 	if n := len(s.decisions) - remembered; n > 0 {
@@ -122,7 +122,7 @@ type view struct {
 	// State is in a word.
 	State string `json:"a"`
 	// Quotas are those that the service reports now.
-	Quotas []limiter.Quota `json:"u,omitempty"`
+	Quotas []aimd.Quota `json:"u,omitempty"`
 }
 
 // decision is an event with its words.
@@ -176,15 +176,15 @@ func (s sample) row() []float64 {
 	}
 }
 
-func tell(e limiter.Event) decision {
+func tell(e aimd.Event) decision {
 	d := decision{
 		Seq: e.Seq, At: e.Time.UnixMilli(), Kind: e.Kind.String(), Before: hundredths(e.Before),
 		Cwnd: hundredths(e.Window.Cwnd), Ssthresh: hundredths(e.Window.Ssthresh), Words: e.String(),
 	}
 	switch e.Kind {
-	case limiter.Ignored: // one that made a cut deeper
-		d.Kind = limiter.Cut.String()
-	case limiter.Paused:
+	case aimd.Ignored: // one that made a cut deeper
+		d.Kind = aimd.Cut.String()
+	case aimd.Paused:
 		d.Wait = e.Wait.Milliseconds()
 	}
 	return d

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd"
 )
 
 // recently is the time that a state is about.
@@ -45,14 +45,14 @@ func (s *series) state(now time.Time) string {
 	return "steady"
 }
 
-func usedUp(quotas []limiter.Quota, now time.Time) bool {
-	return slices.ContainsFunc(quotas, func(q limiter.Quota) bool { return q.UsedUpUntil.After(now) })
+func usedUp(quotas []aimd.Quota, now time.Time) bool {
+	return slices.ContainsFunc(quotas, func(q aimd.Quota) bool { return q.UsedUpUntil.After(now) })
 }
 
 // pausedUntil is the end of the last pause.
 func (s *series) pausedUntil() (end time.Time) {
 	for _, e := range s.decisions {
-		if until := e.Time.Add(e.Wait); e.Kind == limiter.Paused && until.After(end) {
+		if until := e.Time.Add(e.Wait); e.Kind == aimd.Paused && until.After(end) {
 			end = until
 		}
 	}

@@ -13,13 +13,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
 // seen returns the state of a series with ten samples, a second apart; at has the sample of
 // that many seconds ago.
-func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.Event) string {
+func seen(t *testing.T, at func(ago int) aimd.Snapshot, decisions ...aimd.Event) string {
 	t.Helper()
 	l, err := aimd.NewReno(aimd.WithMaxWindow(64))
 	require.NoError(t, err)
@@ -27,7 +26,7 @@ func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.
 	s := &series{source: source{limiter: l}}
 	for _, e := range decisions {
 		e.Time = now.Add(e.Time.Sub(time.Time{}))
-		s.decisions, s.closed = append(s.decisions, e), e.Kind == limiter.Closed
+		s.decisions, s.closed = append(s.decisions, e), e.Kind == aimd.Closed
 	}
 	for ago := 10; ago >= 0; ago-- {
 		s.now = sample{now.Add(-time.Duration(ago) * time.Second), at(ago)}
@@ -38,45 +37,45 @@ func seen(t *testing.T, at func(ago int) limiter.Snapshot, decisions ...limiter.
 }
 
 // paused is a pause that began that long before now.
-func paused(before, wait time.Duration) limiter.Event {
-	return limiter.Event{Kind: limiter.Paused, Time: time.Time{}.Add(-before), Wait: wait}
+func paused(before, wait time.Duration) aimd.Event {
+	return aimd.Event{Kind: aimd.Paused, Time: time.Time{}.Add(-before), Wait: wait}
 }
 
 func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
-	always := func(s limiter.Snapshot) func(int) limiter.Snapshot {
-		return func(int) limiter.Snapshot { return s }
+	always := func(s aimd.Snapshot) func(int) aimd.Snapshot {
+		return func(int) aimd.Snapshot { return s }
 	}
 	for name, c := range map[string]struct {
 		want      string
-		at        func(ago int) limiter.Snapshot
-		decisions []limiter.Event
+		at        func(ago int) aimd.Snapshot
+		decisions []aimd.Event
 	}{
-		"idle":      {want: "idle", at: func(ago int) limiter.Snapshot { return limiter.Snapshot{Successes: uint64(100 * ago)} }},
-		"closed":    {"closed", always(limiter.Snapshot{Cwnd: 20, InFlight: 3}), []limiter.Event{{Kind: limiter.Closed}}},
-		"paused":    {"paused", always(limiter.Snapshot{Cwnd: 1, Queued: 5}), []limiter.Event{paused(time.Second, 3*time.Second)}},
-		"at max":    {want: "capped", at: always(limiter.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})},
-		"with room": {want: "steady", at: always(limiter.Snapshot{Cwnd: 20.5, InFlight: 3})},
-		"just full": {want: "steady", at: always(limiter.Snapshot{Cwnd: 20, InFlight: 20})},
-		"spaced":    {want: "limited", at: always(limiter.Snapshot{Cwnd: 1, Queued: 7})},
-		"a rate": {want: "limited", at: func(ago int) limiter.Snapshot {
-			return limiter.Snapshot{Cwnd: 0.6 - float64(ago)*0.05, Queued: 7}
+		"idle":      {want: "idle", at: func(ago int) aimd.Snapshot { return aimd.Snapshot{Successes: uint64(100 * ago)} }},
+		"closed":    {"closed", always(aimd.Snapshot{Cwnd: 20, InFlight: 3}), []aimd.Event{{Kind: aimd.Closed}}},
+		"paused":    {"paused", always(aimd.Snapshot{Cwnd: 1, Queued: 5}), []aimd.Event{paused(time.Second, 3*time.Second)}},
+		"at max":    {want: "capped", at: always(aimd.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})},
+		"with room": {want: "steady", at: always(aimd.Snapshot{Cwnd: 20.5, InFlight: 3})},
+		"just full": {want: "steady", at: always(aimd.Snapshot{Cwnd: 20, InFlight: 20})},
+		"spaced":    {want: "limited", at: always(aimd.Snapshot{Cwnd: 1, Queued: 7})},
+		"a rate": {want: "limited", at: func(ago int) aimd.Snapshot {
+			return aimd.Snapshot{Cwnd: 0.6 - float64(ago)*0.05, Queued: 7}
 		}},
-		"grows": {want: "growing", at: func(ago int) limiter.Snapshot {
-			return limiter.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9}
+		"grows": {want: "growing", at: func(ago int) aimd.Snapshot {
+			return aimd.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9}
 		}},
-		"cut": {want: "limited", at: func(ago int) limiter.Snapshot {
-			return limiter.Snapshot{Cwnd: 30.4 - float64(ago)/2, InFlight: 30, Queued: 9, Cuts: uint64(10 - ago)}
+		"cut": {want: "limited", at: func(ago int) aimd.Snapshot {
+			return aimd.Snapshot{Cwnd: 30.4 - float64(ago)/2, InFlight: 30, Queued: 9, Cuts: uint64(10 - ago)}
 		}},
-		"grows after a pause": {"growing", func(ago int) limiter.Snapshot {
-			return limiter.Snapshot{Cwnd: float64(max(1, 3-2*ago)), InFlight: max(1, 3-2*ago), Queued: 57}
-		}, []limiter.Event{paused(4*time.Second, 2*time.Second)}},
-		"full since a pause": {"limited", func(ago int) limiter.Snapshot {
-			s := limiter.Snapshot{Cwnd: 8, InFlight: 8, Queued: 7}
+		"grows after a pause": {"growing", func(ago int) aimd.Snapshot {
+			return aimd.Snapshot{Cwnd: float64(max(1, 3-2*ago)), InFlight: max(1, 3-2*ago), Queued: 57}
+		}, []aimd.Event{paused(4*time.Second, 2*time.Second)}},
+		"full since a pause": {"limited", func(ago int) aimd.Snapshot {
+			s := aimd.Snapshot{Cwnd: 8, InFlight: 8, Queued: 7}
 			if ago >= 2 {
 				s.InFlight, s.Queued = 0, 0
 			}
 			return s
-		}, []limiter.Event{paused(10*time.Second, 8500*time.Millisecond)}},
+		}, []aimd.Event{paused(10*time.Second, 8500*time.Millisecond)}},
 	} {
 		require.Equal(t, c.want, seen(t, c.at, c.decisions...), name)
 	}
@@ -120,15 +119,15 @@ func TestTheStateOfARealLimiter(t *testing.T) {
 // thousand limiters took seconds under the lock of all pages. So the look may allocate for
 // the limiters shown only. The names come in the worst order, each before all others.
 func TestTheFirstLookCostsTheSameForAnyNumberOfLimiters(t *testing.T) {
-	names, all := make([]string, 10_000), make([]*limiter.Limiter, 10_000)
+	names, all := make([]string, 10_000), make([]*aimd.Limiter, 10_000)
 	for i := range all {
 		l, err := aimd.New()
 		require.NoError(t, err)
 		names[i], all[i] = fmt.Sprintf("customer-%05d", len(all)-i), l
 	}
 	allocations := func(n int) float64 {
-		limiters := func() iter.Seq2[string, *limiter.Limiter] {
-			return func(yield func(string, *limiter.Limiter) bool) {
+		limiters := func() iter.Seq2[string, *aimd.Limiter] {
+			return func(yield func(string, *aimd.Limiter) bool) {
 				for i := range n {
 					if !yield(names[i], all[i]) {
 						return
@@ -150,8 +149,8 @@ func TestTheFirstLookCostsTheSameForAnyNumberOfLimiters(t *testing.T) {
 
 // A window of 0 means on the page that there is none.
 func TestASmallWindowIsNotShownAsNone(t *testing.T) {
-	require.Equal(t, 0.01, sample{Snapshot: limiter.Snapshot{Cwnd: 0.001}}.row()[1])
-	require.Equal(t, 0.26, sample{Snapshot: limiter.Snapshot{Cwnd: 0.256}}.row()[1])
+	require.Equal(t, 0.01, sample{Snapshot: aimd.Snapshot{Cwnd: 0.001}}.row()[1])
+	require.Equal(t, 0.26, sample{Snapshot: aimd.Snapshot{Cwnd: 0.256}}.row()[1])
 }
 
 // A client without a limiter is shown without a window, and stays when it has ended.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -41,8 +40,8 @@ type message struct {
 			Wait int64  `json:"p"`
 			Text string `json:"w"`
 		} `json:"d"`
-		State  string          `json:"a"`
-		Quotas []limiter.Quota `json:"u"`
+		State  string       `json:"a"`
+		Quotas []aimd.Quota `json:"u"`
 	}
 }
 
@@ -118,7 +117,7 @@ func (p *page) last() message {
 	return all[len(all)-1]
 }
 
-func acquire(t *testing.T, l *limiter.Limiter) limiter.Permit {
+func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
 	t.Helper()
 	p, err := l.Acquire(t.Context())
 	require.NoError(t, err)
@@ -143,7 +142,7 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 		require.Equal(t, now-60_000, got.Decisions[0].At)
 		require.Equal(t, "idle", got.State)
 
-		permits := []limiter.Permit{acquire(t, l), acquire(t, l)}
+		permits := []aimd.Permit{acquire(t, l), acquire(t, l)}
 		require.NoError(t, acquire(t, l).Done(window.Success))
 		time.Sleep(time.Second)
 		news := p.told()
@@ -165,7 +164,7 @@ func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := aimd.New(aimd.WithInitialWindow(4))
 		require.NoError(t, err)
-		permits := []limiter.Permit{acquire(t, l), acquire(t, l), acquire(t, l), acquire(t, l)}
+		permits := []aimd.Permit{acquire(t, l), acquire(t, l), acquire(t, l), acquire(t, l)}
 		for _, p := range permits[:2] {
 			require.NoError(t, p.Done(window.Overload))
 		}
@@ -250,7 +249,7 @@ func TestALaterPageIsToldThePast(t *testing.T) {
 func TestNothingRunsWhileNoPageIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, looks := reno(t), 0
-		h := live.Handler(func() iter.Seq2[string, *limiter.Limiter] {
+		h := live.Handler(func() iter.Seq2[string, *aimd.Limiter] {
 			looks++
 			return live.Of(l)()
 		})
@@ -269,7 +268,7 @@ func TestNothingRunsWhileNoPageIsOpen(t *testing.T) {
 
 func TestKeyedLimitersComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		keyed, err := limiter.NewKeyed(func(int) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{Idle: time.Minute})
+		keyed, err := aimd.NewKeyed(func(int) (*aimd.Limiter, error) { return aimd.NewReno() }, aimd.KeyedConfig{Idle: time.Minute})
 		require.NoError(t, err)
 		p := open(t, live.Handler(live.Keyed(keyed)), "1s")
 		require.Empty(t, p.last().Limiters)
@@ -297,7 +296,7 @@ func TestKeyedLimitersComeAndGo(t *testing.T) {
 
 func TestThereIsRoomForSoManyLimiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := []*limiter.Limiter{nil}
+		all := []*aimd.Limiter{nil}
 		for i := range 60 {
 			all = append(all, reno(t, aimd.WithName(fmt.Sprintf("%02d", i))))
 		}
@@ -326,7 +325,7 @@ func TestThereIsRoomForSoManyLimiters(t *testing.T) {
 func TestHostileNamesAreDataOnly(t *testing.T) {
 	names := []string{"</script><script>alert(1)</script>", "a\n\ndata: {}\n\n", "\x00\xff\u2028\u202e"}
 	synctest.Test(t, func(t *testing.T) {
-		var all []*limiter.Limiter
+		var all []*aimd.Limiter
 		for _, n := range names {
 			all = append(all, reno(t, aimd.WithName(n)))
 		}
@@ -414,7 +413,7 @@ func TestAPageThatCannotBeToldEnds(t *testing.T) {
 
 // A Keyed yields its limiters in another order at each look.
 func TestTheOrderIsThatOfTheNamesAtEachLook(t *testing.T) {
-	k, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.NewReno() }, limiter.KeyedConfig{})
+	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.NewReno() }, aimd.KeyedConfig{})
 	require.NoError(t, err)
 	use := func(name string) {
 		_, err := k.For(name)

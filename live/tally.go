@@ -9,7 +9,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -18,7 +18,7 @@ type Sum struct {
 	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its other fields sum up
 	// the present ones, except Gap and PausedUntil, which are the largest, and Quotas, which are the quotas
 	// of one limiter: limiters of one name spend the same.
-	limiter.Snapshot
+	aimd.Snapshot
 	// Present is the number of present limiters; with 0 only the counters have a meaning.
 	Present int
 }
@@ -30,7 +30,7 @@ type Tally struct {
 	limiters []Limiters
 
 	mu      sync.Mutex
-	members map[weak.Pointer[limiter.Limiter]]*member
+	members map[weak.Pointer[aimd.Limiter]]*member
 	// full is the number of members from which Evicted forgets.
 	full int
 	sums ByName[Sum]
@@ -40,11 +40,11 @@ type Tally struct {
 type member struct {
 	// limiter is nil once it is gone and at rest. From then on it is counted as long as the program keeps it:
 	// no limiter is counted twice, or kept for the sum alone.
-	limiter *limiter.Limiter
-	weak    weak.Pointer[limiter.Limiter]
+	limiter *aimd.Limiter
+	weak    weak.Pointer[aimd.Limiter]
 	sum     *Sum
 	// counted are its counters that are in the sum.
-	counted limiter.Snapshot
+	counted aimd.Snapshot
 	listed  bool
 }
 
@@ -53,7 +53,7 @@ func NewTally(limiters ...Limiters) *Tally {
 	if slices.ContainsFunc(limiters, func(l Limiters) bool { return l == nil }) {
 		panic("live: limiters are nil, want a function")
 	}
-	return &Tally{limiters: limiters, members: map[weak.Pointer[limiter.Limiter]]*member{}}
+	return &Tally{limiters: limiters, members: map[weak.Pointer[aimd.Limiter]]*member{}}
 }
 
 // Read returns the sums in the order of their names. Counters never fall: the next Read also has the counts
@@ -61,7 +61,7 @@ func NewTally(limiters ...Limiters) *Tally {
 func (t *Tally) Read() []Sum {
 	type named struct {
 		name    string
-		limiter *limiter.Limiter
+		limiter *aimd.Limiter
 	}
 	var listed []named // first: the functions are others', and so not called under the lock
 	for _, limiters := range t.limiters {
@@ -92,7 +92,7 @@ func (t *Tally) Read() []Sum {
 }
 
 // Evicted counts a limiter that is gone, whether a Read saw it or not.
-func (t *Tally) Evicted(l *limiter.Limiter) {
+func (t *Tally) Evicted(l *aimd.Limiter) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.members) >= t.full {
@@ -113,10 +113,10 @@ func (t *Tally) forget() {
 }
 
 // member is the limiter's. One that is listed twice is one, under its first name.
-func (t *Tally) member(name string, l *limiter.Limiter) *member {
+func (t *Tally) member(name string, l *aimd.Limiter) *member {
 	m := t.members[weak.Make(l)]
 	if m == nil {
-		sum := t.sums.Of(name, func(name string) *Sum { return &Sum{Snapshot: limiter.Snapshot{Name: name}} })
+		sum := t.sums.Of(name, func(name string) *Sum { return &Sum{Snapshot: aimd.Snapshot{Name: name}} })
 		m = &member{weak: weak.Make(l), sum: sum}
 		t.members[weak.Make(l)] = m
 	}
@@ -151,7 +151,7 @@ func (m *member) read() {
 }
 
 // count adds to the sum what is new.
-func (m *member) count(now limiter.Snapshot) {
+func (m *member) count(now aimd.Snapshot) {
 	s, old := m.sum, m.counted
 	s.Successes += now.Successes - old.Successes
 	s.Overloads += now.Overloads - old.Overloads

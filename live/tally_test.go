@@ -11,12 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
 
-func answer(t *testing.T, l *limiter.Limiter, outcomes ...window.Outcome) {
+func answer(t *testing.T, l *aimd.Limiter, outcomes ...window.Outcome) {
 	t.Helper()
 	for _, o := range outcomes {
 		p, err := l.Acquire(context.Background())
@@ -26,10 +25,10 @@ func answer(t *testing.T, l *limiter.Limiter, outcomes ...window.Outcome) {
 }
 
 // set is what a test says that there is.
-type set []*limiter.Limiter
+type set []*aimd.Limiter
 
-func (s *set) all() iter.Seq2[string, *limiter.Limiter] {
-	return func(yield func(string, *limiter.Limiter) bool) {
+func (s *set) all() iter.Seq2[string, *aimd.Limiter] {
+	return func(yield func(string, *aimd.Limiter) bool) {
 		for _, l := range *s {
 			if !yield("", l) {
 				return

@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/setting"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/tag"
@@ -81,7 +81,7 @@ func (a applier) Apply(d Document)   { a(d) }
 // added. With a retry.Policy a limiter keeps to the lower of both attempt limits: bring the document to the
 // policy too, with ToPolicy.
 //
-// Limiters may be added at any time, as a [limiter.Keyed] makes them, and are not kept alive. It is safe for
+// Limiters may be added at any time, as an [aimd.Keyed] makes them, and are not kept alive. It is safe for
 // any number of goroutines; the observer of a limiter must not call it. The zero value has no limiters.
 type Limiters struct {
 	mu sync.Mutex
@@ -92,12 +92,12 @@ type Limiters struct {
 
 // tuned is a limiter and the rules of its own.
 type tuned struct {
-	limiter weak.Pointer[limiter.Limiter]
-	own     limiter.Rules
+	limiter weak.Pointer[aimd.Limiter]
+	own     aimd.Rules
 }
 
 // NewLimiters returns one with these limiters. It panics if one is nil.
-func NewLimiters(all ...*limiter.Limiter) *Limiters {
+func NewLimiters(all ...*aimd.Limiter) *Limiters {
 	ls := &Limiters{}
 	for _, l := range all {
 		_ = ls.Add(required(l, "NewLimiters with a nil limiter")) // there is no document yet
@@ -108,7 +108,7 @@ func NewLimiters(all ...*limiter.Limiter) *Limiters {
 // Add adds a limiter and brings the document in force to it. If the document does not fit, the error says
 // why, and the limiter keeps its own settings until the next document: log it, and use the limiter all the
 // same.
-func (ls *Limiters) Add(l *limiter.Limiter) error {
+func (ls *Limiters) Add(l *aimd.Limiter) error {
 	if l == nil {
 		return fmt.Errorf("remote: %w", setting.Nil("limiter"))
 	}
@@ -160,7 +160,7 @@ func (ls *Limiters) living() []tuned {
 }
 
 // with is the limiter's own rules with the document's fields in their place.
-func (t tuned) with(d Document) limiter.Rules {
+func (t tuned) with(d Document) aimd.Rules {
 	r := t.own
 	r.MinWindow = cmp.Or(d.Window.Min, r.MinWindow)
 	r.MaxWindow = cmp.Or(d.Window.Max, r.MaxWindow)

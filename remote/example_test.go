@@ -15,7 +15,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
@@ -129,7 +128,7 @@ func ExampleLimiters_Add() {
 	}
 	limiters.Apply(document) // as the Client does
 
-	hosts, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) {
+	hosts, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) {
 		l, err := aimd.New()
 		if err != nil {
 			return nil, err
@@ -138,7 +137,7 @@ func ExampleLimiters_Add() {
 			fmt.Println("goes on with settings of its own:", err)
 		}
 		return l, nil
-	}, limiter.KeyedConfig{})
+	}, aimd.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}
@@ -152,7 +151,7 @@ func ExampleLimiters_Add() {
 
 func ExampleFeatures() {
 	var features remote.Features // an applier of the program's Client
-	lim, err := limiter.New(aimd.Reno, limiter.Config{Guards: []attempt.Guard{&features}})
+	lim, err := aimd.NewWith(aimd.Reno, aimd.Config{Guards: []attempt.Guard{&features}})
 	if err != nil {
 		panic(err)
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
@@ -29,7 +28,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(opts...)
 	require.NoError(t, err)
@@ -37,9 +36,9 @@ func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 }
 
 // equal compares the settings that Reconfigure can change.
-func equal(t *testing.T, want, got limiter.Config, why ...any) {
+func equal(t *testing.T, want, got aimd.Config, why ...any) {
 	t.Helper()
-	for _, c := range []*limiter.Config{&want, &got} {
+	for _, c := range []*aimd.Config{&want, &got} {
 		c.Rand, c.Clock, c.Classifier, c.Observer = nil, nil, nil, nil
 	}
 	require.Equal(t, want, got, why...)
@@ -92,8 +91,8 @@ func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 	wide, narrow, high := reno(t), reno(t, aimd.WithInitialWindow(5), aimd.WithMaxWindow(10)), reno(t, aimd.WithMinWindow(8))
 	ls := remote.NewLimiters(wide, narrow, high)
 	for want, change := range map[string]func(*remote.Document){
-		"limiter: MaxWindow: 10 is not allowed, want a number from 20 to 1048576": func(d *remote.Document) { d.Window.Min = 20 },
-		"limiter: MaxWindow: 4 is not allowed, want a number from 8 to 1048576":   func(d *remote.Document) { d.Window.Max = 4 },
+		"aimd: MaxWindow: 10 is not allowed, want a number from 20 to 1048576": func(d *remote.Document) { d.Window.Min = 20 },
+		"aimd: MaxWindow: 4 is not allowed, want a number from 8 to 1048576":   func(d *remote.Document) { d.Window.Max = 4 },
 	} {
 		d := said(1, change)
 		data, err := json.Marshal(d)
@@ -124,10 +123,10 @@ func TestLimitersMayComeLater(t *testing.T) {
 
 	ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 200 }))
 	odd = reno(t, aimd.WithMinWindow(300), aimd.WithInitialWindow(300))
-	require.EqualError(t, ls.Add(odd), "remote: limiter: MaxWindow: 200 is not allowed, want a number from 300 to 1048576")
+	require.EqualError(t, ls.Add(odd), "remote: aimd: MaxWindow: 200 is not allowed, want a number from 300 to 1048576")
 	require.EqualValues(t, 300, odd.Config().MinWindow, "it keeps what it has")
 	ls.Apply(remote.Document{Format: 1, Version: 44})
-	for _, l := range []*limiter.Limiter{early, late} {
+	for _, l := range []*aimd.Limiter{early, late} {
 		equal(t, reno(t).Config(), l.Config())
 	}
 }
@@ -135,7 +134,7 @@ func TestLimitersMayComeLater(t *testing.T) {
 // In whatever order documents and limiters come, all limiters have the last document in the end.
 func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 	var ls remote.Limiters
-	limiters := make([]*limiter.Limiter, 100)
+	limiters := make([]*aimd.Limiter, 100)
 	var all sync.WaitGroup
 	for part := range 4 {
 		all.Go(func() {

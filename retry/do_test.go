@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/throttle"
@@ -113,7 +113,7 @@ func TestTermsAndConditions(t *testing.T) {
 		{"nothing sent at last, but perhaps before", &attempt.Error{Attempts: 2, Cause: dial}, 3, 1, 1},
 		{"no slot, nothing sent", unsent{attempt.ErrQueueFull}, 3, 3, 3},
 		{"no slot in time, nothing sent", unsent{context.DeadlineExceeded}, 3, 3, 3},
-		{"nothing sent, and nothing will be", unsent{limiter.ErrClosed}, 1, 1, 1},
+		{"nothing sent, and nothing will be", unsent{aimd.ErrClosed}, 1, 1, 1},
 		{"throttled by the client", unsent{throttle.ErrThrottled}, 1, 1, 1},
 		{"throttled by the client", throttle.ErrThrottled, 1, 1, 1},
 	} {
@@ -228,7 +228,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	for _, c := range []struct{ asked, bound, least, most time.Duration }{
 		{3 * time.Second, 0, 3 * time.Second, 4 * time.Second},
 		{time.Second, 0, time.Second, 1500 * time.Millisecond},
-		{time.Hour, 0, core.DefaultMaxRetryAfter, core.DefaultMaxRetryAfter + time.Second}, // as limiters do
+		{time.Hour, 0, limiter.DefaultMaxRetryAfter, limiter.DefaultMaxRetryAfter + time.Second}, // as limiters do
 		{time.Hour, time.Minute, time.Minute, time.Minute + time.Second},
 		{math.MaxInt64, 24 * time.Hour, 24 * time.Hour, 24*time.Hour + time.Second},
 		{time.Nanosecond, 0, 50 * time.Millisecond, 150 * time.Millisecond}, // the backoff is longer

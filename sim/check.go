@@ -11,9 +11,9 @@ import (
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/budget"
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/grid"
 	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/limiter"
 )
 
 // Bounds of times and numbers, so that every run ends and fits into memory. Our choice; the tags of
@@ -251,7 +251,7 @@ func (w Window) check(c checker) {
 		c.of("law", w.Law, Laws()...)
 	}
 	if law := w.MakeLaw(); law != nil {
-		_, err := core.New[int](law, w.settings(nil))
+		_, err := limiter.New[int](law, w.settings(nil))
 		c.wrong(err, nil)
 	}
 }

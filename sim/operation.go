@@ -5,11 +5,11 @@ import (
 
 	loop "github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/budget"
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/grid"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/internal/run"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -19,7 +19,7 @@ import (
 type party struct {
 	id int32
 	// core is the limiter, or nil.
-	core *core.Core[*operation]
+	core *limiter.Machine[*operation]
 	// wake is the time when the core must be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards, or nil.
@@ -72,7 +72,7 @@ type attempt struct {
 	client int32
 	id     int32
 	gen    uint32
-	ticket core.Ticket
+	ticket window.Ticket
 	// number and background are the operation's; tries is the number of its attempts that failed before.
 	number, tries int
 	background    bool
@@ -93,7 +93,7 @@ type attempt struct {
 func newParty(e *engine, id int32) *party {
 	p := &party{id: id}
 	if w := e.strategy.Window; w.on() {
-		p.core = checked(core.New[*operation](w.MakeLaw(), w.settings(e.random.Rand)))
+		p.core = checked(limiter.New[*operation](w.MakeLaw(), w.settings(e.random.Rand)))
 	}
 	if b := e.strategy.Budget; b.Share > 0 {
 		p.budget = checked(budget.New(budget.Settings(b)))
@@ -180,10 +180,10 @@ func (e *engine) try(op *operation) {
 		e.failed(op, loop.Verdict{Outcome: window.Overload, Retry: true})
 		return
 	}
-	e.send(op, core.Ticket{})
+	e.send(op, window.Ticket{})
 }
 
-func (e *engine) send(op *operation, t core.Ticket) {
+func (e *engine) send(op *operation, t window.Ticket) {
 	id, a := e.attempts.take()
 	*a = attempt{
 		op: op, client: op.client.id, id: id, gen: a.gen, ticket: t,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -64,8 +64,8 @@ type Retry struct {
 	Backoff backoff.Backoff `yaml:"-" as:"kind"`
 }
 
-// Window is a limiter: the decisions of limiter.Limiter, with a law. Zero fields take the
-// defaults of limiter.Config.
+// Window is a limiter: the decisions of aimd.Limiter, with a law. Zero fields take the
+// defaults of aimd.Config.
 type Window struct {
 	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register. Without
 	// one there is no window.
@@ -84,7 +84,7 @@ type Window struct {
 	NoPause bool `yaml:"no_pause" needs:"law"`
 	// NoQuota makes the limiter ignore the quotas that a service reports.
 	NoQuota bool `yaml:"no_quota" needs:"law"`
-	// Reserve is the field of limiter.Rules.
+	// Reserve is the field of aimd.Rules.
 	Reserve float64 `yaml:"-"`
 	// NewLaw is used instead of Law if it is not nil.
 	NewLaw window.NewLaw `yaml:"-" as:"law"`
@@ -100,8 +100,8 @@ func (w Window) MakeLaw() window.NewLaw {
 	return lawNamed(w.Law)
 }
 
-func (w Window) settings(r *rand.Rand) core.Settings {
-	s := core.Settings{
+func (w Window) settings(r *rand.Rand) limiter.Settings {
+	s := limiter.Settings{
 		Window:   window.Settings{Factor: w.Factor, Initial: w.Initial, Min: w.Min, Max: w.Max},
 		Patience: w.Patience, Reserve: w.Reserve, Rand: r,
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/aimd-go/aimd"
 	aimdasynq "github.com/aimd-go/aimd/contrib/asynq"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // The handler is called again until the service accepts the request.
@@ -39,13 +38,13 @@ func ExampleLimit() {
 
 // A limiter for each queue. The limiters of queues without tasks are forgotten.
 func ExampleSettings() {
-	perQueue, err := limiter.NewKeyed(func(string) (*limiter.Limiter, error) { return aimd.New() }, limiter.KeyedConfig{})
+	perQueue, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New() }, aimd.KeyedConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	cfg := asynq.Config{Concurrency: 64, Queues: map[string]int{"openai": 1, "mail": 1}}
 	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{
-		Of: func(ctx context.Context, _ *asynq.Task) (*limiter.Limiter, error) {
+		Of: func(ctx context.Context, _ *asynq.Task) (*aimd.Limiter, error) {
 			queue, _ := asynq.GetQueueName(ctx)
 			return perQueue.For(queue)
 		},

@@ -11,7 +11,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/job"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // ErrHandedBack matches, by errors.Is, the error of a task that goes back to its queue without a result.
@@ -21,10 +20,10 @@ var ErrHandedBack = errors.New("handed back")
 // Settings say which limiter a task waits for. Either Limiter or Of is required.
 type Settings struct {
 	// Limiter is the limiter of all tasks.
-	Limiter *limiter.Limiter
-	// Of returns the limiter of a task, such as For of a limiter.Keyed with the task's tenant, or with its
+	Limiter *aimd.Limiter
+	// Of returns the limiter of a task, such as For of an aimd.Keyed with the task's tenant, or with its
 	// queue (asynq.GetQueueName). nil without an error: the task needs no limiter. An error is the task's.
-	Of func(ctx context.Context, t *asynq.Task) (*limiter.Limiter, error)
+	Of func(ctx context.Context, t *asynq.Task) (*aimd.Limiter, error)
 	// Waiters is the number of workers that may wait at a time, so that other queues find a worker. Tasks beyond
 	// that number are handed back. 0 means half of the workers if the server has several queues, otherwise
 	// all workers; negative: all.

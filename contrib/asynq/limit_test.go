@@ -14,10 +14,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdasynq "github.com/aimd-go/aimd/contrib/asynq"
-	"github.com/aimd-go/aimd/limiter"
 )
 
-func newLimiter(t *testing.T) *limiter.Limiter {
+func newLimiter(t *testing.T) *aimd.Limiter {
 	l, err := aimd.New()
 	require.NoError(t, err)
 	return l
@@ -48,7 +47,7 @@ func TestAHandedBackTaskHasNotFailed(t *testing.T) {
 // Each task has the limiter of its key, or none.
 func TestTheLimiterOfATask(t *testing.T) {
 	l, errWrong, errWork := newLimiter(t), errors.New("no such tenant"), errors.New("no such file")
-	limit, err := aimdasynq.Limit(&asynq.Config{}, aimdasynq.Settings{Of: func(_ context.Context, task *asynq.Task) (*limiter.Limiter, error) {
+	limit, err := aimdasynq.Limit(&asynq.Config{}, aimdasynq.Settings{Of: func(_ context.Context, task *asynq.Task) (*aimd.Limiter, error) {
 		switch task.Type() {
 		case "wrong":
 			return nil, errWrong

@@ -22,7 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/s3test"
 )
 
@@ -138,7 +137,7 @@ func TestNothingLeaksInDisorder(t *testing.T) {
 		}
 		wg.Wait()
 		// A body that was left open is released on its context's own goroutine.
-		settled(t, l, func(s limiter.Snapshot) bool { return s.InFlight == 0 })
+		settled(t, l, func(s aimd.Snapshot) bool { return s.InFlight == 0 })
 		requireIdle(t, l)
 		requests, _ := s.Counts()
 		require.GreaterOrEqual(t, l.Snapshot().Attempts(), uint64(requests), "some are cancelled before the server sees them")

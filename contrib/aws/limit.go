@@ -10,7 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/smithy-go/middleware"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd"
 )
 
 // Limit puts the limiter under every client that is made from the config from now on. It adds Middleware,
@@ -21,7 +21,7 @@ import (
 // One limiter stands for one service, or whatever has a limit of its own: so clients of different
 // services should come from different configs. Called again with another limiter, each attempt takes a
 // slot of both. Use the same order everywhere then.
-func Limit(cfg *aws.Config, l *limiter.Limiter) {
+func Limit(cfg *aws.Config, l *aimd.Limiter) {
 	if cfg == nil {
 		panic("aimdaws: the config is nil")
 	}
@@ -40,7 +40,7 @@ func Limit(cfg *aws.Config, l *limiter.Limiter) {
 //
 // It works with any retryer, also aws.NopRetryer. It has no effect on a presigned request. It panics if l
 // is nil.
-func Middleware(l *limiter.Limiter) func(*middleware.Stack) error {
+func Middleware(l *aimd.Limiter) func(*middleware.Stack) error {
 	if l == nil {
 		panic("aimdaws: the limiter is nil")
 	}

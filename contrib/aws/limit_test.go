@@ -24,7 +24,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/s3test"
 	"github.com/aimd-go/aimd/window"
 )
@@ -48,7 +47,7 @@ func TestTwoLimiters(t *testing.T) {
 	service, account := newLimiter(t), newLimiter(t)
 	c := s.client(service, func(cfg *aws.Config) { aimdaws.Limit(cfg, account) })
 	require.NoError(t, put(t.Context(), c, "k", "x"))
-	for _, l := range []*limiter.Limiter{service, account} {
+	for _, l := range []*aimd.Limiter{service, account} {
 		requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
 	}
 	out, err := get(t.Context(), c, "k")
@@ -59,18 +58,18 @@ func TestTwoLimiters(t *testing.T) {
 	requireIdle(t, account)
 
 	service.Close()
-	require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
+	require.ErrorIs(t, put(t.Context(), c, "k", "x"), aimd.ErrClosed)
 	requireOutcomes(t, account, outcomes{successes: 2, overloads: 1, neutrals: 1})
 }
 
 // Limit, its parts on one client, and Limit twice are one limiter.
 func TestWaysToLimit(t *testing.T) {
-	for name, way := range map[string]func(*store, *limiter.Limiter) *s3.Client{
-		"Limit": func(s *store, l *limiter.Limiter) *s3.Client { return s.client(l) },
-		"twice": func(s *store, l *limiter.Limiter) *s3.Client {
+	for name, way := range map[string]func(*store, *aimd.Limiter) *s3.Client{
+		"Limit": func(s *store, l *aimd.Limiter) *s3.Client { return s.client(l) },
+		"twice": func(s *store, l *aimd.Limiter) *s3.Client {
 			return s.client(l, func(cfg *aws.Config) { aimdaws.Limit(cfg, l) })
 		},
-		"its parts": func(s *store, l *limiter.Limiter) *s3.Client {
+		"its parts": func(s *store, l *aimd.Limiter) *s3.Client {
 			return s3.NewFromConfig(s.config(), func(o *s3.Options) {
 				o.UsePathStyle = true
 				o.APIOptions = append(o.APIOptions, aimdaws.Middleware(l))

@@ -14,16 +14,16 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // operation is one call of the SDK, and the middleware of its stack in three places: around everything
 // (Initialize), around each attempt (Finalize, inside of Retry and outside of signing), and next to the
 // transport (Deserialize). Its attempts follow one another, so it needs no lock.
 type operation struct {
-	l *limiter.Limiter
+	l *aimd.Limiter
 
 	// attempts is the number that were made, last the one that failed last, cause its error.
 	attempts int

@@ -29,7 +29,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/s3test"
 	"github.com/aimd-go/aimd/window"
@@ -97,7 +96,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 		})
 	}
 	// unread checks that an answer that is not read holds its slot.
-	unread := func(t *testing.T, l *limiter.Limiter, c *s3.Client, ctx context.Context) io.ReadCloser {
+	unread := func(t *testing.T, l *aimd.Limiter, c *s3.Client, ctx context.Context) io.ReadCloser {
 		out, err := c.GetObject(ctx, object)
 		require.NoError(t, err)
 		require.Equal(t, 1, l.Snapshot().InFlight)
@@ -112,19 +111,19 @@ func TestHowAnOperationEnds(t *testing.T) {
 		store  func(*store)
 		opts   []aimd.Option
 		config func(*aws.Config)
-		call   func(*testing.T, *limiter.Limiter, *s3.Client)
+		call   func(*testing.T, *aimd.Limiter, *s3.Client)
 		want   outcomes
 	}{
-		"the context is over": {call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		"the context is over": {call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
 			require.ErrorIs(t, put(ctx, c, "k", "x"), context.Canceled)
 		}},
-		"the limiter is closed": {call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"the limiter is closed": {call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			l.Close()
-			require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
+			require.ErrorIs(t, put(t.Context(), c, "k", "x"), aimd.ErrClosed)
 		}},
-		"cancelled in the queue": {call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"cancelled in the queue": {call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			ctx, cancel := context.WithCancel(t.Context())
@@ -134,7 +133,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.ErrorContains(t, err, "gave up before the first attempt")
 			require.NoError(t, p.Done(window.Success))
 		}, want: outcomes{successes: 1}},
-		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			done := make(chan error)
@@ -146,23 +145,23 @@ func TestHowAnOperationEnds(t *testing.T) {
 		}, want: outcomes{successes: 1, neutrals: 1}},
 		// A classifier that finds everything worth another try does not keep an operation going whose limiter
 		// is closed or whose context is over.
-		"what is over is not tried again": {opts: []aimd.Option{everything}, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"what is over is not tried again": {opts: []aimd.Option{everything}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
 			require.ErrorIs(t, put(ctx, c, "k", "x"), context.DeadlineExceeded)
 			l.Close()
-			require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
+			require.ErrorIs(t, put(t.Context(), c, "k", "x"), aimd.ErrClosed)
 			require.NoError(t, p.Done(window.Success))
 		}, want: outcomes{successes: 1}},
-		"cancelled in flight": {store: always(hangs), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		"cancelled in flight": {store: always(hangs), call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
 			_, err := c.GetObject(ctx, object)
 			require.ErrorIs(t, err, context.Canceled)
 		}, want: outcomes{neutrals: 1}},
-		"a deadline in flight": {store: always(hangs), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		"a deadline in flight": {store: always(hangs), call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			_, err := c.GetObject(ctx, object)
@@ -171,25 +170,25 @@ func TestHowAnOperationEnds(t *testing.T) {
 		"a timeout of the HTTP client's": {store: func(s *store) {
 			once(hangs)(s)
 			s.transport.ResponseHeaderTimeout = time.Second
-		}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		}, call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			require.NoError(t, put(t.Context(), c, "k", ""))
 		}, want: outcomes{successes: 1, timeouts: 1}},
-		"the limiter closes between two attempts": {store: always(refusedLater), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"the limiter closes between two attempts": {store: always(refusedLater), call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			time.AfterFunc(time.Second, func() { _ = l.Close() })
 			err := put(t.Context(), c, "k", "x")
-			require.ErrorIs(t, err, limiter.ErrClosed)
+			require.ErrorIs(t, err, aimd.ErrClosed)
 			requireCode(t, err, "SlowDown")
-			require.ErrorContains(t, err, "gave up after 1 attempt: limiter: closed; last error: ")
+			require.ErrorContains(t, err, "gave up after 1 attempt: aimd: closed; last error: ")
 		}, want: outcomes{overloads: 1}},
 		"a panic": {config: func(cfg *aws.Config) {
 			cfg.APIOptions = append(cfg.APIOptions, after("Signing", func() { panic("inner") }))
-		}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		}, call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			require.PanicsWithValue(t, "inner", func() { _ = put(t.Context(), c, "k", "x") })
 		}, want: outcomes{neutrals: 1}},
-		"a connection that is cut": {store: once(cut), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		"a connection that is cut": {store: once(cut), call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			require.NoError(t, put(t.Context(), c, "k", "x"))
 		}, want: outcomes{successes: 1, neutrals: 1}},
-		"a connection that is cut, as overload": {store: once(cut), opts: []aimd.Option{connections}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		"a connection that is cut, as overload": {store: once(cut), opts: []aimd.Option{connections}, call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			require.NoError(t, put(t.Context(), c, "k", "x"))
 		}, want: outcomes{successes: 1, overloads: 1}},
 		// The SDK forgets why it tried when the time is up; the caller gets the reason.
@@ -197,7 +196,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			cfg.HTTPClient.(*http.Client).Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
 				return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 			}
-		}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		}, call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 			defer cancel()
 			err := put(ctx, c, "k", "x")
@@ -208,41 +207,41 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.Equal(t, 1, story.Attempts)
 		}, want: outcomes{neutrals: 1}},
 		// A failure that says nothing about load is backed off for once, by the limiter.
-		"a 500": {store: once(func(w http.ResponseWriter, r *http.Request) { s3test.Answer(w, r, 500, "") }), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"a 500": {store: once(func(w http.ResponseWriter, r *http.Request) { s3test.Answer(w, r, 500, "") }), call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			start := time.Now()
 			require.NoError(t, put(t.Context(), c, "k", "x"))
 			require.LessOrEqual(t, time.Since(start), 2*l.Config().PauseMin)
 			require.Positive(t, time.Since(start))
 		}, want: outcomes{successes: 1, neutrals: 1}},
-		"a Retry-After": {store: once(refusedLater), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"a Retry-After": {store: once(refusedLater), call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			start := time.Now()
 			time.AfterFunc(time.Second, func() { assert.Zero(t, l.Snapshot().InFlight, "it holds no slot while it waits") })
 			require.NoError(t, put(t.Context(), c, "k", "x"))
 			require.GreaterOrEqual(t, time.Since(start), 5*time.Minute, "the longest that is obeyed")
 		}, want: outcomes{successes: 1, overloads: 1}},
-		"a missing bucket": {call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		"a missing bucket": {call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			_, err := c.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("missing"), Key: aws.String("k"), Body: strings.NewReader("x")})
 			requireCode(t, err, "NoSuchBucket")
 		}, want: outcomes{clientErrors: 1}},
 		"out of quota": {store: always(func(w http.ResponseWriter, r *http.Request) {
 			s3test.Answer(w, r, 503, strings.ReplaceAll(slowDown, "SlowDown", "QuotaExceeded"))
-		}), call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		}), call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			err := put(t.Context(), c, "k", "x")
 			require.ErrorIs(t, err, attempt.ErrQuota)
 			requireCode(t, err, "QuotaExceeded")
 		}, want: outcomes{neutrals: 1}},
 		"a retry budget is exhausted, and the SDK does not try again": {store: always(s3test.Refuse), opts: []aimd.Option{aimd.WithGuard(budget)},
-			call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 				err := put(t.Context(), c, "k", "x")
 				require.ErrorIs(t, err, retry.ErrBudget)
 				requireCode(t, err, "SlowDown")
 			}, want: outcomes{overloads: 1 + 3}},
 		"RetryMaxAttempts that is set after Limit": {store: always(s3test.Refuse), config: func(cfg *aws.Config) { cfg.RetryMaxAttempts = 4 },
-			call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 				requireCode(t, put(t.Context(), c, "k", "x"), "SlowDown")
 			}, want: outcomes{overloads: 4}},
 
-		"a stream, closed": {store: stored, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"a stream, closed": {store: stored, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			body := unread(t, l, c, t.Context())
 			done := make(chan error)
 			go func() { done <- put(t.Context(), c, "k2", "x") }()
@@ -251,7 +250,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.NoError(t, <-done)
 			require.NoError(t, body.Close(), "closing twice is harmless")
 		}, want: outcomes{successes: 2}},
-		"a stream, read": {store: stored, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"a stream, read": {store: stored, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			body := unread(t, l, c, t.Context())
 			b, err := io.ReadAll(body)
 			require.NoError(t, err)
@@ -259,11 +258,11 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.Zero(t, l.Snapshot().InFlight, "released at the end, though not closed")
 			require.NoError(t, body.Close())
 		}, want: outcomes{successes: 1}},
-		"a stream whose context ends": {store: stored, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"a stream whose context ends": {store: stored, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			ctx, cancel := context.WithCancel(t.Context())
 			body := unread(t, l, c, ctx)
 			cancel()
-			settled(t, l, func(s limiter.Snapshot) bool { return s.InFlight == 0 })
+			settled(t, l, func(s aimd.Snapshot) bool { return s.InFlight == 0 })
 			_ = body.Close()
 		}, want: outcomes{neutrals: 1}},
 		// The SDK wraps the body once more when it verifies a checksum.
@@ -271,7 +270,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			sum := binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte("content")))
 			w.Header().Set("X-Amz-Checksum-Crc32", base64.StdEncoding.EncodeToString(sum))
 			_, _ = io.WriteString(w, "content")
-		}), call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		}), call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			out, err := c.GetObject(t.Context(), &s3.GetObjectInput{Bucket: object.Bucket, Key: object.Key, ChecksumMode: types.ChecksumModeEnabled})
 			require.NoError(t, err)
 			require.Equal(t, 1, l.Snapshot().InFlight)
@@ -280,7 +279,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			requireIdle(t, l)
 			require.NoError(t, out.Body.Close())
 		}, want: outcomes{successes: 1}},
-		"a stream that is cut": {store: begins(cut), opts: []aimd.Option{aimd.WithGuard(&heard)}, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"a stream that is cut": {store: begins(cut), opts: []aimd.Option{aimd.WithGuard(&heard)}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			body := unread(t, l, c, t.Context())
 			_, err := io.ReadAll(body)
 			require.Error(t, err)
@@ -289,7 +288,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.Equal(t, []string{"0", "neutral"}, heard.calls(), "the service had answered")
 		}, want: outcomes{neutrals: 1}},
 		"a stream, and a timeout of the client's": {store: begins(hangs), config: func(cfg *aws.Config) { cfg.HTTPClient.(*http.Client).Timeout = time.Second },
-			call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+			call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 				body := unread(t, l, c, t.Context())
 				_, err := io.ReadAll(body)
 				require.Error(t, err)
@@ -297,11 +296,11 @@ func TestHowAnOperationEnds(t *testing.T) {
 				_ = body.Close()
 			}, want: outcomes{timeouts: 1}},
 		"a stream that an interceptor spoils": {store: stored, config: func(cfg *aws.Config) { cfg.Interceptors.AddAfterExecution(spoilsport{}) },
-			call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+			call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 				_, err := c.GetObject(t.Context(), object)
 				require.ErrorContains(t, err, "spoiled")
 			}, want: outcomes{successes: 1}},
-		"nothing to read": {store: stored, call: func(t *testing.T, l *limiter.Limiter, c *s3.Client) {
+		"nothing to read": {store: stored, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			require.NoError(t, put(t.Context(), c, "empty", ""))
 			out, err := get(t.Context(), c, "empty")
 			require.NoError(t, err)
@@ -325,7 +324,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 					return middleware.FinalizeOutput{Result: &s3.PutObjectOutput{}}, middleware.Metadata{}, nil
 				}), middleware.After)
 			})
-		}, call: func(t *testing.T, _ *limiter.Limiter, c *s3.Client) {
+		}, call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			require.NoError(t, put(t.Context(), c, "k", "x"))
 		}, want: outcomes{neutrals: 1}},
 	} {
@@ -420,7 +419,7 @@ func testGuards(t *testing.T) {
 	require.Equal(t, []string{"1", "success"}, w.calls(), "Do has asked them")
 
 	l.Close()
-	require.ErrorIs(t, put(t.Context(), c, "k", "x"), limiter.ErrClosed)
+	require.ErrorIs(t, put(t.Context(), c, "k", "x"), aimd.ErrClosed)
 	require.Equal(t, []string{"0", "none"}, w.calls())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

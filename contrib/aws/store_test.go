@@ -26,7 +26,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/s3test"
 )
 
@@ -110,7 +109,7 @@ func fixedCredentials(context.Context) (aws.Credentials, error) {
 }
 
 // client is a client of the store under the limiter.
-func (s *store) client(l *limiter.Limiter, change ...func(*aws.Config)) *s3.Client {
+func (s *store) client(l *aimd.Limiter, change ...func(*aws.Config)) *s3.Client {
 	cfg := s.config()
 	aimdaws.Limit(&cfg, l)
 	for _, f := range change {
@@ -140,7 +139,7 @@ func sum(b string) string {
 	return hex.EncodeToString(h[:])
 }
 
-func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
 	require.NoError(t, err)
@@ -148,7 +147,7 @@ func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
 }
 
 // oneSlot is a limiter whose window is one attempt and stays so.
-func oneSlot(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func oneSlot(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	return newLimiter(t, append([]aimd.Option{aimd.WithMaxWindow(1), aimd.WithInitialWindow(1)}, opts...)...)
 }
@@ -163,28 +162,28 @@ func get(ctx context.Context, c *s3.Client, key string) (*s3.GetObjectOutput, er
 }
 
 // settled waits until all goroutines wait, and asserts the state of the limiter.
-func settled(t *testing.T, l *limiter.Limiter, want func(limiter.Snapshot) bool) {
+func settled(t *testing.T, l *aimd.Limiter, want func(aimd.Snapshot) bool) {
 	t.Helper()
 	synctest.Wait()
 	require.True(t, want(l.Snapshot()), "the limiter stands at %v", l.Snapshot())
 }
 
-func queued(n int) func(limiter.Snapshot) bool {
-	return func(s limiter.Snapshot) bool { return s.Queued == n }
+func queued(n int) func(aimd.Snapshot) bool {
+	return func(s aimd.Snapshot) bool { return s.Queued == n }
 }
 
 // outcomes is what a test expects of a limiter in the end.
 type outcomes struct{ successes, overloads, timeouts, neutrals, clientErrors uint64 }
 
 // requireOutcomes checks that every permit was released, once, and with what.
-func requireOutcomes(t *testing.T, l *limiter.Limiter, want outcomes) {
+func requireOutcomes(t *testing.T, l *aimd.Limiter, want outcomes) {
 	t.Helper()
 	s := l.Snapshot()
 	require.Equal(t, want, outcomes{s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors})
 	requireIdle(t, l)
 }
 
-func requireIdle(t *testing.T, l *limiter.Limiter) {
+func requireIdle(t *testing.T, l *aimd.Limiter) {
 	t.Helper()
 	s := l.Snapshot()
 	require.Zero(t, s.InFlight, "in flight")

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
 )
@@ -23,20 +23,20 @@ import (
 // Limit returns the options that put the limiter in front of all calls of a client.
 //
 // A call without a slot fails with an [attempt.Error] of no attempt, so it may be tried again even if it
-// is not idempotent. Its reason is limiter.ErrClosed, attempt.ErrQueueFull, or the error of a guard or of the
+// is not idempotent. Its reason is aimd.ErrClosed, attempt.ErrQueueFull, or the error of a guard or of the
 // context. To gRPC it is a status: CANCELLED or DEADLINE_EXCEEDED after the context's end, CANCELLED if
 // the limiter is closed, otherwise RESOURCE_EXHAUSTED. To limiters it is neutral and final.
 //
 // One limiter stands for one service, or whatever has a limit of its own. Retry, and other interceptors
 // that retry, come before these options. Limit panics if l is nil.
-func Limit(l *limiter.Limiter) []grpc.DialOption {
+func Limit(l *aimd.Limiter) []grpc.DialOption {
 	c := newClient(l)
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(c.unary), grpc.WithChainStreamInterceptor(c.stream)}
 }
 
-type client struct{ limiter *limiter.Limiter }
+type client struct{ limiter *aimd.Limiter }
 
-func newClient(l *limiter.Limiter) *client {
+func newClient(l *aimd.Limiter) *client {
 	if l == nil {
 		panic("aimdgrpc: the limiter is nil")
 	}
@@ -119,7 +119,7 @@ func (e *callError) GRPCStatus() *status.Status {
 	ended := code == codes.Canceled || code == codes.DeadlineExceeded
 	switch {
 	case e.story.Attempts == 0:
-		if errors.Is(e.story, limiter.ErrClosed) || errors.Is(e.story, context.Canceled) {
+		if errors.Is(e.story, aimd.ErrClosed) || errors.Is(e.story, context.Canceled) {
 			code = codes.Canceled
 		} else if !ended {
 			code = codes.ResourceExhausted

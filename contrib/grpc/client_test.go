@@ -21,7 +21,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -395,7 +394,7 @@ func TestNotSent(t *testing.T) {
 			return ctx
 		}, code: codes.Canceled, want: context.Canceled},
 		"the limiter is closed": {ctx: func(ctx context.Context, l watched) context.Context { l.Close(); return ctx },
-			code: codes.Canceled, want: limiter.ErrClosed},
+			code: codes.Canceled, want: aimd.ErrClosed},
 		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, ctx: func(ctx context.Context, l watched) context.Context {
 			queued, cancel := context.WithTimeout(ctx, time.Second)
 			go func() { defer cancel(); _, _ = l.Acquire(queued) }()

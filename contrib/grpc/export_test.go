@@ -3,16 +3,16 @@ package aimdgrpc
 import (
 	"google.golang.org/grpc"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 var NotSent = notSent
 
-func UnaryClientInterceptor(l *limiter.Limiter) grpc.UnaryClientInterceptor {
+func UnaryClientInterceptor(l *aimd.Limiter) grpc.UnaryClientInterceptor {
 	return newClient(l).unary
 }
-func StreamClientInterceptor(l *limiter.Limiter) grpc.StreamClientInterceptor {
+func StreamClientInterceptor(l *aimd.Limiter) grpc.StreamClientInterceptor {
 	return newClient(l).stream
 }
 

@@ -24,7 +24,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -32,7 +31,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // watched is a limiter that reports how every attempt ended.
 type watched struct {
-	*limiter.Limiter
+	*aimd.Limiter
 	t *testing.T
 	// outcomes has the attempts' outcomes, in order.
 	outcomes chan window.Outcome
@@ -43,7 +42,7 @@ type watched struct {
 func watch(t *testing.T, opts ...aimd.Option) watched {
 	t.Helper()
 	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
-	l, err := aimd.NewReno(append(opts[:len(opts):len(opts)], aimd.WithObserver(func(e limiter.Event) {
+	l, err := aimd.NewReno(append(opts[:len(opts):len(opts)], aimd.WithObserver(func(e aimd.Event) {
 		if e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
 		}

@@ -19,7 +19,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // A service that refuses more than 16 calls at a time with RESOURCE_EXHAUSTED: none of 500 calls, or
@@ -70,7 +69,7 @@ func TestNoCallIsLost(t *testing.T) {
 }
 
 // loaded is a limiter for many calls at once, its first window above the cap.
-func loaded(t *testing.T) *limiter.Limiter {
+func loaded(t *testing.T) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(aimd.WithFactor(0.9), aimd.WithPause(time.Millisecond, 10*time.Millisecond))
 	require.NoError(t, err)

@@ -18,10 +18,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -54,11 +54,11 @@ func (f *failing) service() *service {
 
 // A policy, or a limiter: each attempt takes its own slot, or uses the one of its Do.
 func TestACallIsTriedAgain(t *testing.T) {
-	for name, do := range map[string]func(*limiter.Limiter) func(context.Context, func(context.Context) error) error{
-		"by a policy": func(*limiter.Limiter) func(context.Context, func(context.Context) error) error {
+	for name, do := range map[string]func(*aimd.Limiter) func(context.Context, func(context.Context) error) error{
+		"by a policy": func(*aimd.Limiter) func(context.Context, func(context.Context) error) error {
 			return policy(t, retry.Config{Idempotent: true}).Runner().Do
 		},
-		"by a limiter": func(l *limiter.Limiter) func(context.Context, func(context.Context) error) error { return l.Do },
+		"by a limiter": func(l *aimd.Limiter) func(context.Context, func(context.Context) error) error { return l.Do },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, g := guarded(t)
@@ -122,7 +122,7 @@ func TestTheErrorOfACallThatWasNotTried(t *testing.T) {
 	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
 	require.True(t, e.NotSent())
-	require.ErrorIs(t, err, limiter.ErrClosed)
+	require.ErrorIs(t, err, aimd.ErrClosed)
 	requireCode(t, codes.Canceled, err)
 
 	mine := errors.New("mine")

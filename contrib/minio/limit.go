@@ -7,7 +7,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 const (
@@ -26,7 +25,7 @@ const (
 //
 // One limiter stands for one service, or bucket, or whatever has a limit of its own. Call Limit once for
 // each set of options.
-func Limit(opts *minio.Options, l *limiter.Limiter) error {
+func Limit(opts *minio.Options, l *aimd.Limiter) error {
 	if opts == nil {
 		return fmt.Errorf("aimdminio: %w", &aimd.SettingError{Name: "options", Value: "nil"})
 	}

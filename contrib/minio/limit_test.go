@@ -29,7 +29,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	aimdminio "github.com/aimd-go/aimd/contrib/minio"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/s3test"
 	"github.com/aimd-go/aimd/window"
 )
@@ -321,7 +320,7 @@ func (s *store) transport() *http.Transport {
 func (s *store) endpoint() string { return strings.TrimPrefix(s.URL, "http://") }
 
 // client is a client of the store under the limiter.
-func (s *store) client(t *testing.T, l *limiter.Limiter, change ...func(*minio.Options)) *minio.Client {
+func (s *store) client(t *testing.T, l *aimd.Limiter, change ...func(*minio.Options)) *minio.Client {
 	t.Helper()
 	opts := s.options()
 	for _, f := range change {
@@ -355,7 +354,7 @@ func sum(b string) string {
 	return hex.EncodeToString(h[:])
 }
 
-func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
 	require.NoError(t, err)
@@ -397,7 +396,7 @@ func upload(t *testing.T, objects int, put func(key, body string) error) map[str
 }
 
 // requireIdle checks that every permit was released, once.
-func requireIdle(t *testing.T, l *limiter.Limiter) {
+func requireIdle(t *testing.T, l *aimd.Limiter) {
 	t.Helper()
 	s := l.Snapshot()
 	require.Zero(t, s.InFlight, "in flight")

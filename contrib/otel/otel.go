@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -33,7 +33,7 @@ type instruments struct {
 //
 // An error is one of the meter's. Register panics if limiters is nil. It is safe for any number of
 // goroutines.
-func Register(limiters func() iter.Seq2[string, *limiter.Limiter], opts ...Option) (*Registration, error) {
+func Register(limiters func() iter.Seq2[string, *aimd.Limiter], opts ...Option) (*Registration, error) {
 	all := live.NewTally(limiters)
 	m := meter(opts)
 	i, err := newInstruments(m)
@@ -58,9 +58,9 @@ type Registration struct {
 	tally *live.Tally
 }
 
-// Evicted is a limiter.KeyedConfig.Evicted, for limiters that a Keyed makes and drops between two reads. It
+// Evicted is an aimd.KeyedConfig.Evicted, for limiters that a Keyed makes and drops between two reads. It
 // counts a limiter under its own name (aimd.WithName) if it was never read.
-func (r *Registration) Evicted(l *limiter.Limiter) { r.tally.Evicted(l) }
+func (r *Registration) Evicted(l *aimd.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {
 	var errs [11]error
@@ -182,7 +182,7 @@ type attributes struct {
 // NewObserver returns an observer for aimd.WithObserver that measures how long operations waited and attempts
 // took, by the limiter's own name (aimd.WithName). One is enough for all limiters; it is safe for any number
 // of goroutines. An error is one of the meter's.
-func NewObserver(opts ...Option) (func(limiter.Event), error) {
+func NewObserver(opts ...Option) (func(aimd.Event), error) {
 	m := meter(opts)
 	var o observer
 	var errs [2]error
@@ -196,10 +196,10 @@ func NewObserver(opts ...Option) (func(limiter.Event), error) {
 	return o.observe, nil
 }
 
-func (o *observer) observe(e limiter.Event) {
+func (o *observer) observe(e aimd.Event) {
 	ctx := context.Background() // an event has no context
 	switch {
-	case e.Kind == limiter.Admitted:
+	case e.Kind == aimd.Admitted:
 		o.wait.Record(ctx, e.Wait.Seconds(), o.names.Of(e.Name, newAttributes).name...)
 	case e.Outcome.Valid():
 		o.duration.Record(ctx, e.RTT.Seconds(), o.names.Of(e.Name, newAttributes).byOutcome[e.Outcome]...)

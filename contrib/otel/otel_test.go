@@ -18,21 +18,20 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(opts...)
 	require.NoError(t, err)
 	return l
 }
 
-func acquire(t *testing.T, l *limiter.Limiter) limiter.Permit {
+func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
 	t.Helper()
 	p, err := l.Acquire(context.Background())
 	require.NoError(t, err)
@@ -129,9 +128,9 @@ func testInstruments(t *testing.T) {
 
 func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
 	var registered *Registration
-	keyed, err := limiter.NewKeyed(
-		func(key string) (*limiter.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
-		limiter.KeyedConfig{Keys: 1, Evicted: func(l *limiter.Limiter) { registered.Evicted(l) }})
+	keyed, err := aimd.NewKeyed(
+		func(key string) (*aimd.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
+		aimd.KeyedConfig{Keys: 1, Evicted: func(l *aimd.Limiter) { registered.Evicted(l) }})
 	require.NoError(t, err)
 	reader := sdk.NewManualReader()
 	registered, err = Register(live.Keyed(keyed), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))

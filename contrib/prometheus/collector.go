@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -40,7 +40,7 @@ type Collector struct{ tally *live.Tally }
 // once. live.Of and live.Keyed make such a function, and httplimit.Transport.Limiters is one. New panics if
 // a function is nil. A registry takes one Collector, or several with a label each
 // (prometheus.WrapRegistererWith).
-func New(limiters ...func() iter.Seq2[string, *limiter.Limiter]) *Collector {
+func New(limiters ...func() iter.Seq2[string, *aimd.Limiter]) *Collector {
 	return &Collector{live.NewTally(limiters...)}
 }
 
@@ -80,9 +80,9 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Evicted is a limiter.KeyedConfig.Evicted, for limiters that a Keyed makes and drops between two reads. It
+// Evicted is an aimd.KeyedConfig.Evicted, for limiters that a Keyed makes and drops between two reads. It
 // counts a limiter under its own name (aimd.WithName) if it was never read.
-func (c *Collector) Evicted(l *limiter.Limiter) { c.tally.Evicted(l) }
+func (c *Collector) Evicted(l *aimd.Limiter) { c.tally.Evicted(l) }
 
 // Histograms is a prometheus.Collector of how long operations waited and attempts took, see the package.
 // It is safe for any number of goroutines and limiters. Make one with NewHistograms.
@@ -113,9 +113,9 @@ func NewHistograms() *Histograms {
 
 // Observe is an observer for aimd.WithObserver. It goes by the limiter's own name (aimd.WithName): give
 // the limiters of a Keyed their key for a name.
-func (h *Histograms) Observe(e limiter.Event) {
+func (h *Histograms) Observe(e aimd.Event) {
 	switch {
-	case e.Kind == limiter.Admitted:
+	case e.Kind == aimd.Admitted:
 		h.of(e.Name).wait.Observe(e.Wait.Seconds())
 	case e.Outcome.Valid():
 		h.of(e.Name).byOutcome[e.Outcome].Observe(e.RTT.Seconds())

@@ -19,21 +19,20 @@ import (
 	"github.com/aimd-go/aimd"
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(opts...)
 	require.NoError(t, err)
 	return l
 }
 
-func acquire(t *testing.T, l *limiter.Limiter) limiter.Permit {
+func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
 	t.Helper()
 	p, err := l.Acquire(context.Background())
 	require.NoError(t, err)
@@ -113,7 +112,7 @@ aimd_cuts_total{limiter="photos"} 1
 func TestTheGapAndTheEndOfAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // from 2000-01-01, 946684800
 		law := func(window.Settings) window.Law { return paced{} }
-		l, err := limiter.New(law, limiter.Config{Name: "photos", InitialWindow: 2, Rules: limiter.Rules{MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond}})
+		l, err := aimd.NewWith(law, aimd.Config{Name: "photos", InitialWindow: 2, Rules: aimd.Rules{MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond}})
 		require.NoError(t, err)
 		r := registry(t, aimdprom.New(live.Of(l)))
 		for range 2 {
@@ -151,9 +150,9 @@ func (paced) Timed() bool { return true }
 // that. Only the present limiter has gauges.
 func TestLimitersThatNoScrapeSaw(t *testing.T) {
 	var c *aimdprom.Collector
-	keyed, err := limiter.NewKeyed(
-		func(key string) (*limiter.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
-		limiter.KeyedConfig{Keys: 1, Evicted: func(l *limiter.Limiter) { c.Evicted(l) }})
+	keyed, err := aimd.NewKeyed(
+		func(key string) (*aimd.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
+		aimd.KeyedConfig{Keys: 1, Evicted: func(l *aimd.Limiter) { c.Evicted(l) }})
 	require.NoError(t, err)
 	c = aimdprom.New(live.Keyed(keyed))
 	r := registry(t, c)
@@ -178,8 +177,8 @@ func TestLimitersThatNoScrapeSaw(t *testing.T) {
 
 func TestNoNameBreaksAScrape(t *testing.T) {
 	a, b, bad := reno(t, aimd.WithName("a")), reno(t, aimd.WithName("a")), reno(t, aimd.WithName("\xff\"\n"))
-	none := func() iter.Seq2[string, *limiter.Limiter] {
-		return func(yield func(string, *limiter.Limiter) bool) { yield("none", nil) }
+	none := func() iter.Seq2[string, *aimd.Limiter] {
+		return func(yield func(string, *aimd.Limiter) bool) { yield("none", nil) }
 	}
 	r := registry(t, aimdprom.New(live.Of(a, b, bad, a), live.Of(b), none))
 	n, err := testutil.GatherAndCount(r, "aimd_cwnd")

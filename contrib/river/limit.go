@@ -12,16 +12,15 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/job"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // Settings say which limiter a job waits for. Either Limiter or Of is required.
 type Settings struct {
 	// Limiter is the limiter of all jobs.
-	Limiter *limiter.Limiter
-	// Of returns the limiter of a job, such as For of a limiter.Keyed with the job's queue, kind or
+	Limiter *aimd.Limiter
+	// Of returns the limiter of a job, such as For of an aimd.Keyed with the job's queue, kind or
 	// tenant. nil without an error: the job needs no limiter. An error is the job's.
-	Of func(*rivertype.JobRow) (*limiter.Limiter, error)
+	Of func(*rivertype.JobRow) (*aimd.Limiter, error)
 	// Waiters is the number of workers, of all queues, that may wait at a time. Jobs beyond that number are handed
 	// back. 0 or negative: any number, since each queue has workers of its own.
 	Waiters int
@@ -46,7 +45,7 @@ func Limit(c *river.Config, s Settings) error {
 		return fmt.Errorf("aimdriver: %w", &aimd.SettingError{Name: "Limiter", Value: fmt.Sprint(s.Limiter), Want: "either Limiter or Of"})
 	}
 	if s.Of == nil {
-		s.Of = func(*rivertype.JobRow) (*limiter.Limiter, error) { return s.Limiter, nil }
+		s.Of = func(*rivertype.JobRow) (*aimd.Limiter, error) { return s.Limiter, nil }
 	}
 	rescued := c.RescueStuckJobsAfter
 	if rescued == 0 {
@@ -63,7 +62,7 @@ func Limit(c *river.Config, s Settings) error {
 			switch {
 			case !back:
 				return err
-			case errors.Is(err, limiter.ErrClosed):
+			case errors.Is(err, aimd.ErrClosed):
 				return river.JobSnooze(0) // another process may have it at once
 			}
 			return river.JobSnooze(snooze)

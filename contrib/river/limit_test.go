@@ -14,10 +14,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	aimdriver "github.com/aimd-go/aimd/contrib/river"
-	"github.com/aimd-go/aimd/limiter"
 )
 
-func newLimiter(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	l, err := aimd.New(append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
 	require.NoError(t, err)
 	return l
@@ -83,7 +82,7 @@ func TestACancelledJobIsRivers(t *testing.T) {
 // Each job has the limiter of its key, or none.
 func TestTheLimiterOfAJob(t *testing.T) {
 	l, errWrong, errWork := newLimiter(t), errors.New("no such tenant"), errors.New("no such file")
-	m := middleware(t, &river.Config{}, aimdriver.Settings{Of: func(row *rivertype.JobRow) (*limiter.Limiter, error) {
+	m := middleware(t, &river.Config{}, aimdriver.Settings{Of: func(row *rivertype.JobRow) (*aimd.Limiter, error) {
 		switch row.Queue {
 		case "wrong":
 			return nil, errWrong

@@ -22,7 +22,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 func beforeRate(ctx context.Context, items []string, send func(context.Context, string) error) error {
@@ -122,14 +121,14 @@ func TestPresigned(t *testing.T) {
 	})
 }
 
-func customers() (*limiter.Keyed[string], error) {
-	return limiter.NewKeyed(func(customer string) (*aimd.Limiter, error) {
+func customers() (*aimd.Keyed[string], error) {
+	return aimd.NewKeyed(func(customer string) (*aimd.Limiter, error) {
 		return aimd.New(aimd.WithName(customer), aimd.WithQueueBound(4)) // the fifth worker gets ErrQueueFull
-	}, limiter.KeyedConfig{})
+	}, aimd.KeyedConfig{})
 }
 
 // job is work for a customer. It reports false if it is to come back later.
-func job(ctx context.Context, all *limiter.Keyed[string], customer string, work func(context.Context) error) (bool, error) {
+func job(ctx context.Context, all *aimd.Keyed[string], customer string, work func(context.Context) error) (bool, error) {
 	lim, err := all.For(customer)
 	if err != nil {
 		return false, err

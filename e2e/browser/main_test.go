@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/e2e/internal/program"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -148,7 +148,7 @@ func (r refused) Verdict() attempt.Verdict {
 
 // play runs so many callers through a limiter, until the test ends, against a service
 // that takes 24 at a time, and for a while fewer, and for a while none.
-func play(t *testing.T, l *limiter.Limiter, callers int) {
+func play(t *testing.T, l *aimd.Limiter, callers int) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
 	t.Cleanup(func() { cancel(); all.Wait() })

@@ -23,12 +23,11 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
 
-func reno(t *testing.T, opts ...aimd.Option) *limiter.Limiter {
+func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 	t.Helper()
 	l, err := aimd.NewReno(opts...)
 	require.NoError(t, err)
@@ -96,7 +95,7 @@ func TestA503IsSeenAsACutWithinASecond(t *testing.T) {
 }
 
 // busy keeps a limiter at more than ten thousand events a second until the test ends.
-func busy(t *testing.T, l *limiter.Limiter) {
+func busy(t *testing.T, l *aimd.Limiter) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan bool)
 	t.Cleanup(func() { cancel(); <-done })
@@ -167,7 +166,7 @@ func TestHostileNamesAreTexts(t *testing.T) {
 
 func TestTheKeyboardReachesAllOfIt(t *testing.T) {
 	t.Parallel()
-	all := []*limiter.Limiter{reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"), aimd.WithInitialWindow(64))}
+	all := []*aimd.Limiter{reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"), aimd.WithInitialWindow(64))}
 	for _, l := range all {
 		p, ok := l.TryAcquire()
 		require.True(t, ok)

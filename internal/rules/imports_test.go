@@ -26,22 +26,21 @@ const module = "github.com/aimd-go/aimd"
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"limiter", "attempt", "window", "internal/setting"},
+	"":          {"limiter", "attempt", "window", "queue", "internal/setting", "internal/run", "internal/delay", "internal/quota"},
 	"window":    {"internal/setting"},
 	"queue":     {},
 	"tag":       {"internal/setting"},
 	"backoff":   {"internal/setting"},
 	"schedule":  {"internal/grid"},
 	"attempt":   {"window", "internal/fact", "internal/answer"},
-	"limiter":   {"window", "queue", "attempt", "internal/run", "internal/core", "internal/delay", "internal/quota", "internal/setting"},
-	"admission": {"window", "queue", "tag", "internal/core", "internal/setting"},
-	"httplimit": {"limiter", "attempt", "internal/answer", "internal/quota", "internal/run", "retry", "admission", "window", "tag", "internal/setting"},
+	"limiter":   {"window", "queue", "internal/delay", "internal/quota", "internal/setting"},
+	"admission": {"window", "queue", "tag", "limiter", "internal/setting"},
+	"httplimit": {"", "attempt", "internal/answer", "internal/quota", "internal/run", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
 	"internal/answer":  {},
 	"internal/fact":    {},
-	"internal/run":     {"attempt", "window", "internal/core", "internal/delay", "internal/fact", "internal/quota"},
-	"internal/core":    {"window", "queue", "internal/delay", "internal/quota", "internal/setting"},
+	"internal/run":     {"attempt", "window", "limiter", "internal/delay", "internal/fact", "internal/quota"},
 	"internal/quota":   {"internal/delay"},
 	"internal/delay":   {},
 	"internal/policy":  {"attempt", "backoff", "internal/delay"},
@@ -54,21 +53,21 @@ var mayImport = map[string][]string{
 	"internal/rejection": {"window", "tag", "internal/setting", "internal/sliding"},
 
 	"s3test": {"internal/pipenet"},
-	"job":    {"limiter", "attempt"},
-	"live":   {"limiter", "window"},
+	"job":    {"", "attempt"},
+	"live":   {"", "window"},
 
 	"throttle": {"window", "attempt", "internal/run", "tag", "internal/rejection"},
 	"retry":    {"window", "attempt", "internal/run", "internal/fact", "backoff", "internal/setting", "internal/budget", "internal/policy"},
 
-	"remote": {"limiter", "attempt", "window", "retry", "schedule", "tag", "internal/setting"},
+	"remote": {"", "attempt", "window", "retry", "schedule", "tag", "internal/setting"},
 
-	"sim": {"", "limiter", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "internal/core", "internal/quota", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
+	"sim": {"", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "limiter", "internal/quota", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
-	"window", "queue", "backoff", "sim",
-	"internal/setting", "internal/sliding", "internal/delay", "internal/quota", "internal/core", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
+	"window", "queue", "limiter", "backoff", "sim",
+	"internal/setting", "internal/sliding", "internal/delay", "internal/quota", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
 }
 
 // impure packages may not be imported by pure ones.

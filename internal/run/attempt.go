@@ -9,7 +9,6 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
@@ -21,7 +20,7 @@ type Attempt struct {
 	runner *Runner
 	ctx    context.Context
 	// ticket is the slot's, if the attempt owns one.
-	ticket core.Ticket
+	ticket window.Ticket
 	// rest has what most attempts do not need, nil until it is needed.
 	rest *rest
 	// asked is the time when the operation began, 0 if it has no deadline, and began when the attempt did, 0 if
@@ -119,7 +118,7 @@ func (a *Attempt) Told(reports []quota.Report) {
 		return
 	}
 	if !a.owns {
-		ticket, _ = a.ctx.Value(s).(core.Ticket)
+		ticket, _ = a.ctx.Value(s).(window.Ticket)
 	}
 	v := a.head()
 	s.Reported(ticket, quota.Answer{Reports: reports, Refused: v.Outcome.Overloaded(), Stop: v.Stop, RetryAfter: v.RetryAfter})

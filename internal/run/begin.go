@@ -6,11 +6,10 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Begin asks the guards and waits for a slot, as limiter.Limiter.Begin.
+// Begin asks the guards and waits for a slot, as aimd.Limiter.Begin.
 func (r *Runner) Begin(ctx context.Context) (*Attempt, error) {
 	return r.begin(ctx, try{number: attempt.Number(ctx), asked: r.asked(ctx)})
 }
@@ -107,15 +106,15 @@ func (r *Runner) inTime(ctx context.Context, delay time.Duration) error {
 	return nil
 }
 
-func (r *Runner) wait(ctx context.Context, t try, held bool) (core.Ticket, error) {
+func (r *Runner) wait(ctx context.Context, t try, held bool) (window.Ticket, error) {
 	if err := r.sleep(ctx, t.delay); err != nil {
-		return core.Ticket{}, err
+		return window.Ticket{}, err
 	}
 	switch {
 	case r.Slots == nil, held && !t.again:
-		return core.Ticket{}, ctx.Err()
+		return window.Ticket{}, ctx.Err()
 	case held:
-		return core.Ticket{}, r.open(ctx)
+		return window.Ticket{}, r.open(ctx)
 	}
 	return r.Slots.Take(ctx, t.number > 1)
 }

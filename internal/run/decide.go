@@ -4,11 +4,11 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/core"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Delays are the delays of a limiter: those methods of core.Gate.
+// Delays are the delays of a limiter: those methods of limiter.Gate.
 type Delays interface {
 	Backoff(failures int, last window.Outcome) time.Duration
 	Obeyed(retryAfter time.Duration, stop bool) time.Duration
@@ -28,7 +28,7 @@ func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, de
 	if policy != nil {
 		f.Backoff = f.Attempt
 		if delays != nil {
-			f.Backoff = core.Settings{Patience: l.Patience}.Backoffs(f.Attempt, last)
+			f.Backoff = limiter.Settings{Patience: l.Patience}.Backoffs(f.Attempt, last)
 		}
 		d = policy(f)
 	}

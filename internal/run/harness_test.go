@@ -13,7 +13,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
@@ -62,17 +61,17 @@ func newDesk(slots int) *desk {
 	return d
 }
 
-func (d *desk) Take(ctx context.Context, retry bool) (core.Ticket, error) {
+func (d *desk) Take(ctx context.Context, retry bool) (window.Ticket, error) {
 	select {
 	case <-d.shut: // before a slot that is free
-		return core.Ticket{}, errShut
+		return window.Ticket{}, errShut
 	default:
 	}
 	select {
 	case <-d.shut:
-		return core.Ticket{}, errShut
+		return window.Ticket{}, errShut
 	case <-ctx.Done():
-		return core.Ticket{}, ctx.Err()
+		return window.Ticket{}, ctx.Err()
 	case <-d.free:
 	}
 	d.mu.Lock()
@@ -82,22 +81,22 @@ func (d *desk) Take(ctx context.Context, retry bool) (core.Ticket, error) {
 	} else {
 		d.taken = append(d.taken, "back")
 	}
-	return core.Ticket{}, nil
+	return window.Ticket{}, nil
 }
 
-func (d *desk) Settle(_ core.Ticket, v attempt.Verdict, _ error) {
+func (d *desk) Settle(_ window.Ticket, v attempt.Verdict, _ error) {
 	d.mu.Lock()
 	d.settled = append(d.settled, v)
 	d.mu.Unlock()
 	d.free <- struct{}{}
 }
 
-func (d *desk) Reached() bool                      { return true }
-func (d *desk) Reported(core.Ticket, quota.Answer) {}
-func (d *desk) Contact(bool, error) (bool, error)  { return true, nil }
-func (d *desk) Suspect(error)                      {}
-func (d *desk) Denied(error, bool) bool            { return d.blocked }
-func (d *desk) Paused() time.Duration              { return d.paused }
+func (d *desk) Reached() bool                        { return true }
+func (d *desk) Reported(window.Ticket, quota.Answer) {}
+func (d *desk) Contact(bool, error) (bool, error)    { return true, nil }
+func (d *desk) Suspect(error)                        {}
+func (d *desk) Denied(error, bool) bool              { return d.blocked }
+func (d *desk) Paused() time.Duration                { return d.paused }
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/core"
 	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/window"
 )
 
 // Runner begins single attempts, for integrations, and runs whole operations. It is safe for any number of
@@ -50,7 +50,7 @@ func (r *Runner) classify(err error) attempt.Verdict {
 	return r.Classifier(err)
 }
 
-// Do runs fn as one operation, as limiter.Limiter.Do.
+// Do runs fn as one operation, as aimd.Limiter.Do.
 func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
 	a, err := r.begin(ctx, try{number: 1, asked: r.asked(ctx)})
 	if err != nil {
@@ -163,11 +163,11 @@ func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt
 type Slots interface {
 	Delays
 	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
-	Take(ctx context.Context, retry bool) (core.Ticket, error)
+	Take(ctx context.Context, retry bool) (window.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
-	Settle(t core.Ticket, v attempt.Verdict, err error)
+	Settle(t window.Ticket, v attempt.Verdict, err error)
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket.
-	Reported(t core.Ticket, a quota.Answer)
+	Reported(t window.Ticket, a quota.Answer)
 	// Reached reports whether the service has ever answered.
 	Reached() bool
 	// Contact notes whether the service answered an attempt; if it did not, err is the attempt's error. It
@@ -179,7 +179,7 @@ type Slots interface {
 	Paused() time.Duration
 	// Suspect notes an error that is neutral and final though it looks like a refusal.
 	Suspect(err error)
-	// Denied notes an answer that is a 403, and reports whether it is taken for a block: see core.Gate.Denied.
+	// Denied notes an answer that is a 403, and reports whether it is taken for a block: see limiter.Gate.Denied.
 	Denied(err error, again bool) bool
 	// Limits returns the limits of an operation as they are now.
 	Limits() Limits
@@ -189,7 +189,7 @@ type Slots interface {
 
 // Limits are the limits of an operation; 0 means no limit.
 type Limits struct {
-	// Attempts is the most attempts, Patience is core.Settings.Patience.
+	// Attempts is the most attempts, Patience is limiter.Settings.Patience.
 	Attempts, Patience int
 	// Unpaced: the operation is within another's slot, so no window paces it. It backs off from its first
 	// failure on.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/sim"
 	"github.com/aimd-go/aimd/throttle"
@@ -52,7 +52,7 @@ type Strategy struct {
 	// Do does one operation: it attempts until that succeeds, the strategy gives up, or the context ends.
 	Do func(ctx context.Context, attempt func(context.Context) error) error
 	// Limiter is shared by all clients. It is nil for a strategy without a window.
-	Limiter *limiter.Limiter
+	Limiter *aimd.Limiter
 }
 
 // New makes the strategy work.
@@ -68,14 +68,14 @@ func New(s sim.Strategy) (Strategy, error) {
 		return Strategy{Name: s.Name, Do: do}, err
 	}
 	w := s.Window
-	c := limiter.Config{Name: s.Name, Guards: guards, InitialWindow: w.Initial}
-	c.Rules = limiter.Rules{MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, Patience: w.Patience, MaxAttempts: s.Retry.Attempts}
+	c := aimd.Config{Name: s.Name, Guards: guards, InitialWindow: w.Initial}
+	c.Rules = aimd.Rules{MinWindow: w.Min, MaxWindow: w.Max, Factor: w.Factor, Patience: w.Patience, MaxAttempts: s.Retry.Attempts}
 	if s.Retry.Delays() != nil {
 		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
 			return Strategy{}, err
 		}
 	}
-	l, err := limiter.New(law, c)
+	l, err := aimd.NewWith(law, c)
 	if err != nil {
 		return Strategy{}, err
 	}

@@ -21,10 +21,10 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -36,11 +36,11 @@ func (u *run) connect(parent context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(parent, probeTime)
 	defer cancel()
 	// A wrong endpoint shows at once.
-	c := limiter.Config{Name: "upload", Rules: limiter.Rules{MaxWindow: u.MaxWindow, FirstContact: time.Nanosecond}}
+	c := aimd.Config{Name: "upload", Rules: aimd.Rules{MaxWindow: u.MaxWindow, FirstContact: time.Nanosecond}}
 	if strategy.TakesFactor(u.Law) {
 		c.Factor = 0.9
 	}
-	if u.limiter, err = limiter.New(sim.Window{Law: u.Law}.MakeLaw(), c); err != nil {
+	if u.limiter, err = aimd.NewWith(sim.Window{Law: u.Law}.MakeLaw(), c); err != nil {
 		return err
 	}
 	if u.Watch != nil {

@@ -1,0 +1,210 @@
+package aimd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Acquire waits for a slot, at the end of the queue. Its errors are ErrClosed, attempt.ErrQueueFull, and
+//   - one that wraps ctx.Err(), if the context ends first, or its deadline comes before the end of a pause;
+//   - one that wraps attempt.ErrQuota, if the pause lasts for longer than Rules.GiveUpAfter;
+//   - ErrHasSlot, if ctx belongs to an attempt that has a slot of this limiter: a wait for a second slot could
+//     last for ever.
+//
+// A client that tries again uses Begin.
+func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
+	if l.HasSlot(ctx) {
+		return Permit{}, ErrHasSlot
+	}
+	return l.acquire(ctx, false)
+}
+
+// TryAcquire takes a slot if one is free at once and no operation waits for it.
+func (l *Limiter) TryAcquire() (Permit, bool) {
+	var t window.Ticket
+	l.mu.Lock()
+	now, ok := l.time(), false
+	if !l.closed {
+		t, ok = l.machine.Tried(now)
+	}
+	l.unlock(now)
+	return Permit{l, t}, ok
+}
+
+func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
+	if err := ctx.Err(); err != nil {
+		return Permit{}, err
+	}
+	if p, ok := l.TryAcquire(); ok {
+		return p, nil
+	}
+	w := l.waiters.Get().(*waiter) // not under the lock
+	if at, bounded := ctx.Deadline(); bounded {
+		w.deadline = max(1, at.Sub(l.made))
+	}
+	if w.deadline != 0 || l.observer != nil {
+		w.since = l.now()
+	}
+	l.mu.Lock()
+	now := l.time()
+	if err := l.enqueue(w, retry, now); err != nil {
+		l.unlock(now)
+		l.recycle(w)
+		return Permit{}, err
+	}
+	l.unlock(now) // admits it if a slot was released meanwhile
+	return l.wait(ctx, w)
+}
+
+func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
+	if l.closed {
+		return ErrClosed
+	}
+	if err := l.hopeless(now, w.deadline); err != nil {
+		return err
+	}
+	switch {
+	case retry:
+		l.machine.Queue.PutBack(&w.item)
+		l.passed--
+	case !l.machine.Queue.Push(&w.item):
+		l.note(now, Event{Kind: Full})
+		return attempt.ErrQueueFull
+	default:
+		w.place = l.machine.Queue.Len() + l.passed
+	}
+	return nil
+}
+
+func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
+	if done := ctx.Done(); done == nil {
+		<-w.ready // a context that cannot end: half the cost of a select
+	} else {
+		select {
+		case <-w.ready:
+		case <-done:
+			return Permit{}, l.leave(ctx, w)
+		}
+	}
+	t, err := w.ticket, w.dismissed
+	l.recycle(w)
+	if err != nil {
+		return Permit{}, err
+	}
+	return Permit{l, t}, nil
+}
+
+// leave takes a waiter whose context ended out of the queue, and returns the error of its caller.
+func (l *Limiter) leave(ctx context.Context, w *waiter) error {
+	l.mu.Lock()
+	now := l.time()
+	waiting, place, cwnd := l.machine.Queue.Len(), w.place-l.passed, l.machine.State().Cwnd
+	waits := l.machine.Queue.Remove(&w.item)
+	l.unlock(now)
+	err := ctx.Err()
+	if waits {
+		if err == context.DeadlineExceeded && w.deadline != 0 {
+			err = fmt.Errorf("waited %s in the queue, place %d of %d, window %s: %w",
+				roughly(l.now()-w.since), min(max(place, 1), waiting), waiting, number(cwnd), err)
+		}
+	} else if <-w.ready; w.dismissed != nil {
+		err = w.dismissed
+	} else {
+		// Its turn came at the same moment: the slot goes on as if it had never been given.
+		l.mu.Lock()
+		l.machine.Withdrawn(w.ticket)
+		l.unlock(l.time())
+	}
+	l.recycle(w)
+	return err
+}
+
+func (l *Limiter) recycle(w *waiter) {
+	w.ticket, w.dismissed, w.deadline, w.place = window.Ticket{}, nil, 0, 0
+	l.waiters.Put(w)
+}
+
+// waiter is one goroutine that found no free slot. Waiters are reused.
+type waiter struct {
+	item queue.Item[*waiter]
+	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
+	ready  chan struct{}
+	ticket window.Ticket
+	// since is the time when it began to wait, for an observer or a deadline.
+	since time.Duration
+	// deadline is its context's, since the limiter was made; 0: it has none.
+	deadline time.Duration
+	// place is its place in the queue when it came, plus the limiter's passed then; 0 for a retry.
+	place int
+	// dismissed is why it gets no slot: the limiter was closed, or the wait cannot be met.
+	dismissed error
+	next      *waiter
+}
+
+func newWaiter() any {
+	w := &waiter{ready: make(chan struct{}, 1)}
+	w.item.Value = w
+	return w
+}
+
+// wakeAll wakes the waiter and those listed after it. It may be nil.
+func (w *waiter) wakeAll() {
+	for w != nil {
+		next := w.next
+		w.next = nil
+		w.ready <- struct{}{}
+		w = next
+	}
+}
+
+// Permit is the right to make one attempt, and the duty to say how the attempt ended: exactly one call of
+// Done. It is a small value; copies are the same permit. The zero Permit is released already.
+type Permit struct {
+	l *Limiter
+	t window.Ticket
+}
+
+// Done releases the permit with the attempt's outcome. If the permit was released before, Done returns
+// ErrReleased and has no effect. It panics if o is not an outcome.
+func (p Permit) Done(o window.Outcome) error { return p.release(attempt.Verdict{Outcome: o}, nil) }
+
+// release is Done for an attempt that failed with err, and for its verdict.
+func (p Permit) release(v attempt.Verdict, err error) error {
+	o := v.Outcome
+	if !o.Valid() {
+		panic(fmt.Sprintf("aimd: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
+	}
+	l := p.l
+	if l == nil {
+		return ErrReleased
+	}
+	l.mu.Lock()
+	var now time.Duration
+	if o.Overloaded() || v.Stop || l.machine.Timed() {
+		now = l.now()
+	}
+	before, gap, paused := l.machine.State().Cwnd, l.machine.Gap(), l.machine.PausedUntil()
+	change := l.machine.Answered(now, p.t, o, v.RetryAfter)
+	l.counts.count(change, o)
+	if change == window.Late {
+		l.note(now, Event{Kind: Late})
+		l.unlock(now)
+		return ErrReleased
+	}
+	if l.observer != nil || change != window.Steady && change != window.Grew {
+		l.note(now, Event{Kind: kindOf[change], Before: before, GapBefore: gap, Outcome: o, RTT: l.machine.RTT(), RetryAfter: v.RetryAfter})
+	}
+	if v.Stop && change != window.Steady { // a refusal for a quota closes the quota instead
+		l.machine.Stopped(now, v.RetryAfter)
+	}
+	if until := l.machine.PausedUntil(); until > paused {
+		l.paused(now, until-now, v, err)
+	}
+	l.unlock(now)
+	return nil
+}

@@ -1,0 +1,415 @@
+package aimd_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+// newLimiter is a Reno limiter with that window at the start.
+func newLimiter(t *testing.T, initial float64, change ...func(*aimd.Config)) *aimd.Limiter {
+	t.Helper()
+	c := aimd.Config{InitialWindow: initial}
+	for _, f := range change {
+		f(&c)
+	}
+	l, err := aimd.NewWith(aimd.Reno, c)
+	require.NoError(t, err)
+	return l
+}
+
+func acquire(t *testing.T, l *aimd.Limiter, n int) []aimd.Permit {
+	t.Helper()
+	all := make([]aimd.Permit, n)
+	for i := range all {
+		p, ok := l.TryAcquire()
+		require.True(t, ok, "slot %d is free", i)
+		all[i] = p
+	}
+	return all
+}
+
+// "To read a clock twice costs more than all the rest" (docs/design.md, rule 14)
+func TestHowOftenTheClockIsRead(t *testing.T) {
+	for _, c := range []struct {
+		law      window.NewLaw
+		observer func(aimd.Event)
+		want     int
+	}{
+		{aimd.Probe, nil, 2 * 100}, {aimd.Reno, nil, 0}, {aimd.Tahoe, nil, 0},
+		{aimd.Probe, func(aimd.Event) {}, 2 * 100},
+	} {
+		watch := &counting{Clock: clock.NewMock()}
+		l, err := aimd.NewWith(c.law, aimd.Config{Clock: watch, Observer: c.observer})
+		require.NoError(t, err)
+		watch.read.Store(0)
+		for range 100 {
+			require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
+		}
+		require.EqualValues(t, c.want, watch.read.Load())
+	}
+}
+
+// queueUp starts a goroutine that acquires and sends its name and error.
+type got struct {
+	name   string
+	permit aimd.Permit
+	err    error
+}
+
+func queueUp(ctx context.Context, name string, how func(context.Context) (aimd.Permit, error), to chan<- got) {
+	go func() {
+		p, err := how(ctx)
+		to <- got{name, p, err}
+	}()
+	synctest.Wait()
+}
+
+func TestPermitTakesExactlyOneOutcome(t *testing.T) {
+	l := newLimiter(t, 2)
+	p := acquire(t, l, 2)
+	_, ok := l.TryAcquire()
+	require.False(t, ok)
+
+	require.NoError(t, p[0].Done(window.Neutral))
+	for range 3 {
+		require.ErrorIs(t, p[0].Done(window.Overload), aimd.ErrReleased)
+		require.ErrorIs(t, p[0].Settle(attempt.Verdict{Outcome: window.Overload}), aimd.ErrReleased)
+	}
+	acquire(t, l, 1)
+	_, ok = l.TryAcquire()
+	require.False(t, ok, "the second release gave no second slot")
+
+	s := l.Snapshot()
+	require.EqualValues(t, 6, s.Late)
+	require.EqualValues(t, 2, s.Cwnd, "and told the law nothing")
+	require.EqualValues(t, 1, s.Attempts())
+	require.ErrorIs(t, aimd.Permit{}.Done(window.Success), aimd.ErrReleased)
+	require.Panics(t, func() { _ = p[1].Done(0) })
+	require.NoError(t, p[1].Done(window.Success), "the panic released nothing")
+}
+
+func TestAcquireIsFirstInFirstOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		p := acquire(t, l, 1)[0]
+		to := make(chan got, 10)
+		for i := range 5 {
+			queueUp(t.Context(), fmt.Sprint(i), l.Acquire, to)
+		}
+		queueUp(t.Context(), "failed before", l.Reacquire, to)
+		queueUp(t.Context(), "failed after", l.Reacquire, to)
+		require.Equal(t, 7, l.Snapshot().Queued)
+		for _, want := range []string{"failed before", "failed after", "0", "1", "2", "3", "4"} {
+			_, ok := l.TryAcquire()
+			require.False(t, ok, "nobody jumps the queue")
+			require.NoError(t, p.Done(window.Neutral))
+			g := <-to
+			require.NoError(t, g.err)
+			require.Equal(t, want, g.name)
+			synctest.Wait()
+			require.Empty(t, to, "one slot, one waiter")
+			p = g.permit
+		}
+		require.NoError(t, p.Done(window.Neutral))
+		require.Zero(t, l.Snapshot().InFlight)
+	})
+}
+
+func TestACancelledWaiterLeavesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		p := acquire(t, l, 1)[0]
+		to := make(chan got, 10)
+		first, giveUp := context.WithCancel(t.Context())
+		deadline, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		queueUp(first, "first", l.Acquire, to)
+		queueUp(deadline, "deadline", l.Acquire, to)
+		queueUp(t.Context(), "last", l.Acquire, to)
+
+		giveUp()
+		g := <-to
+		require.Equal(t, "first", g.name)
+		require.Equal(t, context.Canceled, g.err, "as it is, unwrapped")
+		require.Equal(t, 2, l.Snapshot().Queued)
+
+		g = <-to
+		require.Equal(t, "deadline", g.name)
+		require.ErrorIs(t, g.err, context.DeadlineExceeded)
+		require.EqualError(t, g.err, "waited 1s in the queue, place 2 of 2, window 1: context deadline exceeded")
+
+		require.NoError(t, p.Done(window.Success))
+		g = <-to
+		require.Equal(t, "last", g.name)
+		require.NoError(t, g.err)
+		require.NoError(t, g.permit.Done(window.Success))
+	})
+}
+
+func TestAContextThatIsOverGetsNothing(t *testing.T) {
+	l := newLimiter(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := l.Acquire(ctx)
+	require.Equal(t, context.Canceled, err)
+	require.Zero(t, l.Snapshot().InFlight)
+}
+
+// The window of a race: the slot is given and the context ends at the same moment. Whatever wins, no slot
+// is lost and nobody is stranded.
+func TestCancellationWhileBeingAdmitted(t *testing.T) {
+	const slots, workers, rounds = 3, 16, 300
+	l := newLimiter(t, slots, func(c *aimd.Config) { c.MaxWindow = slots })
+	var wg sync.WaitGroup
+	var flying atomic.Int64
+	for w := range workers {
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(1, uint64(w)))
+			for range rounds {
+				ctx, cancel := context.WithCancel(context.Background())
+				if r.IntN(2) == 0 {
+					go cancel() // at about the time that it is admitted
+				}
+				if p, err := l.Acquire(ctx); err == nil {
+					assert.LessOrEqual(t, flying.Inc(), int64(slots))
+					flying.Dec()
+					assert.NoError(t, p.Done(window.Success))
+				} else {
+					assert.ErrorIs(t, err, context.Canceled)
+				}
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	s := l.Snapshot()
+	require.Zero(t, s.InFlight)
+	require.Zero(t, s.Queued)
+	acquire(t, l, slots)
+}
+
+func TestQueueBound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1, func(c *aimd.Config) { c.QueueBound = 1 })
+		p := acquire(t, l, 1)[0]
+		to := make(chan got, 10)
+		queueUp(t.Context(), "waits", l.Acquire, to)
+		_, err := l.Acquire(t.Context())
+		require.Equal(t, attempt.ErrQueueFull, err)
+		queueUp(t.Context(), "came back", l.Reacquire, to)
+		require.Equal(t, 2, l.Snapshot().Queued)
+		require.NoError(t, p.Done(window.Neutral))
+		require.NoError(t, (<-to).permit.Done(window.Neutral))
+		require.NoError(t, (<-to).permit.Done(window.Neutral))
+	})
+}
+
+func TestCloseAndDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 2)
+		p := acquire(t, l, 2)
+		to := make(chan got, 10)
+		queueUp(t.Context(), "a", l.Acquire, to)
+		queueUp(t.Context(), "b", l.Reacquire, to)
+
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := l.Drain(short)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.EqualError(t, err, "aimd: 2 attempts still in flight: context deadline exceeded")
+		for range 2 {
+			require.Equal(t, aimd.ErrClosed, (<-to).err)
+		}
+		_, err = l.Acquire(t.Context())
+		require.Equal(t, aimd.ErrClosed, err)
+		_, ok := l.TryAcquire()
+		require.False(t, ok)
+		require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { t.Error("no new work"); return nil }), aimd.ErrClosed)
+
+		drained := make(chan error)
+		go func() { drained <- l.Drain(t.Context()) }()
+		synctest.Wait()
+		require.NoError(t, p[0].Done(window.Success))
+		synctest.Wait()
+		require.Empty(t, drained)
+		require.NoError(t, p[1].Done(window.Overload), "what is in flight ends as before")
+		require.NoError(t, <-drained)
+		require.NoError(t, l.Drain(t.Context()), "once more is fine")
+		l.Close()
+		require.ErrorIs(t, p[1].Done(window.Overload), aimd.ErrReleased)
+	})
+}
+
+func TestDrainOfAnIdleLimiterReturnsAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.NoError(t, newLimiter(t, 2).Drain(ctx), "though the context is over")
+}
+
+// refuseBursts makes so many cuts with no success in between: from two on, a pause.
+func refuseBursts(t *testing.T, l *aimd.Limiter, n int) {
+	t.Helper()
+	for range n {
+		require.NoError(t, acquire(t, l, 1)[0].Done(window.Overload))
+	}
+}
+
+func TestAPauseEndsByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 8)
+		refuseBursts(t, l, 2)
+		_, ok := l.TryAcquire()
+		require.False(t, ok, "a pause, though nothing is in flight")
+		require.EqualValues(t, 1, l.Snapshot().Pauses)
+
+		start := time.Now()
+		to := make(chan got, 2)
+		queueUp(t.Context(), "a", l.Acquire, to)
+		queueUp(t.Context(), "b", l.Acquire, to)
+		require.NoError(t, (<-to).err)
+		waited := time.Since(start)
+		require.GreaterOrEqual(t, waited, 25*time.Millisecond)
+		require.LessOrEqual(t, waited, 75*time.Millisecond)
+		require.NoError(t, (<-to).err)
+		require.Equal(t, 2, l.Snapshot().InFlight, "cwnd is 2 by now")
+	})
+}
+
+// early is a clock whose timers fire too early.
+type early struct {
+	clock.Clock
+	set int
+}
+
+func (c *early) AfterFunc(d time.Duration, f func()) *clock.Timer {
+	c.set++
+	return c.Clock.AfterFunc(d/2, f)
+}
+
+func TestATimerThatIsTooEarlyIsSetAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source := &early{Clock: clock.New()}
+		l := newLimiter(t, 8, func(c *aimd.Config) { c.Clock = source })
+		refuseBursts(t, l, 2)
+		_, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 1, source.set, "the limiter's clock has all its timers")
+	})
+}
+
+// counting is a clock that counts how often it is read.
+type counting struct {
+	clock.Clock
+	read atomic.Int64
+}
+
+func (c *counting) Since(t time.Time) time.Duration { c.read.Inc(); return c.Clock.Since(t) }
+
+// A timer that is set already costs the next one in the queue nothing.
+func TestTheTimerIsSetOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &counting{Clock: clock.New()}
+		l := newLimiter(t, 8, func(to *aimd.Config) { to.Clock, to.Observer = c, func(aimd.Event) {} })
+		refuseBursts(t, l, 2)
+		var reads [3]int64
+		to := make(chan got, len(reads))
+		for i := range reads {
+			before := c.read.Load()
+			queueUp(t.Context(), "", l.Acquire, to)
+			reads[i] = c.read.Load() - before
+		}
+		require.Equal(t, [3]int64{reads[0], reads[0] - 1, reads[0] - 1}, reads)
+		for range reads {
+			g := <-to
+			require.NoError(t, g.err)
+			require.NoError(t, g.permit.Done(window.Success))
+		}
+	})
+}
+
+func TestALawThatPaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		paced := func(window.Settings) window.Law {
+			return timedLaw(func(s window.State, _ window.Answer) window.State {
+				s.Cwnd, s.Spaced = s.Trip.Seconds(), true
+				return s
+			})
+		}
+		l, err := aimd.NewWith(paced, aimd.Config{})
+		require.NoError(t, err)
+		start := time.Now()
+		p := acquire(t, l, 1)
+		time.Sleep(8 * time.Second) // a window of 8
+		require.NoError(t, p[0].Done(window.Success))
+		p = p[1:]
+		for i := 8; i <= 12; i++ {
+			next, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			p = append(p, next)
+			require.Equal(t, time.Duration(i)*time.Second, time.Since(start))
+		}
+		for _, permit := range p {
+			require.NoError(t, permit.Done(window.Success))
+		}
+	})
+}
+
+func TestSnapshotInOneLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		p := acquire(t, l, 4)
+		to := make(chan got, 1)
+		queueUp(t.Context(), "waits", l.Acquire, to)
+		time.Sleep(1500 * time.Millisecond) // of the bubble's time
+		require.NoError(t, p[0].Done(window.Success))
+		p[0] = (<-to).permit
+		require.NoError(t, p[0].Done(window.Overload))
+		require.NoError(t, p[1].Done(window.Timeout))
+		require.NoError(t, p[2].Done(window.Neutral))
+		require.Error(t, p[2].Done(window.Neutral))
+		require.Equal(t,
+			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 client-error=0 cuts=1 pauses=0 late=1",
+			l.Snapshot().String())
+		require.NoError(t, p[3].Done(window.Success))
+	})
+}
+
+// A waiter that is cancelled just as it is admitted passes its slot on.
+func TestTheSlotOfAWaiterThatJustLeftGoesToTheNext(t *testing.T) {
+	for range 300 {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 1)
+			p := acquire(t, l, 1)[0]
+			first, next := make(chan got, 1), make(chan got, 1)
+			ctx, cancel := context.WithCancel(t.Context())
+			queueUp(ctx, "first", l.Acquire, first)
+			queueUp(t.Context(), "next", l.Acquire, next)
+			cancel()                                   // it is about to leave...
+			require.NoError(t, p.Done(window.Neutral)) // ...when its turn comes
+			if g := <-first; g.err == nil {
+				require.NoError(t, g.permit.Done(window.Neutral))
+			}
+			g := <-next // else a deadlock of the bubble
+			require.NoError(t, g.err)
+			require.NoError(t, g.permit.Done(window.Neutral))
+			s := l.Snapshot()
+			require.Zero(t, s.InFlight)
+			require.Zero(t, s.Successes, "what was withdrawn is no answer")
+			require.LessOrEqual(t, s.Neutrals, uint64(3))
+		})
+	}
+}

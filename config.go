@@ -1,0 +1,206 @@
+package aimd
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Rules are the settings that may change while a limiter is at work: see Reconfigure. The
+// zero value of every field means the documented default.
+type Rules struct {
+	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <= MaxWindow <=
+	// window.MaxWindow. 0 means 1 and window.MaxWindow.
+	MinWindow, MaxWindow float64
+	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. A law that
+	// measures, such as aimd.Probe, has no factor: New returns an error for one, Reconfigure ignores it.
+	Factor float64
+	// QueueBound is the most new operations that may wait; 0: no bound.
+	QueueBound int
+	// PauseMin and PauseMax bound the pauses that double while cut follows cut with no answer accepted in
+	// between, and an operation's own backoff: 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a
+	// negative PauseMax turns both off.
+	PauseMin, PauseMax time.Duration
+	// Patience is the number of overloads in a row from which an operation backs off on its own, and of cuts
+	// in a row (never less than two) from which a Retry-After pauses all operations: 1 or more; 0 means 5.
+	Patience int
+	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
+	MaxRetryAfter time.Duration
+	// Reserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
+	// at once. It needs reports: package httplimit, or attempt.Attempt.Reported. 0 means a tenth, and only if
+	// more operations wait than are left.
+	Reserve float64
+	// MaxRate is the most attempts that all operations together send in a second, as a contract says: the limiter
+	// leaves 1/MaxRate seconds between two sends. 0.0001 to 1000000; 0: no bound. If a timer is late, the sends
+	// of at most 20 ms are made up for.
+	MaxRate float64
+	// GiveUpAfter is the longest wait before an attempt: an operation that would wait for longer, for the
+	// service, a quota or the end of a pause for all, ends with attempt.ErrQuota at once; 0: no bound.
+	GiveUpAfter time.Duration
+	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit.
+	MaxAttempts int
+	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: none.
+	AttemptTimeout time.Duration
+	// FirstContact is the time for which operations try to reach a service that has never answered, from the first
+	// attempt that found no service: a refused connection, an unknown address. After it they fail with
+	// attempt.ErrNoContact until an attempt is answered. 0 means 10 s, negative: for ever.
+	FirstContact time.Duration
+}
+
+// Config has the settings of a new Limiter. The zero value of every field means the documented default.
+type Config struct {
+	Rules
+
+	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
+	// means 20, or the nearest bound. Tahoe also restarts there at every cut.
+	InitialWindow float64
+	// InitialSsthresh is the slow-start threshold at the start: 1 to window.MaxWindow; 0 means 1024,
+	// or window.MaxWindow for a law without a factor.
+	InitialSsthresh float64
+	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
+	Rand *rand.Rand
+	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no name.
+	Name string
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
+	// Observer is called for every event, after the lock is released, by the goroutine that caused the event;
+	// it may call the limiter. Several goroutines may call it at once. It should be quick, and must not
+	// panic. With an observer the limiter reads the clock at every event. It may be nil.
+	Observer func(Event)
+	// Classifier says what an attempt's error means; nil: attempt.Classify.
+	Classifier attempt.Classifier
+	// Restore is a state to start from, unless it is the zero State or of more than an hour ago.
+	Restore State
+	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
+	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
+	Policy attempt.Policy
+	// Guards are asked before each attempt of Do, Each and integrations waits for a slot: a throttle, a retry
+	// budget. A budget comes last, since it counts what is sent.
+	Guards []attempt.Guard
+}
+
+// firstContact is long enough for a service that starts together with its client. Our choice.
+const firstContact = 10 * time.Second
+
+// withDefaults fills in what the machine has no default for.
+func (c Config) withDefaults() (Config, error) {
+	err := cmp.Or(
+		setting.Optional("MaxAttempts", c.MaxAttempts),
+		setting.Optional("AttemptTimeout", c.AttemptTimeout),
+		setting.Optional("GiveUpAfter", c.GiveUpAfter),
+	)
+	if slices.Contains(c.Guards, nil) {
+		err = cmp.Or(err, setting.Nil("Guards"))
+	}
+	c.FirstContact = cmp.Or(c.FirstContact, firstContact)
+	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
+	if c.Classifier == nil {
+		c.Classifier = attempt.Classify
+	}
+	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	return c, err
+}
+
+func (c Config) machine() limiter.Settings {
+	return limiter.Settings{
+		Window: window.Settings{
+			Initial: c.InitialWindow, Ssthresh: c.InitialSsthresh, Factor: c.Factor,
+			Min: c.MinWindow, Max: c.MaxWindow, Timed: c.Observer != nil,
+		},
+		QueueBound: c.QueueBound, PauseMin: c.PauseMin, PauseMax: c.PauseMax,
+		Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter, MaxRate: c.MaxRate, Reserve: c.Reserve, Rand: c.Rand,
+	}
+}
+
+// inForce returns c with the settings that the machine has in force.
+func (c Config) inForce(s limiter.Settings) *Config {
+	w := s.Window
+	c.InitialWindow, c.InitialSsthresh, c.MinWindow, c.MaxWindow, c.Factor = w.Initial, w.Ssthresh, w.Min, w.Max, w.Factor
+	c.PauseMin, c.PauseMax, c.Patience, c.MaxRetryAfter = s.PauseMin, s.PauseMax, s.Patience, s.MaxRetryAfter
+	return &c
+}
+
+// windowFields are the fields of window.Settings that have longer names in Config.
+var windowFields = map[string]string{
+	"Min": "MinWindow", "Max": "MaxWindow", "Initial": "InitialWindow", "Ssthresh": "InitialSsthresh",
+}
+
+// wrong returns the error of a constructor. A setting has its name in Config there.
+func wrong(err error) error {
+	if e := new(setting.Error); errors.As(err, &e) && windowFields[e.Name] != "" {
+		e.Name = windowFields[e.Name]
+	}
+	return fmt.Errorf("aimd: %w", err)
+}
+
+func (c Config) guards() []attempt.Guard {
+	guards := slices.Clone(c.Guards)
+	if p, ok := c.Policy.(interface{ Guards() []attempt.Guard }); ok {
+		guards = append(guards, p.Guards()...)
+	}
+	return guards
+}
+
+// Config returns the settings in force, with defaults filled in.
+func (l *Limiter) Config() Config { return *l.config.Load() }
+
+// Reconfigure puts the limiter under new rules, made from those of Config: either all take effect or, with an
+// error that names the wrong one, the old rules stay.
+//
+// Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound or the
+// factor changed, a law that keeps state of its own starts with an empty state. A pause for all operations
+// ends no later than the new rules allow; an operation that backs off on its own does so to the end. A new
+// MaxAttempts also holds for operations under way, a new AttemptTimeout for later attempts.
+func (l *Limiter) Reconfigure(r Rules) error {
+	c := l.Config()
+	c.Rules = r
+	// Where a law restarts, within the new bounds; 0: the default.
+	if c.InitialWindow = l.initial; c.InitialWindow != 0 {
+		c.InitialWindow = min(max(c.InitialWindow, r.MinWindow), cmp.Or(r.MaxWindow, window.MaxWindow))
+	}
+	settings, err := c.checked()
+	if err != nil {
+		return err
+	}
+	// The law is the program's code, so it is not made under the lock.
+	law := l.law(settings.Window)
+	now := l.now()
+	l.mu.Lock()
+	before := l.machine.State().Cwnd
+	err = l.machine.Reconfigured(now, func(window.Settings) window.Law { return law }, settings)
+	if err == nil {
+		l.config.Store(c.inForce(l.machine.Rules()))
+		l.note(now, Event{Kind: Reconfigured, Before: before})
+	}
+	l.unlock(now)
+	if err != nil {
+		return wrong(err)
+	}
+	return nil
+}
+
+// Validate returns the error that Reconfigure would return, or nil.
+func (r Rules) Validate() error {
+	_, err := (&Config{Rules: r}).checked()
+	return err
+}
+
+func (c *Config) checked() (limiter.Settings, error) {
+	with, err := c.withDefaults()
+	*c = with
+	settings, wrongMachine := c.machine().WithDefaults()
+	if err = cmp.Or(err, wrongMachine); err != nil {
+		return settings, wrong(err)
+	}
+	return settings, nil
+}

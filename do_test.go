@@ -1,0 +1,398 @@
+package aimd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+// status is an error that tells an HTTP status and a Retry-After.
+type status struct {
+	code  int
+	after time.Duration
+}
+
+func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
+func (s status) HTTPStatusCode() int       { return s.code }
+func (s status) RetryAfter() time.Duration { return s.after }
+
+// failing returns a function that fails so many times, and what counts its calls.
+func failing(times int, err error) (func(context.Context) error, *int) {
+	calls := 0
+	return func(context.Context) error {
+		calls++
+		if calls <= times {
+			return err
+		}
+		return nil
+	}, &calls
+}
+
+func TestDoRunsUntilSuccess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		fn, calls := failing(2, status{code: 503})
+		require.NoError(t, l.Do(t.Context(), fn))
+		require.Equal(t, 3, *calls)
+		s := l.Snapshot()
+		require.EqualValues(t, 2, s.Overloads)
+		require.EqualValues(t, 1, s.Successes)
+		require.Zero(t, s.InFlight)
+		require.Zero(t, s.Late)
+	})
+}
+
+func TestDoGivesUpOnAFinalError(t *testing.T) {
+	l := newLimiter(t, 4)
+	cause := status{code: 404}
+	fn, calls := failing(9, cause)
+	err := l.Do(t.Context(), fn)
+	require.EqualError(t, err, "failed after 1 attempt: 404 Not Found")
+	require.ErrorIs(t, err, cause)
+	var story *attempt.Error
+	require.ErrorAs(t, err, &story)
+	require.Equal(t, attempt.Error{Attempts: 1, Cause: cause}, *story)
+	require.Equal(t, 1, *calls)
+	require.EqualValues(t, 1, l.Snapshot().ClientErrors, "the service was well")
+}
+
+// An operation gives its slot back while it waits: others run meanwhile.
+func TestDoHoldsNoSlotWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		fn, _ := failing(1, status{code: 429, after: time.Minute})
+		start, done := time.Now(), make(chan error)
+		go func() { done <- l.Do(t.Context(), fn) }()
+		synctest.Wait()
+		require.Zero(t, l.Snapshot().InFlight)
+		require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+		require.NoError(t, <-done)
+		require.GreaterOrEqual(t, time.Since(start), time.Minute)
+		require.LessOrEqual(t, time.Since(start), time.Minute+time.Second)
+	})
+}
+
+func TestDoHeedsItsContextWhereverItIs(t *testing.T) {
+	refused := func(context.Context) error { return status{code: 503, after: time.Hour} }
+	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	for name, c := range map[string]struct {
+		full     bool
+		fn       func(context.Context) error
+		attempts int
+	}{
+		"queued":      {true, hangs, 0},
+		"running":     {false, hangs, 1},
+		"backing off": {false, refused, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLimiter(t, 1)
+				if c.full {
+					acquire(t, l, 1)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				time.AfterFunc(time.Second, cancel)
+				start := time.Now()
+				err := l.Do(ctx, c.fn)
+				require.Equal(t, time.Second, time.Since(start))
+				require.ErrorIs(t, err, context.Canceled)
+				var story *attempt.Error
+				require.ErrorAs(t, err, &story)
+				require.Equal(t, c.attempts, story.Attempts)
+				require.Equal(t, context.Canceled, story.Reason)
+				s := l.Snapshot()
+				require.Zero(t, s.Queued)
+				require.Zero(t, s.Timeouts, "the caller's time was up, not the attempt's")
+			})
+		})
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	err := newLimiter(t, 1).Do(ctx, func(context.Context) error { t.Error("runs"); return nil })
+	require.EqualError(t, err, "gave up before the first attempt: context canceled")
+}
+
+func TestDoDoesNotWaitForADeadlineThatComesFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		start, cause := time.Now(), status{code: 503, after: time.Minute}
+		err := l.Do(ctx, func(context.Context) error { return cause })
+		require.Zero(t, time.Since(start), "the next attempt would be after the deadline")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorIs(t, err, cause)
+		require.ErrorContains(t, err, "gave up after 1 attempt: the next attempt is due in 1m0.")
+
+		cause.after = 30 * time.Second // the second answer comes half a minute before the deadline
+		require.Error(t, l.Do(ctx, func(context.Context) error { return cause }))
+		require.GreaterOrEqual(t, time.Since(start), 30*time.Second)
+		require.Less(t, time.Since(start), time.Minute)
+	})
+}
+
+func TestDoAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		cause := status{code: 503, after: time.Hour}
+		done := make(chan error, 2)
+		go func() { done <- l.Do(t.Context(), func(context.Context) error { return cause }) }()
+		running := make(chan struct{})
+		go func() {
+			done <- l.Do(t.Context(), func(context.Context) error { <-running; return status{code: 503} })
+		}()
+		synctest.Wait()
+		l.Close()
+		err := <-done
+		require.ErrorIs(t, err, aimd.ErrClosed)
+		require.ErrorIs(t, err, cause, "and what it failed with before")
+		close(running)
+		err = <-done
+		require.EqualError(t, err, "gave up after 1 attempt: aimd: closed; last error: 503 Service Unavailable")
+		require.NoError(t, l.Drain(t.Context()))
+	})
+}
+
+// policy is an attempt.Policy.
+type policy func(attempt.Failure) attempt.Decision
+
+func (p policy) Decide(_ context.Context, f attempt.Failure) attempt.Decision { return p(f) }
+
+// The window paces overloads; an operation backs off on its own after several only. The policy of the
+// limiter is the policy of Each too.
+func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var backoffs []int
+		l := newLimiter(t, 4, func(c *aimd.Config) {
+			c.Patience, c.PauseMax = 2, -1
+			c.Policy = policy(func(f attempt.Failure) attempt.Decision {
+				backoffs = append(backoffs, f.Backoff)
+				return attempt.Decision{Retry: true, Delay: time.Second}
+			})
+		})
+		fails := []error{status{code: 503}, status{code: 503}, status{code: 503}, status{code: 500}, context.DeadlineExceeded}
+		fn := func(ctx context.Context) error {
+			if n := attempt.Number(ctx); n <= len(fails) {
+				return fails[n-1]
+			}
+			return nil
+		}
+		start := time.Now()
+		require.NoError(t, l.Do(t.Context(), fn))
+		require.Equal(t, 5*time.Second, time.Since(start))
+		for _, err := range aimd.Each(t.Context(), l, count(1), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+			require.NoError(t, err)
+		}
+		require.Equal(t, []int{0, 0, 1, 4, 3, 0, 0, 1, 4, 3}, backoffs)
+	})
+}
+
+// A Retry-After gets its jitter once: the operation comes back when the pause ends.
+func TestAnOperationComesBackWithThePauseThatItCaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var paused []time.Time // the ends of pauses that the service asked for
+		l := newLimiter(t, 4, func(c *aimd.Config) {
+			c.Observer = func(e aimd.Event) {
+				if e.Kind == aimd.Paused && e.RetryAfter > 0 {
+					paused = append(paused, e.Time.Add(e.Wait))
+				}
+			}
+		})
+		back := 0
+		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+			if n := len(paused); n > 0 {
+				require.Equal(t, paused[n-1], time.Now())
+				back++
+			}
+			if back == 20 {
+				return nil
+			}
+			return status{code: 503, after: 10 * time.Second}
+		}))
+	})
+}
+
+// guard counts the attempts that it admitted and that have not ended. Its functions may be nil.
+type guard struct {
+	open   atomic.Int64
+	refuse func() error
+	ended  func()
+}
+
+func (g *guard) Admit(context.Context, int) error {
+	if g.refuse != nil {
+		if err := g.refuse(); err != nil {
+			return err
+		}
+	}
+	g.open.Inc()
+	return nil
+}
+
+func (g *guard) Ended(context.Context, window.Outcome) {
+	g.open.Dec()
+	if g.ended != nil {
+		g.ended()
+	}
+}
+
+func guarded(guards ...attempt.Guard) func(*aimd.Config) {
+	return func(c *aimd.Config) { c.Guards = guards }
+}
+
+func boom() { panic("boom") }
+
+func TestGuardsOfEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		w := &guard{refuse: func() error {
+			if n++; n%3 == 0 {
+				return errors.New("refused by a guard")
+			}
+			return nil
+		}}
+		l := newLimiter(t, 4, guarded(w))
+		ok, refused := 0, 0
+		for _, err := range aimd.Each(t.Context(), l, count(90), func(context.Context, int) error {
+			time.Sleep(time.Second)
+			return nil
+		}) {
+			if err == nil {
+				ok++
+				continue
+			}
+			require.EqualError(t, err, "gave up before the first attempt: refused by a guard")
+			refused++
+		}
+		require.Equal(t, 60, ok)
+		require.Equal(t, 30, refused, "what is refused is the end of that item alone")
+		require.Zero(t, w.open.Load())
+		require.Zero(t, l.Snapshot().InFlight)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		over := 0
+		for _, err := range aimd.Each(ctx, l, count(90), func(context.Context, int) error { return nil }) {
+			require.ErrorIs(t, err, context.Canceled)
+			over++
+		}
+		require.Equal(t, 1, over, "what was pulled is yielded")
+		require.Zero(t, w.open.Load())
+	})
+}
+
+// A guard runs on the goroutine that pulls the items, and nobody may wait for that for ever.
+func TestEachEndsWithItsGuard(t *testing.T) {
+	for _, bang := range []func(){boom, runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 2, guarded(&guard{refuse: func() error { bang(); return nil }}))
+			require.Panics(t, func() {
+				for range aimd.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
+					t.Error("nothing runs")
+				}
+			})
+		})
+	}
+}
+
+// Items that were not pulled must not look like items that there are not.
+func TestEachTellsOfItemsThatExitTheirGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []int
+		items := func(yield func(int) bool) {
+			yield(1)
+			runtime.Goexit()
+		}
+		defer func() {
+			p, ok := recover().(error)
+			require.True(t, ok)
+			require.ErrorContains(t, p, "runtime.Goexit")
+			require.Equal(t, []int{1}, got)
+		}()
+		for i := range aimd.Each(t.Context(), newLimiter(t, 2), items, func(context.Context, int) error { return nil }) {
+			got = append(got, i)
+		}
+	})
+}
+
+// safely runs f on a goroutine of its own, whatever f does to it.
+func safely(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		f()
+	}()
+	<-done
+}
+
+// Functions and guards that panic or exit, contexts that end, a limiter that is changed meanwhile: in the
+// end every slot is free and every guard has heard of every attempt.
+func TestNothingLeaksWhateverPanics(t *testing.T) {
+	sometimes := func(one int, what func()) {
+		if rand.IntN(one) == 0 {
+			what()
+		}
+	}
+	var before, after guard
+	between := &guard{refuse: func() error { sometimes(40, boom); return nil }, ended: func() { sometimes(40, boom) }}
+	l := newLimiter(t, 4, guarded(&before, between, &after), func(c *aimd.Config) {
+		c.PauseMax = -1
+		c.MaxAttempts = 5
+	})
+	fn := func(ctx context.Context) error {
+		switch rand.IntN(8) {
+		case 0:
+			boom()
+		case 1:
+			runtime.Goexit()
+		case 2, 3:
+			return status{code: 503}
+		case 4:
+			<-ctx.Done()
+		}
+		return ctx.Err()
+	}
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 100 {
+				safely(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(1000))*time.Microsecond)
+					defer cancel()
+					_ = l.Do(ctx, fn)
+				})
+			}
+		})
+	}
+	for range 50 {
+		safely(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+			defer cancel()
+			for range aimd.Each(ctx, l, count(20), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+			}
+		})
+		safely(func() {
+			_ = l.Reconfigure(aimd.Rules{MaxWindow: 1 + float64(rand.IntN(8))})
+		})
+	}
+	all.Wait()
+	require.Zero(t, l.Snapshot().InFlight)
+	require.Zero(t, l.Snapshot().Queued)
+	require.Zero(t, before.open.Load())
+	require.Zero(t, after.open.Load())
+}

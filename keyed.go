@@ -1,0 +1,151 @@
+package aimd
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/benbjohnson/clock"
+
+	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/queue"
+)
+
+// Defaults of KeyedConfig. Both are our choice.
+const (
+	// defaultIdle: by then a limiter's knowledge of the service is stale.
+	defaultIdle = 10 * time.Minute
+	// defaultKeys: more than a program has services, and few enough to keep.
+	defaultKeys = 10_000
+)
+
+// KeyedConfig is what NewKeyed makes a Keyed with. Zero fields take the documented default.
+type KeyedConfig struct {
+	// Idle is the time for which a limiter is kept that is not asked for; 0 means 10 min.
+	Idle time.Duration
+	// Keys is the most limiters, from 1; 0 means 10 000. For one more, the idlest limiter is evicted.
+	Keys int
+	// Evicted is called with each evicted limiter, by the goroutine that asked for another one: to keep its
+	// State, or to count it (contrib/prometheus). Several goroutines may call it at once. It may be nil.
+	Evicted func(*Limiter)
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
+}
+
+// Keyed has one limiter for each key: a host, a bucket, an API key. It evicts limiters that are idle: not
+// asked for in a while, no attempt in flight, no operation waiting. It is safe for any number of goroutines.
+type Keyed[K comparable] struct {
+	make   func(K) (*Limiter, error)
+	config KeyedConfig
+
+	// mu guards those below. It is held while a key's limiter is made, and while a limiter's lock is taken.
+	mu sync.Mutex
+	// used has the entries, the one asked for last at the end.
+	used  queue.Queue[*entry[K]]
+	byKey map[K]*entry[K]
+}
+
+type entry[K comparable] struct {
+	item    queue.Item[*entry[K]]
+	key     K
+	limiter *Limiter
+	asked   time.Time
+}
+
+// NewKeyed returns a Keyed that makes limiters with the function, which must not call For, or an error that
+// names the wrong setting, its value and the allowed values.
+func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
+	if make == nil {
+		return nil, wrong(setting.Nil("make"))
+	}
+	if err := cmp.Or(
+		setting.Duration("Idle", &c.Idle, defaultIdle, 1, math.MaxInt64),
+		setting.Count("Keys", &c.Keys, defaultKeys, 1, math.MaxInt),
+	); err != nil {
+		return nil, wrong(err)
+	}
+	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
+	return &Keyed[K]{make: make, config: c, byKey: map[K]*entry[K]{}}, nil
+}
+
+// For returns the key's limiter. Ask for every operation: the limiter may be evicted meanwhile. The error is
+// that of the function that makes limiters, or says that all of KeyedConfig.Keys limiters are in use.
+func (k *Keyed[K]) For(key K) (*Limiter, error) {
+	var gone []*Limiter
+	l, err := k.find(key, &gone)
+	if k.config.Evicted != nil {
+		for _, evicted := range gone {
+			k.config.Evicted(evicted)
+		}
+	}
+	return l, err
+}
+
+// find is For under the lock. It adds the evicted limiters to gone.
+func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
+	now := k.config.Clock.Now()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, _ := k.used.Ends(); i != nil && now.Sub(i.Value.asked) >= k.config.Idle; i, _ = k.used.Ends() {
+		k.drop(i.Value, now, gone)
+	}
+	if e := k.byKey[key]; e != nil {
+		k.use(e, now)
+		return e.limiter, nil
+	}
+	// Each entry is looked at once: a limiter in use comes to the end.
+	for looks := k.used.Len(); k.used.Len() >= k.config.Keys; looks-- {
+		if looks == 0 {
+			return nil, fmt.Errorf("aimd: %d keys are all in use, want fewer keys or a higher bound", k.config.Keys)
+		}
+		oldest, _ := k.used.Ends()
+		k.drop(oldest.Value, now, gone)
+	}
+	l, err := k.make(key)
+	if err == nil && l == nil {
+		err = wrong(setting.Nil(fmt.Sprintf("the limiter of key %v", key)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	e := &entry[K]{key: key, limiter: l}
+	e.item.Value = e
+	k.byKey[key] = e
+	k.use(e, now)
+	return l, nil
+}
+
+func (k *Keyed[K]) use(e *entry[K], now time.Time) {
+	e.asked = now
+	k.used.Remove(&e.item)
+	k.used.Push(&e.item)
+}
+
+// drop evicts an entry, or counts it as used now if it is busy, so that the search passes it once.
+func (k *Keyed[K]) drop(e *entry[K], now time.Time, gone *[]*Limiter) {
+	if s := e.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {
+		k.use(e, now)
+		return
+	}
+	k.used.Remove(&e.item)
+	delete(k.byKey, e.key)
+	*gone = append(*gone, e.limiter)
+}
+
+// All yields the keys and their limiters, the one asked for last first.
+func (k *Keyed[K]) All() iter.Seq2[K, *Limiter] {
+	return func(yield func(K, *Limiter) bool) {
+		k.mu.Lock()
+		all := slices.Collect(k.used.All())
+		k.mu.Unlock()
+		for _, i := range slices.Backward(all) {
+			if !yield(i.Value.key, i.Value.limiter) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package aimd_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/window"
+)
+
+func newKeyed(t *testing.T, c aimd.KeyedConfig) keyedHelper {
+	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.NewReno() }, c)
+	require.NoError(t, err)
+	return keyedHelper{k}
+}
+
+func (h keyedHelper) keys() (got []string) {
+	for key := range h.All() {
+		got = append(got, key)
+	}
+	return got
+}
+
+type keyedHelper struct{ *aimd.Keyed[string] }
+
+func (h keyedHelper) get(t *testing.T, key string) *aimd.Limiter {
+	l, err := h.For(key)
+	require.NoError(t, err)
+	return l
+}
+
+func TestKeyedEvictsWhatIsIdle(t *testing.T) {
+	mock := clock.NewMock()
+	k := newKeyed(t, aimd.KeyedConfig{Idle: time.Minute, Clock: mock})
+	a, busy := k.get(t, "a"), k.get(t, "busy")
+	require.Same(t, a, k.get(t, "a"))
+	require.NotSame(t, a, busy)
+	p, err := busy.Acquire(context.Background())
+	require.NoError(t, err)
+
+	mock.Add(40 * time.Second)
+	k.get(t, "b")
+	require.Equal(t, []string{"b", "a", "busy"}, k.keys())
+	mock.Add(30 * time.Second)
+	k.get(t, "c")
+	require.Equal(t, []string{"c", "busy", "b"}, k.keys(), "a is idle, busy is not")
+	require.NotSame(t, a, k.get(t, "a"), "a new one")
+
+	require.NoError(t, p.Done(window.Success))
+	mock.Add(2 * time.Minute)
+	k.get(t, "d")
+	require.Equal(t, []string{"d"}, k.keys())
+}
+
+// More keys than the bound cost no more than the bound: the idlest goes.
+func TestKeyedHasABound(t *testing.T) {
+	k := newKeyed(t, aimd.KeyedConfig{Keys: 3, Clock: clock.NewMock()})
+	hold := func(key string) aimd.Permit {
+		p, err := k.get(t, key).Acquire(t.Context())
+		require.NoError(t, err)
+		return p
+	}
+	a := hold("a")
+	for _, key := range []string{"b", "c", "d"} {
+		k.get(t, key)
+	}
+	require.Equal(t, []string{"d", "a", "c"}, k.keys(), "b was asked for before c, and a is in use")
+	for key := range 1000 {
+		k.get(t, string(rune('A'+key)))
+		require.Len(t, k.keys(), 3)
+	}
+	require.Contains(t, k.keys(), "a")
+
+	k.get(t, "c")
+	c, d := hold("c"), hold("d")
+	_, err := k.For("e")
+	require.EqualError(t, err, "aimd: 3 keys are all in use, want fewer keys or a higher bound")
+	k.get(t, "a") // what is there is given all the same
+	require.NoError(t, c.Done(window.Success))
+	k.get(t, "e")
+	require.ElementsMatch(t, []string{"e", "a", "d"}, k.keys())
+	require.NoError(t, a.Done(window.Success))
+	require.NoError(t, d.Done(window.Success))
+}
+
+func TestKeyedTellsOfThoseEvicted(t *testing.T) {
+	mock := clock.NewMock()
+	var k keyedHelper
+	var gone []*aimd.Limiter
+	k = newKeyed(t, aimd.KeyedConfig{
+		Idle: time.Minute, Keys: 2, Clock: mock,
+		Evicted: func(l *aimd.Limiter) {
+			gone = append(gone, l)
+			require.NotEmpty(t, k.keys(), "it may call back")
+		},
+	})
+	a, b := k.get(t, "a"), k.get(t, "b")
+	require.Empty(t, gone)
+	c := k.get(t, "c")
+	require.Equal(t, []*aimd.Limiter{a}, gone, "no room")
+	mock.Add(time.Minute)
+	k.get(t, "d")
+	require.Equal(t, []*aimd.Limiter{a, b, c}, gone, "idle")
+}
+
+func TestKeyedErrors(t *testing.T) {
+	_, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return nil, nil }, aimd.KeyedConfig{Idle: -time.Second})
+	require.EqualError(t, err, "aimd: Idle: -1s is not allowed, want a duration from 1ns")
+	_, err = aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return nil, nil }, aimd.KeyedConfig{Keys: -1})
+	require.EqualError(t, err, "aimd: Keys: -1 is not allowed, want a number from 1")
+	no := errors.New("no")
+	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return nil, no }, aimd.KeyedConfig{})
+	require.NoError(t, err)
+	_, err = k.For("a")
+	require.Equal(t, no, err)
+	require.Empty(t, keyedHelper{k}.keys())
+	_, err = aimd.NewKeyed[string](nil, aimd.KeyedConfig{})
+	require.EqualError(t, err, "aimd: make: nil is not allowed")
+}
+
+// A function that returns no limiter and no error harms its own key alone.
+func TestKeyedOutlivesANilLimiter(t *testing.T) {
+	mock, n := clock.NewMock(), 0
+	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) {
+		if n++; n == 1 {
+			return nil, nil
+		}
+		return aimd.New()
+	}, aimd.KeyedConfig{Idle: time.Minute, Clock: mock})
+	require.NoError(t, err)
+	_, err = k.For("a")
+	require.EqualError(t, err, "aimd: the limiter of key a: nil is not allowed")
+	mock.Add(time.Hour)
+	for _, key := range []string{"b", "c", "a"} {
+		keyedHelper{k}.get(t, key)
+	}
+}
+
+func TestKeyedFromManyGoroutines(t *testing.T) {
+	k := newKeyed(t, aimd.KeyedConfig{Idle: time.Minute})
+	var wg sync.WaitGroup
+	for i := range 16 {
+		wg.Go(func() {
+			for n := range 200 {
+				l, err := k.For(string(rune('a' + (i+n)%5)))
+				if assert.NoError(t, err) {
+					assert.NoError(t, l.Do(context.Background(), func(context.Context) error { return nil }))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	total := uint64(0)
+	for _, l := range k.All() {
+		total += l.Snapshot().Successes
+	}
+	require.EqualValues(t, 16*200, total)
+}

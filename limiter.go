@@ -1,0 +1,226 @@
+package aimd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/benbjohnson/clock"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+// The errors of a limiter, besides attempt.ErrQueueFull. Context errors are returned unwrapped.
+var (
+	// ErrClosed: the limiter takes no new work, Close or Drain was called.
+	ErrClosed = errors.New("aimd: closed")
+	// ErrHasSlot: Acquire was called with the context of an attempt of the limiter, as within Do.
+	ErrHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
+	// ErrReleased: the permit was released before; the second release is ignored.
+	ErrReleased = errors.New("aimd: permit released already")
+)
+
+// Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in,
+// first out. Make one with New. It is safe for any number of goroutines, and all that use one service share it.
+// Most callers want Do, or Each for bulk work; Acquire is for callers that make each attempt themselves, and Begin
+// for integrations.
+type Limiter struct {
+	// These are set once.
+
+	name     string
+	law      window.NewLaw
+	clock    clock.Clock
+	observer func(Event)
+	runner   run.Runner
+	// initial is the InitialWindow that the limiter was made with; 0: the default.
+	initial float64
+	// made is the time when the limiter was made. The machine's time counts from there.
+	made time.Time
+	// shut is closed by Close, for callers that wait outside the queue.
+	shut chan struct{}
+	// idle is closed when the limiter is closed and no attempt is in flight.
+	idle chan struct{}
+
+	// config has the settings in force. It is read without the lock.
+	config  atomic.Pointer[Config]
+	contact contact
+	// waiters has those not in use. A channel of a testing/synctest bubble must not be used outside.
+	waiters sync.Pool
+
+	// mu is the one lock. An event leaves it by unlock, a question by mu.Unlock. Under the lock: decide
+	// and book. After it: wake, then call the program's code.
+	mu sync.Mutex
+	guarded
+}
+
+type guarded struct {
+	machine limiter.Machine[*waiter]
+	// counts has what Snapshot counts since the start, and nothing else.
+	counts Snapshot
+	closed bool
+	pause  pause
+	// passed counts the slots given to the queue, less the retries that came to its front.
+	passed int
+	// timer calls woke at wake; 0: it is not set.
+	timer *clock.Timer
+	wake  time.Duration
+	// woken and events are for after the unlock.
+	woken  *waiter
+	events []Event
+	seq    uint64
+	// recent are the latest decisions, the oldest first.
+	recent []Event
+}
+
+// NewWith returns a limiter with the law, or an error that names the wrong setting and the allowed values.
+func NewWith(law window.NewLaw, c Config) (*Limiter, error) {
+	initial := c.InitialWindow
+	c, err := c.withDefaults()
+	if err != nil {
+		return nil, wrong(err)
+	}
+	decides, err := limiter.New[*waiter](law, c.machine())
+	if err != nil {
+		return nil, wrong(err)
+	}
+	if s := c.restored(decides.Law()); s != (window.State{}) {
+		if err := decides.Restored(s); err != nil {
+			return nil, fmt.Errorf("aimd: Restore: %w", err)
+		}
+	}
+	l := &Limiter{
+		name: c.Name, law: law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
+		shut: make(chan struct{}), idle: make(chan struct{}),
+		guarded: guarded{machine: decides},
+	}
+	l.runner = run.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
+	l.waiters.New = newWaiter
+	l.config.Store(c.inForce(decides.Rules()))
+	return l, nil
+}
+
+// now is the time since the limiter was made, by one of the machine's clocks; the time of day takes two.
+func (l *Limiter) now() time.Duration { return l.clock.Since(l.made) }
+
+// time is the time if the machine needs it, else 0: reading the clock costs more than all the rest.
+func (l *Limiter) time() time.Duration {
+	if l.machine.Timed() {
+		return l.now()
+	}
+	return 0
+}
+
+// unlock ends an event: it admits all operations that may go, sets the timer, releases the lock, and only
+// then wakes those admitted and calls the observer.
+func (l *Limiter) unlock(now time.Duration) {
+	if l.machine.Queue.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
+		l.mu.Unlock()
+		return
+	}
+	l.admit(now)
+	l.arm()
+	if l.closed {
+		l.settle()
+	}
+	woken := l.woken
+	l.woken = nil
+	if len(l.events) > 0 {
+		l.unlockAndReport(woken)
+		return
+	}
+	l.mu.Unlock()
+	woken.wakeAll()
+}
+
+func (l *Limiter) unlockAndReport(woken *waiter) {
+	var few [4]Event // so that an event costs no allocation
+	events := append(few[:0], l.events...)
+	l.events = l.events[:0]
+	l.mu.Unlock()
+	woken.wakeAll()
+	for i := range events {
+		l.observer(events[i])
+	}
+}
+
+// admit books all operations that may go, in order, and lists them to be woken.
+func (l *Limiter) admit(now time.Duration) {
+	last := &l.woken
+	for *last != nil {
+		last = &(*last).next
+	}
+	for i, t := l.machine.Next(now); i != nil; i, t = l.machine.Next(now) {
+		w := i.Value
+		w.ticket = t
+		l.passed++
+		*last, last = w, &w.next
+		if l.observer != nil {
+			now := l.now()
+			l.note(now, Event{Kind: Admitted, Wait: now - w.since})
+		}
+	}
+}
+
+func (l *Limiter) arm() {
+	at, ok := l.machine.Deadline()
+	if !ok || at == l.wake {
+		return
+	}
+	l.wake = at
+	d := at - l.now()
+	if l.timer == nil {
+		l.timer = l.clock.AfterFunc(d, l.woke)
+	} else {
+		l.timer.Reset(d)
+	}
+}
+
+func (l *Limiter) woke() {
+	l.mu.Lock()
+	l.wake = 0
+	l.unlock(l.now())
+}
+
+// Do runs fn as one operation: it waits for a slot, runs fn, and runs fn again while that may help, so fn
+// must be safe to repeat. It returns nil once fn did, otherwise an *attempt.Error with the number of
+// attempts, the reason to give up, and the last error. The comment of package attempt has what the end of a
+// context means.
+//
+// After an overload or a timeout the slot goes to another operation, and this one waits at the front of the
+// queue once the service's Retry-After is over. After several failures, and after the first neutral one, the
+// operation backs off on its own before it queues. Without MaxAttempts and GiveUpAfter, Do ends by success, by
+// a final error, or with ctx: bulk work loses no item, and interactive callers give a deadline.
+//
+// A policy (Config.Policy) decides what is tried again, how often, how long an operation backs off and how a
+// Retry-After is obeyed. Pauses for all operations, and the patience after overloads, are the limiter's; the
+// lower of the two attempt limits holds. A guard (Config.Guards) that refuses ends the operation at once.
+//
+// The context of fn is ctx, with the attempt's timeout if there is one. It has the attempt's number
+// (attempt.Number) and its slot: a Do or Each of the same limiter within fn, or a client that uses an
+// integration of the limiter, makes its attempts under that slot. Such a Do asks the guards for its retries
+// only, backs off on its own from its first failure, and does not count for the window: the end of fn does.
+func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
+	return l.runner.Do(ctx, fn)
+}
+
+// Begin is for integrations, and for callers that drive their attempts themselves. It asks the guards, waits
+// for a slot and returns an attempt, which has to be ended (attempt.Attempt.End) and may be followed by
+// another (Next). The context says which attempt of its operation it is; a retry waits at the front of the
+// queue (attempt.WithRetry). With an error, of the context, of a guard or of the limiter, no attempt was
+// begun.
+//
+// If ctx holds a slot of the limiter already, the attempt is part of the one that took it: Begin asks no
+// guard and does not wait.
+func (l *Limiter) Begin(ctx context.Context) (attempt.Attempt, error) {
+	a, err := l.runner.Begin(ctx)
+	if err != nil {
+		return nil, err // not a nil *run.Attempt
+	}
+	return a, nil
+}

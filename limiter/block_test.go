@@ -1,0 +1,157 @@
+package limiter_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+func newGate(t *testing.T) *limiter.Gate {
+	t.Helper()
+	g, err := limiter.NewGate(aimd.Reno, limiter.Settings{})
+	require.NoError(t, err)
+	return &g
+}
+
+// permitted notes so many successes.
+func permitted(t *testing.T, g *limiter.Gate, now time.Duration, n int) {
+	t.Helper()
+	for range n {
+		require.NotEqual(t, window.Late, g.Answered(now, g.Sent(now), window.Success, 0))
+	}
+}
+
+// denied notes so many 403, and returns the number from which they are of a block.
+func denied(g *limiter.Gate, now time.Duration, n int) (first int) {
+	for i := 1; i <= n; i++ {
+		if blocked, _ := g.Denied(now, false); blocked && first == 0 {
+			first = i
+		}
+	}
+	return first
+}
+
+// A run of five is a block, after fifty successes.
+func TestBlocksAfterSuccesses(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 49)
+	require.Zero(t, denied(g, 0, 1000), "a client that was hardly ever permitted")
+	permitted(t, g, 0, 1)
+	require.Equal(t, 40, denied(g, 0, 1000), "after that run, but no more")
+	g = newGate(t)
+	permitted(t, g, 0, 50)
+	require.Equal(t, 5, denied(g, 0, 1000))
+	g = newGate(t)
+	permitted(t, g, 0, 200)
+	require.Zero(t, denied(g, 0, 4))
+	permitted(t, g, 0, 1)
+	require.Zero(t, denied(g, 0, 4))
+}
+
+// A run twice as long as any that passed on its own is a block. One that a pause ended counts for nothing.
+func TestBlocksAreLongerThanOtherRuns(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 200)
+	require.Zero(t, denied(g, 0, 4))
+	for n := range 3 {
+		permitted(t, g, time.Duration(n)*time.Hour, 1)
+		require.Equal(t, 8, denied(g, time.Duration(n)*time.Hour, 10))
+	}
+}
+
+// The pauses of a run are of a minute, two and four. From then on 403 is final.
+func TestBlocksHaveAnEnd(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 50)
+	now := time.Duration(0)
+	for _, minutes := range []time.Duration{1, 2, 4} {
+		denied(g, now, 9)
+		pause := g.PausedUntil() - now
+		require.GreaterOrEqual(t, pause, minutes*time.Minute)
+		require.LessOrEqual(t, pause, minutes*time.Minute+time.Second)
+		permitted(t, g, now+pause-1, 9) // sent before
+		require.Equal(t, 1, denied(g, now+pause-1, 9), "during the pause")
+		require.Equal(t, now+pause, g.PausedUntil(), "and the pause stays")
+		now += pause
+	}
+	require.Zero(t, denied(g, now, 99))
+	permitted(t, g, now, 200)
+	require.Zero(t, denied(g, now, 99))
+	require.Equal(t, now, g.PausedUntil())
+}
+
+// A success begins a new count of pauses.
+func TestBlocksOneAfterAnother(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 50)
+	for n := range 10 {
+		now := time.Duration(n) * time.Hour
+		permitted(t, g, now, 1)
+		require.Equal(t, 5, denied(g, now, 9))
+		require.LessOrEqual(t, g.PausedUntil()-now, 61*time.Second)
+	}
+}
+
+// All that is in flight gets the answer that stops everybody. That is one pause.
+func TestAStopIsOnePause(t *testing.T) {
+	g := newGate(t)
+	var sent []window.Ticket
+	for range 20 {
+		sent = append(sent, g.Sent(0))
+	}
+	pauses := map[time.Duration]bool{}
+	for i, ticket := range sent {
+		now := time.Duration(i) * time.Millisecond
+		g.Answered(now, ticket, window.Overload, 0)
+		g.Stopped(now, 0)
+		pauses[g.PausedUntil()] = true
+	}
+	require.Len(t, pauses, 1)
+	g.Stopped(0, time.Hour)
+	require.GreaterOrEqual(t, g.PausedUntil(), time.Hour, "a longer one")
+}
+
+// Others pass after a pause, and what was refused is refused again: the service refuses that object. There is no
+// further pause.
+func TestAPauseThatWasAMistakeIsTheLast(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 50)
+	require.Equal(t, 5, denied(g, 0, 5))
+	now := g.PausedUntil()
+	permitted(t, g, now, 1)
+	blocked, _ := g.Denied(now, true)
+	require.False(t, blocked)
+	permitted(t, g, now, 50)
+	require.Zero(t, denied(g, now, 99))
+	require.Equal(t, now, g.PausedUntil())
+}
+
+// Without a pause before, a refusal after another one says nothing.
+func TestARefusalTwiceIsNoMistake(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 50)
+	_, _ = g.Denied(0, true)
+	permitted(t, g, 0, 1)
+	require.Equal(t, 5, denied(g, 0, 5))
+}
+
+// The pause of a block is a guess: who cannot wait for its end ends it, but no other pause.
+func TestAPauseThatIsDoubtedEnds(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 50)
+	require.False(t, g.Doubted(0))
+	denied(g, 0, 5)
+	require.True(t, g.Doubted(time.Second))
+	require.Equal(t, time.Second, g.PausedUntil())
+	require.False(t, g.Doubted(time.Second), "once")
+	denied(g, time.Second, 1)
+	g.Stopped(time.Second, time.Hour)
+	until := g.PausedUntil()
+	require.False(t, g.Doubted(2*time.Second))
+	require.Equal(t, until, g.PausedUntil())
+}

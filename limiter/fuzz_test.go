@@ -1,0 +1,379 @@
+package limiter_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/window"
+)
+
+// FuzzMachineAgainstTheText drives the Machine and the literal algorithm with the same events, compares them
+// after every one, and checks the invariants.
+func FuzzMachineAgainstTheText(f *testing.F) {
+	f.Add([]byte{0, 20, 0, 0, 0, 0, 0, 1, 2, 1, 3, 9, 1, 2, 8, 5, 1, 1, 1})
+	f.Add([]byte{1, 3, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 10, 2, 2, 2, 18, 2, 7, 1, 1})
+	f.Add([]byte{10, 90, 248, 255, 0, 249, 1, 250, 1, 255, 2, 1, 1})
+	f.Add([]byte{2, 1, 0, 0, 0, 0, 2, 2, 2, 6, 6, 2, 7, 255, 2, 7, 255, 7, 255, 1, 4, 3})
+	f.Add([]byte{0, 160, 8, 0, 0, 8, 1, 0x8e, 1, 0, 1, 2, 0x96, 0, 1, 0xa6, 2, 0xae, 1, 0x9e, 2, 1, 0x86, 0})
+	f.Add([]byte{0, 80, 24, 24, 0x96, 2, 1, 2})
+	f.Add([]byte{1, 160, 8, 0, 0, 0x8e, 2, 2, 0xae, 2, 7, 255, 1, 1, 0x9e, 2, 0, 1})
+	f.Add([]byte{16, 24, 0, 1, 0, 24, 23, 1, 25, 1, 1, 1})
+	f.Add([]byte{16, 160, 0, 15, 1, 0, 23, 1, 0, 0, 15, 1, 1, 0, 31, 1, 2, 24, 24, 24, 1, 7, 3, 1, 0, 15, 1, 0x9e, 0, 1, 4, 0, 15, 1})
+	f.Add([]byte("00\x0072002")) // a pause with the window full
+	f.Fuzz(func(t *testing.T, input []byte) {
+		if len(input) < 3 || len(input) > 1000 {
+			return
+		}
+		m := newModel(t, input[0], input[1])
+		for _, step := range input[2:] {
+			m.step(step)
+			m.check()
+		}
+		m.settle()
+	})
+}
+
+// model is a Machine and its twin, with what the driver knows of both.
+type model struct {
+	t    *testing.T
+	core limiter.Machine[int]
+	twin *literalTwin
+	law  window.NewLaw
+	// made is what the machine was made with.
+	made limiter.Settings
+	now  time.Duration
+	// seen is what the machine was told of time with the latest event.
+	seen time.Duration
+
+	// measured: round-trip times are measured. rtt is the last one.
+	measured bool
+	rtt      time.Duration
+
+	ops      int
+	items    []*queue.Item[int] // by operation
+	waiting  []int
+	flying   []flight
+	over     []window.Ticket // tickets answered or withdrawn
+	answered map[uint64]bool
+	cuts     int
+	// admitted is cwnd as it was when the last one was admitted.
+	admitted float64
+	lastID   uint64
+}
+
+type flight struct {
+	op     int
+	ticket window.Ticket
+	sent   time.Duration
+}
+
+// told is a law that is timed, and holds what it is told to what happened.
+type told struct {
+	window.Law
+	m *model
+}
+
+func (told) Timed() bool { return true }
+
+func (l told) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+	m := l.m
+	require.Equal(m.t, m.now, now)
+	require.Equal(m.t, m.rtt, a.RTT)
+	return l.Law.Answered(now, s, a)
+}
+
+func newModel(t *testing.T, kind, initial byte) *model {
+	law, tahoe := aimd.Reno, false
+	if kind&1 == 1 {
+		law, tahoe = aimd.Tahoe, true
+	}
+	factor := 0.5
+	if kind&2 == 2 {
+		factor = 0.9
+	}
+	ssthresh := 1024.0
+	if kind&4 == 4 {
+		ssthresh = 5
+	}
+	start := 1 + float64(initial)/8
+	s := limiter.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor, Timed: kind&8 == 8}}
+	m := &model{
+		t: t, twin: newLiteralTwin(tahoe, start, ssthresh, factor), law: law, made: s,
+		answered: map[uint64]bool{}, admitted: start, measured: kind&24 > 0,
+	}
+	if kind&16 == 16 {
+		m.law = func(s window.Settings) window.Law { return told{law(s), m} }
+	}
+	c, err := limiter.New[int](m.law, s)
+	require.NoError(t, err)
+	m.core = c
+	return m
+}
+
+// at is what a driver tells the machine of time, if it is needed.
+func (m *model) at(needed bool) time.Duration {
+	if needed {
+		return m.now
+	}
+	return 0
+}
+
+// book notes a send.
+func (m *model) book(op int, k window.Ticket) {
+	m.flying = append(m.flying, flight{op, k, m.now})
+	m.lastID, m.admitted = k.ID(), m.core.State().Cwnd
+}
+
+// step does one event: the low three bits say which, the others to whom.
+func (m *model) step(b byte) {
+	which := int(b >> 3)
+	m.seen = m.at(m.core.Timed())
+	switch b & 7 {
+	case 0:
+		for range 1 + which%4 {
+			m.arrive()
+		}
+		m.try(which / 4)
+	case 1:
+		m.answer(which, []window.Outcome{window.Success, window.ClientError}[which/16%2])
+	case 2:
+		m.answer(which, window.Overload)
+	case 3:
+		m.answer(which, window.Timeout)
+	case 4:
+		m.answer(which, window.Neutral)
+	case 5:
+		m.cancel(which)
+	case 6:
+		if which >= 16 {
+			m.reconfigure(which - 16)
+		} else {
+			m.withdraw(which)
+		}
+	case 7:
+		m.late(which)
+		m.now += time.Duration(which) * 100 * time.Millisecond
+		m.seen = 0
+		if at, ok := m.core.Deadline(); ok && at <= m.now {
+			m.seen = m.now
+		}
+	}
+	m.drain()
+}
+
+func (m *model) arrive() {
+	m.seen = m.at(m.core.Timed())
+	i := &queue.Item[int]{Value: m.ops}
+	m.items = append(m.items, i)
+	require.True(m.t, m.core.Queue.Push(i))
+	m.twin.arrived(m.ops)
+	m.waiting = append(m.waiting, m.ops)
+	m.ops++
+	m.drain()
+}
+
+// try lets new operations go at once, as long as they may.
+func (m *model) try(n int) {
+	for range n {
+		m.seen = m.at(m.core.Timed())
+		open := m.core.Queue.Len() == 0 && m.twin.mayFly() && m.core.PausedUntil() <= m.now
+		k, ok := m.core.Tried(m.seen)
+		require.Equal(m.t, open, ok)
+		if !ok {
+			return
+		}
+		op := m.ops
+		m.ops++
+		m.items = append(m.items, &queue.Item[int]{Value: op})
+		m.twin.arrived(op)
+		require.Equal(m.t, op, m.twin.sent(k.ID()))
+		m.book(op, k)
+	}
+}
+
+func (m *model) answer(which int, o window.Outcome) {
+	f, ok := m.land(which)
+	if !ok {
+		return
+	}
+	paused := m.core.PausedUntil()
+	m.rtt = m.now - f.sent
+	m.seen = m.at(o.Overloaded() || m.core.Timed())
+	change := m.core.Answered(m.seen, f.ticket, o, 0)
+	require.NotEqual(m.t, window.Late, change)
+	if m.measured {
+		require.Equal(m.t, m.rtt, m.core.RTT())
+	}
+	require.False(m.t, m.answered[f.ticket.ID()], "every id is answered at most once")
+	m.answered[f.ticket.ID()] = true
+	if change == window.Cut {
+		m.cuts++
+	}
+	defer func() { m.checkPause(change, paused) }()
+	switch {
+	case o.Accepted():
+		m.twin.succeeded(f.ticket.ID())
+	case o == window.Neutral:
+		m.twin.gone(f.ticket.ID())
+	default:
+		m.twin.failed(f.ticket.ID())
+		m.core.Queue.PutBack(m.items[f.op])
+		m.twin.rejoined(f.op)
+		m.waiting = append(m.waiting, f.op)
+	}
+}
+
+// land takes one attempt out of the air.
+func (m *model) land(which int) (flight, bool) {
+	if len(m.flying) == 0 {
+		return flight{}, false
+	}
+	i := which % len(m.flying)
+	f := m.flying[i]
+	m.flying = append(m.flying[:i], m.flying[i+1:]...)
+	m.over = append(m.over, f.ticket)
+	return f, true
+}
+
+func (m *model) cancel(which int) {
+	if len(m.waiting) == 0 {
+		return
+	}
+	i := which % len(m.waiting)
+	op := m.waiting[i]
+	m.waiting = append(m.waiting[:i], m.waiting[i+1:]...)
+	require.True(m.t, m.core.Queue.Remove(m.items[op]))
+	require.False(m.t, m.core.Queue.Remove(m.items[op]))
+	m.twin.cancelled(op)
+}
+
+func (m *model) withdraw(which int) {
+	if f, ok := m.land(which); ok {
+		require.True(m.t, m.core.Withdrawn(f.ticket))
+		m.twin.gone(f.ticket.ID())
+		m.seen = m.at(m.core.Timed())
+	}
+}
+
+// late answers an attempt that was answered or withdrawn before.
+func (m *model) late(which int) {
+	if len(m.over) == 0 {
+		return
+	}
+	k := m.over[which%len(m.over)]
+	o := window.Outcome(1 + which%5)
+	require.Equal(m.t, window.Late, m.core.Answered(m.at(o.Overloaded() || m.core.Timed()), k, o, time.Second))
+	require.False(m.t, m.core.Withdrawn(k))
+}
+
+// reconfigure puts the machine under other rules, or under some that it refuses.
+func (m *model) reconfigure(which int) {
+	s := m.made
+	w := &s.Window
+	w.Min, w.Max, w.Factor = 1, window.MaxWindow, 0.5
+	switch which % 6 {
+	case 1:
+		w.Max = 3.5
+	case 2:
+		w.Min, w.Max, w.Factor = 6, 40, 0.9
+	case 3:
+		w.Min, w.Max = 2, 2
+	case 4:
+		w.Max, w.Factor = 10, 1 // no factor
+	case 5:
+		w.Factor, s.Patience = 0.7, -1 // no patience
+	}
+	initial := w.Initial
+	w.Initial = min(max(initial, w.Min), w.Max)
+	before, paused, flying := m.core.State(), m.core.PausedUntil(), m.core.Flying()
+	m.seen = m.now
+	err := m.core.Reconfigured(m.now, m.law, s)
+	require.Equal(m.t, flying, m.core.Flying(), "nothing in flight is dropped")
+	if which%6 >= 4 {
+		require.Error(m.t, err)
+		require.Equal(m.t, before, m.core.State(), "what is refused changes nothing")
+		require.Equal(m.t, paused, m.core.PausedUntil())
+		return
+	}
+	require.NoError(m.t, err)
+	m.twin.reconfigured(w.Min, w.Max, w.Factor, initial)
+}
+
+// checkPause: a pause begins at a cut that follows another with nothing accepted in between, and at
+// nothing else.
+func (m *model) checkPause(change window.Change, before time.Duration) {
+	if change == window.Cut && m.twin.streak >= 2 {
+		require.Greater(m.t, m.core.PausedUntil(), m.now)
+	} else {
+		require.Equal(m.t, before, m.core.PausedUntil(), "streak %d", m.twin.streak)
+	}
+}
+
+func (m *model) drain() {
+	for {
+		open := m.twin.mayFly()
+		i, k := m.core.Next(m.seen)
+		if i == nil {
+			return
+		}
+		require.True(m.t, open, "the twin would not send")
+		require.Greater(m.t, k.ID(), m.lastID, "a fresh id, and it rises")
+		require.Equal(m.t, m.twin.sent(k.ID()), i.Value, "the same operation")
+		m.book(i.Value, k)
+		m.waiting = without(m.waiting, i.Value)
+	}
+}
+
+// check holds the invariants of the design and compares the two.
+func (m *model) check() {
+	s := m.core.State()
+	require.Equal(m.t, m.twin.cwnd, s.Cwnd)
+	require.Equal(m.t, m.twin.ssthresh, s.Ssthresh)
+	require.Equal(m.t, len(m.twin.flying), m.core.Flying())
+	require.Equal(m.t, len(m.twin.queue), m.core.Queue.Len())
+	require.Equal(m.t, m.twin.cuts, m.cuts, "exactly one cut per burst")
+
+	require.GreaterOrEqual(m.t, m.core.Flying(), 0)
+	require.LessOrEqual(m.t, float64(m.core.Flying()), max(1, math.Floor(m.admitted)))
+	require.GreaterOrEqual(m.t, s.Cwnd, m.twin.min)
+	require.LessOrEqual(m.t, s.Cwnd, m.twin.max)
+	require.False(m.t, math.IsInf(s.Cwnd, 0) || math.IsNaN(s.Cwnd))
+	if m.core.PausedUntil() <= m.now {
+		require.False(m.t, m.core.Queue.Len() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
+	} else {
+		at, ok := m.core.Deadline()
+		require.Equal(m.t, m.core.Queue.Len() > 0 && m.twin.mayFly(), ok, "in a pause there is a time to look again")
+		require.True(m.t, !ok || at == m.core.PausedUntil())
+	}
+}
+
+// settle lets everything succeed: nobody is stranded.
+func (m *model) settle() {
+	for range 10 * (m.ops + 1) {
+		if m.core.Flying() == 0 && m.core.Queue.Len() == 0 {
+			break
+		}
+		m.now += time.Second
+		m.seen = m.now
+		m.answer(0, window.Success)
+		m.drain()
+		m.check()
+	}
+	require.Zero(m.t, m.core.Flying())
+	require.Zero(m.t, m.core.Queue.Len())
+}
+
+func without(ops []int, op int) []int {
+	for i, x := range ops {
+		if x == op {
+			return append(ops[:i], ops[i+1:]...)
+		}
+	}
+	return ops
+}

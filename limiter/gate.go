@@ -1,0 +1,363 @@
+package limiter
+
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Gate decides when the next attempt may be sent, whatever the order of those that wait: a window, the pauses
+// for all, the gap of a law that spaces its sends or of a greatest rate, and the quotas of the service. It is
+// pure. now is the time of the event since any start that stays the same. A time before the last one counts as
+// the last one, so 0 will do for an event that needs no time: see Timed.
+type Gate struct {
+	window.Window
+	rules Settings
+
+	now time.Duration
+	// pausedUntil is the end of the pause for all. Until then no attempt is sent.
+	pausedUntil time.Duration
+	// apart is the least time between two sends, by Settings.MaxRate.
+	apart time.Duration
+	// sent is the last send, if there is a gap: the time it was due, if only the timer was late.
+	sent time.Duration
+	// spaced: the gap alone kept back the operation at the front, so the next send is as late as the timer.
+	spaced bool
+	// spread is the factor of the next gap, if it is spread.
+	spread float64
+
+	block block
+
+	// quotas is nil until the service reports one. waiting operations were there at the last call.
+	quotas  *quota.Quotas
+	waiting int
+	// boundedUntil is the time at which the service's bound on the attempts in flight is lifted.
+	boundedUntil time.Duration
+}
+
+// lateness is how late a timer may be without delaying the sends after it. A timer of a busy machine is many
+// milliseconds late: with 2 ms here, a store with a gap of 3 ms took a twentieth more time.
+const lateness = 20 * time.Millisecond
+
+// NewGate returns a gate in its initial state, or an error that names the wrong setting.
+func NewGate(law window.NewLaw, s Settings) (Gate, error) {
+	w, err := window.New(law, s.Window)
+	if err != nil {
+		return Gate{}, err
+	}
+	s, err = s.WithDefaults()
+	s.Window = w.Settings()
+	return Gate{Window: w, rules: s, apart: s.apart(), sent: longAgo, spread: 1}, err
+}
+
+// Events.
+
+// Tried sends an attempt if no operation waits. It reports false if the attempt has to wait.
+func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
+	g.waiting = 1
+	if !g.Open() || g.Timed() && !g.open(now) {
+		return window.Ticket{}, false
+	}
+	g.spaced = false
+	return g.send(), true
+}
+
+// Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
+func (g *Gate) Withdrawn(t window.Ticket) bool {
+	if g.quotas != nil {
+		g.quotas.Answered(g.now, quota.Answer{Number: t.ID(), Refused: true})
+	}
+	return g.Window.Withdrawn(t)
+}
+
+// Reported notes the quotas that the head of an answer reports, before Answered: a refusal for a quota that
+// is used up does not cut the window. It returns the quota that is used up for longest, if it was not before.
+func (g *Gate) Reported(now time.Duration, t window.Ticket, a quota.Answer) (used quota.State, ok bool) {
+	if len(a.Reports) == 0 || !g.Has(t) {
+		return used, false
+	}
+	if g.quotas == nil {
+		g.quotas = &quota.Quotas{Rand: g.rules.Rand}
+		g.quotas.Sent(g.seen(now), g.Last())
+	}
+	before, _ := g.quotas.UsedUp(g.seen(now))
+	g.bounds(a.Reports)
+	a.Number, g.quotas.Reserve, g.quotas.MaxRetryAfter = t.ID(), g.rules.Reserve, g.rules.MaxRetryAfter
+	g.Window.Reported(t, g.quotas.Answered(g.now, a))
+	used, ok = g.quotas.UsedUp(g.now)
+	return used, ok && used.Name != before.Name
+}
+
+// bounds notes how many attempts in flight the service allows.
+func (g *Gate) bounds(reports []quota.Report) {
+	for _, r := range reports {
+		if r.InFlight && r.Valid() {
+			g.Bounded(r.Limit)
+			g.boundedUntil = g.now + g.rules.MaxRetryAfter
+		}
+	}
+}
+
+// Quotas returns how the quotas stand that the service reports.
+func (g *Gate) Quotas(now time.Duration) []quota.State {
+	if g.quotas == nil {
+		return nil
+	}
+	return g.quotas.States(g.seen(now))
+}
+
+// UsedUp returns the quota that is used up for longest, and false if none is.
+func (g *Gate) UsedUp() (quota.State, bool) {
+	if g.quotas == nil {
+		return quota.State{}, false
+	}
+	return g.quotas.UsedUp(g.now)
+}
+
+// Answered ends an attempt, with the service's Retry-After (0: no header), and returns what that changed. An
+// attempt that is not in flight is Late and changes nothing.
+func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
+	if g.quotas != nil && g.Has(t) {
+		o = g.counted(g.seen(now), t, o)
+	}
+	change := g.Window.Answered(g.seen(now), t, o)
+	if o == window.Success && change != window.Late {
+		g.block.succeeded(g.now)
+	}
+	if change == window.Cut || change == window.Ignored {
+		g.overloaded(change == window.Cut, retryAfter)
+	}
+	return change
+}
+
+// counted notes the end of an attempt for the quotas, and returns its outcome for the window.
+func (g *Gate) counted(now time.Duration, t window.Ticket, o window.Outcome) window.Outcome {
+	told, short := g.Report(t)
+	if !told {
+		g.quotas.Answered(now, quota.Answer{Number: t.ID(), Refused: !o.Accepted()})
+	}
+	if g.Bound() > 0 && t.ID() > g.BoundAt() { // sent after the bound was reported, and its answer has none
+		g.Bounded(0)
+	}
+	if short && o.Overloaded() {
+		return window.Neutral
+	}
+	return o
+}
+
+// overloaded begins a pause for all, if it is time to.
+//
+// The first cut after an accepted answer begins no pause. From the second in a row on, see Streak, each cut
+// pauses all sends, twice as long as the one before: TCP's doubled timeout (RFC 6298, section 5.5). A law that
+// spaces its sends at the least window has that in its gap, and gets no pause.
+//
+// A Retry-After pauses all only if these pauses did not help either (Settings.Patience): rule 10 of
+// docs/design.md.
+func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
+	streak := g.Streak()
+	if streak < 2 {
+		return
+	}
+	var d time.Duration
+	if cut && !g.spaces() {
+		d = g.pause(streak - 2)
+	}
+	if retryAfter > 0 && streak >= g.rules.Patience {
+		d = max(d, g.Obeyed(retryAfter, false))
+		g.Restarted()
+	}
+	if d > 0 {
+		g.pausedUntil = max(g.pausedUntil, g.now+d)
+	}
+}
+
+// Stopped pauses all sends after an overload whose answer speaks for everybody, as Obeyed says, unless a pause
+// that is as long has begun: all in flight get such an answer.
+func (g *Gate) Stopped(now, retryAfter time.Duration) {
+	if least := g.asked(retryAfter, true).Within(g.rules.MaxRetryAfter); g.pausedUntil-g.seen(now) < least {
+		g.pausedUntil = g.now + g.Obeyed(retryAfter, true)
+	}
+}
+
+// Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the
+// wrong setting, and the old rules stay. If Settings.Window did change, so do the window and its law. A pause
+// that is longer than the new rules allow ends as if it had begun now under them. If a quota is used up, one
+// attempt asks at once. Settings.Rand, and Timed and Ssthresh of Settings.Window, have no effect.
+func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
+	s.Rand, s.Window.Timed, s.Window.Ssthresh = g.rules.Rand, g.rules.Window.Timed, g.rules.Window.Ssthresh
+	s, err := s.WithDefaults()
+	if err != nil {
+		return err
+	}
+	if !g.HasFactor() {
+		s.Window.Factor = 0
+	}
+	if s.Window != g.rules.Window {
+		if err := g.Window.Reconfigured(law, s.Window); err != nil {
+			return err
+		}
+	}
+	g.rules, g.apart = s, s.apart()
+	// The longest that pause and retryAfter return.
+	longest := max(s.PauseMax+s.PauseMax/2, s.MaxRetryAfter+min(s.MaxRetryAfter/2, time.Second))
+	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
+	if g.quotas != nil {
+		g.quotas.Reserve, g.quotas.MaxRetryAfter = s.Reserve, s.MaxRetryAfter
+		g.quotas.Asked(g.now)
+		g.Bounded(0)
+	}
+	return nil
+}
+
+// Effects.
+
+// Next books the attempt of the next operation of the queue, and reports false if no operation may go now.
+func (g *Gate) Next(now time.Duration, waiting int) (window.Ticket, bool) {
+	g.waiting = waiting
+	if waiting == 0 || !g.open(now) {
+		g.spaced = waiting > 0 && g.Open() && g.now >= g.pausedUntil
+		return window.Ticket{}, false
+	}
+	return g.send(), true
+}
+
+// Deadline returns when to call Next again without an event, and false if only an event can let the next
+// attempt go. Its value may change with every event.
+func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
+	g.waiting = waiting
+	at := g.due()
+	if !g.Open() && g.Bound() > 0 {
+		return g.boundedUntil, waiting > 0 && g.boundedUntil > g.now
+	}
+	return at, waiting > 0 && g.Open() && at > g.now
+}
+
+// Backoff returns how long an operation waits on its own, without a slot, before it rejoins the queue, after that
+// many failures in a row, the latest with the outcome last: see Settings.Backoffs.
+func (g *Gate) Backoff(failures int, last window.Outcome) time.Duration {
+	if n := g.rules.Backoffs(failures, last); n > 0 {
+		return g.pause(n - 1)
+	}
+	return 0
+}
+
+// Obeyed returns how long a refused operation waits for the service, or all do (stop), with jitter.
+func (g *Gate) Obeyed(retryAfter time.Duration, stop bool) time.Duration {
+	return g.asked(retryAfter, stop).Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
+}
+
+func (g *Gate) asked(retryAfter time.Duration, stop bool) delay.Asked {
+	return delay.Asked{After: retryAfter, Stop: stop, Refusals: g.Streak()}
+}
+
+// Questions.
+
+// Timed reports whether the next event needs the time. An overload always needs it.
+func (g *Gate) Timed() bool {
+	return g.Window.Timed() || g.pausedUntil > g.now || g.Gap() > 0 || g.quotas != nil
+}
+
+// Rules are the settings in force. If the law has no factor, the factor is 0.
+func (g *Gate) Rules() Settings { return g.rules }
+
+// Gap is the shortest time between two sends: of a law that spaces them and by Settings.MaxRate. 0: there is
+// none.
+func (g *Gate) Gap() time.Duration { return max(g.Window.Gap(), g.apart) }
+
+// PausedUntil is the time when the last pause for all ends or ended.
+func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
+
+// ClosedUntil is the earliest time of the next send by what the service said: after the pause for all, and
+// when a quota that is used up comes back.
+func (g *Gate) ClosedUntil() time.Duration {
+	used, _ := g.UsedUp()
+	return max(g.pausedUntil, used.Until)
+}
+
+// seen notes the time, which never goes back, and returns the latest one.
+func (g *Gate) seen(now time.Duration) time.Duration {
+	g.now = max(g.now, now)
+	if g.Bound() > 0 && g.now >= g.boundedUntil {
+		g.Bounded(0)
+	}
+	return g.now
+}
+
+func (g *Gate) open(now time.Duration) bool {
+	return g.seen(now) >= g.due() && g.Open()
+}
+
+// spaces reports whether the law spaces its sends and one may fly, so that the gap alone sets the rate.
+func (g *Gate) spaces() bool { return g.Window.Gap() > 0 && g.Limit() <= 1 }
+
+// due is the earliest time of the next send, if the window is open. See Timed for a further reason.
+func (g *Gate) due() time.Duration {
+	return max(g.pausedUntil, g.spacedUntil(), g.quotaUntil())
+}
+
+// quotaUntil is the time when the quotas let the next attempt go, 0 without quotas.
+func (g *Gate) quotaUntil() time.Duration {
+	if g.quotas == nil {
+		return 0
+	}
+	return g.quotas.Due(g.now, g.Flying()-g.Reports(), g.waiting)
+}
+
+// spacedUntil is the end of the gap: the present gap after the last send. While refusals follow one another the
+// law's gap is spread at random by half, so that clients do not stay in step, and one attempt now and then comes
+// at once: the service may refuse what comes after a rest.
+func (g *Gate) spacedUntil() time.Duration {
+	gap := g.Window.Gap()
+	if g.Streak() > 0 && g.spaces() {
+		if gap >= rest && g.Streak()%restEvery == 1 {
+			gap = 0
+		}
+		gap = time.Duration(float64(gap) * g.spread)
+	}
+	return g.sent + max(gap, g.apart)
+}
+
+func (g *Gate) send() window.Ticket {
+	if g.Gap() == 0 {
+		g.sent = g.now
+	} else {
+		g.space()
+	}
+	t := g.Sent(g.now)
+	if g.quotas != nil {
+		g.quotas.Sent(g.now, t.ID())
+	}
+	return t
+}
+
+// space notes a send that the next gap counts from: the time it was due, if only the timer made it late. If
+// the window was full or the queue empty, that would be a credit, and a burst of two.
+func (g *Gate) space() {
+	due := g.now
+	if g.spaced {
+		due = max(g.spacedUntil(), g.now-lateness)
+	}
+	g.sent = due
+	g.spread = 1
+	if g.spaces() {
+		g.spread = g.jitter()
+	}
+}
+
+func (g *Gate) jitter() float64 { return 0.5 + g.rules.Rand.Float64() }
+
+// pause is the shortest pause doubled n times, at most the longest, times a random number from 0.5 to 1.5, so
+// that clients that stopped together do not start together ("Jitter Everything!", Safe Client Behaviour).
+func (g *Gate) pause(n int) time.Duration {
+	lo, hi := g.rules.PauseMin, g.rules.PauseMax
+	if hi < 0 {
+		return 0
+	}
+	d := hi
+	if lo < hi>>min(n, 62) { // no overflow
+		d = lo << n
+	}
+	return time.Duration(float64(d) * g.jitter())
+}

@@ -1,0 +1,318 @@
+package aimd_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+// logged is a logger and the lines that it wrote.
+func logged(t *testing.T) (*slog.Logger, func() []map[string]any) {
+	var out bytes.Buffer
+	return slog.New(slog.NewJSONHandler(&out, nil)), func() (lines []map[string]any) {
+		for dec := json.NewDecoder(&out); dec.More(); {
+			var line map[string]any
+			require.NoError(t, dec.Decode(&line))
+			delete(line, "time")
+			lines = append(lines, line)
+		}
+		return lines
+	}
+}
+
+func TestLogWritesCutsAndPausesWithTheirReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logger, lines := logged(t)
+		l := newLimiter(t, 32, func(c *aimd.Config) {
+			c.Name, c.QueueBound, c.Patience = "photos", 1, 2
+			c.Observer = aimd.Log(logger, 0)
+		})
+		require.Equal(t, "photos", l.Snapshot().Name)
+		p := acquire(t, l, 2)
+		require.NoError(t, p[0].Done(window.Success))
+		require.Empty(t, lines(), "growth is no news")
+		require.NoError(t, p[1].Done(window.Timeout))
+		require.Equal(t, []map[string]any{{
+			"level": "INFO", "msg": "cut: first timeout of a burst, 32 -> 16", "limiter": "photos", "kind": "cut",
+			"before": 32.0, "cwnd": 16.0, "ssthresh": 16.0, "in_flight": 0.0, "queued": 0.0, "outcome": "timeout",
+		}}, lines())
+		require.NoError(t, acquire(t, l, 1)[0].Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: time.Second}))
+		got := lines()
+		require.Len(t, got, 2)
+		require.Regexp(t, "^cut: first refusal of a burst, 16 -> ", got[0]["msg"])
+		require.Equal(t, "WARN", got[1]["level"])
+		require.Regexp(t, `^paused 1(\.\d)?s: the service asked for 1s$`, got[1]["msg"])
+		require.EqualValues(t, 1, got[1]["retry_after"], "seconds")
+	})
+}
+
+func TestLogWritesThatNoServiceIsThereAndThatAnErrorIsSuspect(t *testing.T) {
+	logger, lines := logged(t)
+	l := newLimiter(t, 4, func(c *aimd.Config) { c.Observer, c.FirstContact = aimd.Log(logger, 0), time.Nanosecond })
+	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+	require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return refused }), attempt.ErrNoContact)
+	suspect := errors.New("too many requests")
+	require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return suspect }), suspect)
+	var got []map[string]any
+	for _, line := range lines() {
+		if line["kind"] == "away" || line["kind"] == "suspect" {
+			got = append(got, map[string]any{"level": line["level"], "msg": line["msg"], "err": line["err"]})
+		}
+	}
+	require.Equal(t, []map[string]any{
+		{"level": "WARN", "err": refused.Error(), "msg": "away: the service is not there: " + refused.Error()},
+		{"level": "WARN", "err": suspect.Error(), "msg": "suspect: final, though it looks like a refusal: " + suspect.Error()},
+	}, got)
+}
+
+func TestLogSaysHowManyLinesItLeftOut(t *testing.T) {
+	logger, lines := logged(t)
+	observe := aimd.Log(logger, 2)
+	at := time.Now()
+	for range 5 {
+		observe(aimd.Event{Kind: aimd.Cut, Time: at, Before: 2})
+	}
+	require.Len(t, lines(), 2)
+	observe(aimd.Event{Kind: aimd.Full, Time: at.Add(time.Second), Queued: 7})
+	observe(aimd.Event{Kind: aimd.Late, Time: at.Add(time.Second)})
+	got := lines()
+	require.Len(t, got, 2)
+	require.Equal(t, 3.0, got[0]["left_out"])
+	require.Equal(t, "full: turned away, 7 wait already", got[0]["msg"])
+	require.NotContains(t, got[1], "left_out")
+}
+
+func TestLogLeavesToTheLoggerWhatItWants(t *testing.T) {
+	var out bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	observe := aimd.Log(logger, 1)
+	observe(aimd.Event{Kind: aimd.Cut, Time: time.Now()})
+	require.Empty(t, out.String())
+	observe(aimd.Event{Kind: aimd.Paused, Time: time.Now(), Wait: time.Second})
+	require.Contains(t, out.String(), "paused 1s: refused again", "what is not wanted takes no line from what is")
+	require.NotContains(t, out.String(), "left_out")
+}
+
+func TestSnapshotLogsWhatIsNotZero(t *testing.T) {
+	logger, lines := logged(t)
+	l := newLimiter(t, 4, func(c *aimd.Config) { c.Name = "photos" })
+	require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
+	logger.Info("at the end", "limiter", l.Snapshot())
+	require.Equal(t, []map[string]any{{"level": "INFO", "msg": "at the end", "limiter": map[string]any{
+		"limiter": "photos", "cwnd": 4.0, "ssthresh": 1024.0, "in_flight": 0.0, "queued": 0.0, "successes": 1.0,
+	}}}, lines())
+}
+
+func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
+	to := func(cwnd float64) window.State { return window.State{Cwnd: cwnd} }
+	for want, e := range map[string]aimd.Event{
+		"grew: 20 -> 20.1":                                            {Kind: aimd.Grew, Before: 20, Window: to(20.05)},
+		"shrank: answers got slower, 32 -> 30.4":                      {Kind: aimd.Shrank, Before: 32, Window: to(30.4)},
+		"ignored: refusal of a burst that was answered already":       {Kind: aimd.Ignored, Outcome: window.Overload},
+		"cut: more refusals of the burst, 39 -> 38":                   {Kind: aimd.Ignored, Outcome: window.Overload, Before: 39, Window: to(38)},
+		"steady: neutral, the window stays 7":                         {Kind: aimd.Steady, Outcome: window.Neutral, Window: to(7)},
+		"paused 85ms: refused again, and nothing accepted in between": {Kind: aimd.Paused, Wait: 84_700 * time.Microsecond},
+		"paused 1m12s: the service asked for 1m0s":                    {Kind: aimd.Paused, Wait: 72 * time.Second, RetryAfter: time.Minute},
+		"paused 5m0s: the service asked for 12h0m0s, cut to 5m0s by WithMaxRetryAfter": {
+			Kind: aimd.Paused, Wait: 300_400 * time.Millisecond, RetryAfter: 12 * time.Hour, MaxRetryAfter: 5 * time.Minute,
+		},
+		"cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms": {
+			Kind: aimd.Cut, Outcome: window.Overload, Before: 0.2, GapBefore: 100 * time.Millisecond, Window: window.State{Cwnd: 0.1}, Gap: 200 * time.Millisecond,
+		},
+		"cut: first refusal of a burst, the window stays 1 every 15s": {
+			Kind: aimd.Cut, Outcome: window.Overload, Before: 0.01, GapBefore: 15 * time.Second, Window: to(0.01), Gap: 15 * time.Second,
+		},
+		"grew: 0.25 -> 1.1":                                    {Kind: aimd.Grew, Before: 0.25, Window: to(1.1)},
+		"admitted: waited 1.2s":                                {Kind: aimd.Admitted, Wait: 1234 * time.Millisecond},
+		"late: a permit was released a second time":            {Kind: aimd.Late},
+		"reconfigured: new settings, the window stays 64":      {Kind: aimd.Reconfigured, Before: 64, Window: to(64)},
+		"closed: takes no more work":                           {Kind: aimd.Closed},
+		"cut: first refusal of a burst, the window stays 1":    {Kind: aimd.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
+		"away: the service is not there: no route":             {Kind: aimd.Away, Err: errors.New("no route")},
+		"suspect: final, though it looks like a refusal: busy": {Kind: aimd.Suspect, Err: errors.New("busy")},
+		"used up: the service has 0 of 60 requests left, the next go in 34s": {Kind: aimd.UsedUp, Wait: 34 * time.Second,
+			Quota: &aimd.Quota{Name: "requests", Limit: 60}},
+		"none": {},
+	} {
+		require.Equal(t, want, e.String())
+	}
+}
+
+func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []aimd.Event
+		l := newLimiter(t, 2, func(c *aimd.Config) {
+			c.QueueBound = 1
+			c.Observer = func(e aimd.Event) { events = append(events, e) }
+		})
+		kinds := func() (got []aimd.Kind) {
+			for _, e := range events {
+				got = append(got, e.Kind)
+			}
+			events = nil
+			return got
+		}
+
+		p := acquire(t, l, 2)
+		require.Empty(t, kinds(), "who goes at once is no news")
+		to := make(chan got, 1)
+		queueUp(t.Context(), "waits", l.Acquire, to)
+		_, err := l.Acquire(t.Context())
+		require.Equal(t, attempt.ErrQueueFull, err)
+		require.Equal(t, []aimd.Kind{aimd.Full}, kinds())
+
+		time.Sleep(time.Second) // of the bubble's time
+		require.NoError(t, p[0].Done(window.Success))
+		grew, admitted := events[0], events[1]
+		require.Equal(t, []aimd.Kind{aimd.Grew, aimd.Admitted}, kinds())
+		require.Equal(t, aimd.Event{
+			Seq: 2, Time: grew.Time, Kind: aimd.Grew, Window: window.State{Cwnd: 3, Ssthresh: 1024}, Before: 2,
+			InFlight: 1, Queued: 1, Outcome: window.Success, RTT: time.Second,
+		}, grew)
+		require.Equal(t, time.Second, admitted.Wait)
+		require.Equal(t, 2, admitted.InFlight)
+
+		p[0] = (<-to).permit
+		p = append(p, acquire(t, l, 1)...)
+		require.NoError(t, p[0].Done(window.Overload))
+		require.NoError(t, p[1].Done(window.Overload))
+		require.NoError(t, p[2].Done(window.Neutral))
+		require.Error(t, p[2].Done(window.Neutral))
+		require.Equal(t, []aimd.Kind{aimd.Cut, aimd.Ignored, aimd.Steady, aimd.Late}, kinds())
+
+		refuseBursts(t, l, 1)
+		held := events[1]
+		require.Equal(t, []aimd.Kind{aimd.Cut, aimd.Paused}, kinds())
+		require.Positive(t, held.Wait)
+		l.Close()
+		require.Equal(t, []aimd.Kind{aimd.Closed}, kinds())
+	})
+}
+
+// docs/design.md, rule 12: "User code runs after the lock is released".
+func TestObserverMayCallBack(t *testing.T) {
+	var l *aimd.Limiter
+	var seq uint64
+	calls := 0
+	l = newLimiter(t, 2, func(c *aimd.Config) {
+		c.Observer = func(e aimd.Event) {
+			calls++
+			require.Greater(t, e.Seq, seq)
+			seq = e.Seq
+			s := l.Snapshot()
+			require.Equal(t, e.Window.Cwnd, s.Cwnd)
+			require.Equal(t, e.InFlight, s.InFlight)
+			if e.Kind != aimd.Steady {
+				p, ok := l.TryAcquire()
+				require.True(t, ok)
+				require.NoError(t, p.Done(window.Neutral))
+			}
+		}
+	})
+	p := acquire(t, l, 2)
+	require.NoError(t, p[0].Done(window.Success))
+	require.NoError(t, p[1].Done(window.Overload))
+	require.Equal(t, 4, calls)
+}
+
+func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
+	var got aimd.Event
+	law := func(window.Settings) window.Law {
+		return timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd--; return s })
+	}
+	l, err := aimd.NewWith(law, aimd.Config{Observer: func(e aimd.Event) { got = e }})
+	require.NoError(t, err)
+	require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
+	require.Equal(t, aimd.Shrank, got.Kind)
+	require.EqualValues(t, 19, got.Window.Cwnd)
+}
+
+func TestKindsHaveNames(t *testing.T) {
+	seen := map[string]bool{}
+	for k := aimd.Grew; k <= aimd.UsedUp; k++ {
+		require.NotEqual(t, "none", k.String())
+		require.False(t, seen[k.String()])
+		seen[k.String()] = true
+	}
+	require.Equal(t, "none", aimd.Kind(0).String())
+	require.Equal(t, "none", aimd.Kind(200).String())
+}
+
+// A late look shows how things came to be as they are, with no observer.
+func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 40)
+		start := time.Now()
+		require.Empty(t, l.Decisions(0))
+		p := acquire(t, l, 2)
+		time.Sleep(time.Second)
+		require.NoError(t, p[0].Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: time.Second}))
+		require.NoError(t, p[1].Done(window.Overload))
+		all := l.Decisions(0)
+		require.Len(t, all, 1, "one for a burst")
+		require.Equal(t, aimd.Cut, all[0].Kind)
+		require.Equal(t, 40.0, all[0].Before)
+		require.Equal(t, 20.0, all[0].Window.Cwnd)
+		require.Equal(t, time.Second, all[0].Time.Sub(start))
+		require.Equal(t, time.Second, all[0].RetryAfter)
+
+		for range 300 {
+			require.NoError(t, l.Reconfigure(l.Config().Rules))
+		}
+		l.Close()
+		all = l.Decisions(0)
+		require.Len(t, all, 32, "the latest")
+		require.Equal(t, aimd.Closed, all[31].Kind)
+		for i := range all[1:] {
+			require.Equal(t, all[i].Seq+1, all[i+1].Seq)
+		}
+		require.Equal(t, all[26:], l.Decisions(all[25].Seq), "only the news")
+		require.Empty(t, l.Decisions(all[31].Seq))
+	})
+}
+
+// Of a pause that is shorter than the Retry-After the service was not the reason.
+func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var held []aimd.Event
+		l := newLimiter(t, 8, func(c *aimd.Config) {
+			c.Patience = 3
+			c.MaxRetryAfter = 10 * time.Second
+			c.Observer = func(e aimd.Event) {
+				if e.Kind == aimd.Paused {
+					held = append(held, e)
+				}
+			}
+		})
+		refuse := func(retryAfter time.Duration) {
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, p.Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: retryAfter}))
+		}
+		refuse(time.Second)
+		refuse(time.Second)
+		refuse(time.Second)
+		refuse(time.Minute)
+		require.Len(t, held, 3)
+		require.Zero(t, held[0].RetryAfter, "the second cut in a row: our own pause, of %v", held[0].Wait)
+		require.Equal(t, time.Second, held[1].RetryAfter)
+		require.GreaterOrEqual(t, held[1].Wait, time.Second)
+		require.Equal(t, time.Minute, held[2].RetryAfter)
+		require.Equal(t, 10*time.Second, held[2].MaxRetryAfter, "as far as it is obeyed")
+		require.LessOrEqual(t, held[2].Wait, 11*time.Second)
+		require.Error(t, held[2].Err)
+	})
+}

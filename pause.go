@@ -1,0 +1,115 @@
+package aimd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/quota"
+)
+
+// pause is a pause for all operations, which the machine has begun, or the wait for a quota.
+type pause struct {
+	until time.Time
+	// asked is the Retry-After that it obeys, 0 for another cause; cut is MaxRetryAfter if shorter.
+	asked, cut time.Duration
+	// refusal is the error of the attempt that asked for it.
+	refusal error
+	// quota is the service's that is used up, if that is the cause.
+	quota *quota.State
+}
+
+// paused notes a pause that has begun, and dismisses the operations that cannot wait for its end.
+func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal error) {
+	l.counts.Pauses++
+	l.pause = pause{until: l.made.Add(now + wait)}
+	obeyed := delay.Asked{After: v.RetryAfter, Stop: v.Stop}.Within(l.config.Load().MaxRetryAfter)
+	if obeyed <= wait { // a shorter pause has another cause (Rules.Patience)
+		l.pause.asked, l.pause.refusal = v.RetryAfter, refusal
+		if obeyed < v.RetryAfter && !v.Stop {
+			l.pause.cut = obeyed
+		}
+	}
+	l.note(now, Event{
+		Kind: Paused, Wait: wait, RetryAfter: l.pause.asked, MaxRetryAfter: l.pause.cut, Err: l.pause.refusal,
+	})
+	l.dismiss(now)
+}
+
+// dismiss sends away the operations that cannot wait until the next send.
+func (l *Limiter) dismiss(now time.Duration) {
+	for i := range l.machine.Queue.All() {
+		w := i.Value
+		if err := l.hopeless(now, w.deadline); err != nil && l.machine.Queue.Remove(i) {
+			w.dismissed, w.next, l.woken = err, l.woken, w
+		}
+	}
+}
+
+// hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because
+// of its deadline (0: none) or Rules.GiveUpAfter, and nil if the operation may wait.
+func (l *Limiter) hopeless(now, deadline time.Duration) error {
+	until, most := l.machine.ClosedUntil(), l.config.Load().GiveUpAfter
+	var reason error
+	switch {
+	case until <= now:
+		return nil
+	case most > 0 && until-now > most:
+		reason = attempt.ErrQuota
+	case deadline != 0 && until > deadline:
+		reason = context.DeadlineExceeded
+	default:
+		return nil
+	}
+	if l.machine.Doubted(now) {
+		return l.hopeless(now, deadline)
+	}
+	p := l.pause
+	if used, ok := l.machine.UsedUp(); ok && until > l.machine.PausedUntil() {
+		p = pause{until: l.made.Add(until), quota: &used}
+	}
+	return &pausedError{p, reason}
+}
+
+// pausedError is the error of an operation that does not wait for the end of a pause.
+type pausedError struct {
+	pause
+	// reason is ErrQuota or DeadlineExceeded.
+	reason error
+}
+
+func (e *pausedError) Unwrap() error { return e.reason }
+
+// Error says until when, and which answer asked for that:
+//
+//	paused until 11:23:07: Retry-After 12h0m0s of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"
+func (e *pausedError) Error() string {
+	text := "paused until " + clockTime(e.until)
+	if e.reason == attempt.ErrQuota {
+		text = fmt.Sprintf("%v: %s", e.reason, text)
+	}
+	switch {
+	case e.quota != nil:
+		return text + fmt.Sprintf(": the service's quota is used up, %s of %s %s left", number(e.quota.Left), number(e.quota.Limit), e.quota.Name)
+	case e.asked == 0:
+		return text + ": refused again and again"
+	}
+	text += fmt.Sprintf(": Retry-After %v", e.asked)
+	if e.cut > 0 {
+		text += fmt.Sprintf(" (cut to %v by WithMaxRetryAfter)", e.cut)
+	}
+	if e.refusal != nil {
+		text += fmt.Sprintf(" of %.200q", e.refusal.Error())
+	}
+	return text
+}
+
+// clockTime is the time of day, with its date if it is not near.
+func clockTime(t time.Time) string {
+	if until := time.Until(t); until > 12*time.Hour || until < -12*time.Hour {
+		return t.Format(time.DateTime)
+	}
+	return t.Format(time.TimeOnly)
+}

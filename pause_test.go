@@ -1,0 +1,317 @@
+package aimd_test
+
+import (
+	"context"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+// daily is the refusal of a service whose quota of a day is used up.
+type daily struct{ status }
+
+func (daily) Error() string { return "429 Too Many Requests: DAILY_LIMIT_EXCEEDED" }
+
+var usedUp = daily{status{code: 429, after: 12 * time.Hour}}
+
+// least is a source of the least random numbers.
+type least struct{}
+
+func (least) Uint64() uint64 { return 0 }
+
+func noJitter() *rand.Rand { return rand.New(least{}) }
+
+// pausedBy makes a limiter that the refusal pauses, and returns it right after the pause began.
+func pausedBy(t *testing.T, refusal error, change ...func(*aimd.Config)) *aimd.Limiter {
+	t.Helper()
+	change = append([]func(*aimd.Config){func(c *aimd.Config) { c.Patience, c.MaxRetryAfter, c.MaxAttempts = 2, 24*time.Hour, 1 }}, change...)
+	l := newLimiter(t, 8, change...)
+	for range 2 {
+		require.Error(t, l.Do(t.Context(), func(context.Context) error { return refusal }))
+	}
+	require.False(t, l.Snapshot().PausedUntil.IsZero())
+	return l
+}
+
+// A call whose deadline ends before the pause does fails at once, with the reason; one without a deadline
+// waits.
+func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		refusal error
+		most    time.Duration
+		want    string
+	}{
+		{"obeyed", usedUp, 24 * time.Hour,
+			`gave up before the first attempt: paused until 12:00:00: Retry-After 12h0m0s of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`},
+		{"cut", usedUp, 5 * time.Minute,
+			`gave up before the first attempt: paused until 00:05:00: Retry-After 12h0m0s (cut to 5m0s by WithMaxRetryAfter) of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`},
+		{"our own", status{code: 503}, 0, "gave up before the first attempt: paused until 00:00:00: refused again and again"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := pausedBy(t, c.refusal, func(cfg *aimd.Config) { cfg.MaxRetryAfter, cfg.Rand = c.most, noJitter() })
+				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+				defer cancel()
+				start := time.Now()
+				err := l.Do(ctx, func(context.Context) error { t.Error("runs"); return nil })
+				require.Zero(t, time.Since(start))
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				require.EqualError(t, err, c.want)
+
+				until := l.Snapshot().PausedUntil
+				p, err := l.Acquire(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, until, time.Now())
+				require.True(t, l.Snapshot().PausedUntil.IsZero())
+				require.NoError(t, p.Done(window.Success))
+			})
+		})
+	}
+}
+
+// Each pulls no more items then.
+func TestEachStopsAtAPauseThatOutlastsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for reason, giveUp := range map[error]time.Duration{context.DeadlineExceeded: 0, attempt.ErrQuota: time.Hour} {
+			l := pausedBy(t, usedUp, func(c *aimd.Config) { c.GiveUpAfter = giveUp })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			items := 0
+			for _, err := range aimd.Each(ctx, l, count(100), func(context.Context, int) error { return nil }) {
+				require.ErrorIs(t, err, reason)
+				items++
+			}
+			cancel()
+			require.Equal(t, 1, items)
+		}
+	})
+}
+
+// The operations that wait when the pause begins are asked too.
+func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1, func(c *aimd.Config) { c.Patience, c.MaxWindow = 2, 1 })
+		to := make(chan got, 4)
+		p := acquire(t, l, 1)[0]
+		short, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		long, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		queueUp(t.Context(), "next", l.Acquire, to)
+		queueUp(short, "short", l.Acquire, to)
+		queueUp(long, "long", l.Acquire, to)
+		queueUp(short, "short", l.Reacquire, to)
+		refused := attempt.Verdict{Outcome: window.Overload, RetryAfter: 4 * time.Minute}
+		require.NoError(t, p.Settle(refused))
+		g := <-to
+		require.Equal(t, "short", g.name, "a retry waits at the front")
+		require.NoError(t, g.permit.Settle(refused))
+		synctest.Wait()
+		g = <-to
+		require.Equal(t, "short", g.name)
+		require.ErrorIs(t, g.err, context.DeadlineExceeded)
+		require.ErrorContains(t, g.err, "paused until ")
+		require.Empty(t, to)
+		require.Equal(t, 2, l.Snapshot().Queued)
+		for _, name := range []string{"next", "long"} {
+			g := <-to
+			require.Equal(t, name, g.name)
+			require.NoError(t, g.err)
+			require.NoError(t, g.permit.Done(window.Success))
+		}
+		p = acquire(t, l, 1)[0]
+		queueUp(t.Context(), "next", l.Acquire, to)
+		queueUp(long, "long", l.Acquire, to)
+		refused.RetryAfter = 2 * time.Hour
+		require.NoError(t, l.Reconfigure(aimd.Rules{Patience: 2, MaxWindow: 1, MaxRetryAfter: 2 * time.Hour}))
+		require.NoError(t, p.Settle(refused))
+		require.NoError(t, (<-to).permit.Settle(refused))
+		g = <-to // else a deadlock of the bubble: none is left to wait
+		require.Equal(t, "long", g.name)
+		require.ErrorContains(t, g.err, "paused until ")
+	})
+}
+
+// A wait that is longer than GiveUpAfter is ErrQuota: of the operation that was refused, and of those
+// that find the pause, with a deadline or without.
+func TestALongerWaitThanGiveUpAfterIsOutOfQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		giveUp := func(c *aimd.Config) { c.GiveUpAfter, c.MaxAttempts, c.Patience = time.Hour, 0, 2 }
+		l := newLimiter(t, 8, giveUp)
+		start := time.Now()
+		err := l.Do(t.Context(), func(context.Context) error { return usedUp })
+		require.ErrorIs(t, err, attempt.ErrQuota)
+		require.EqualError(t, err, "gave up after 1 attempt: out of quota, a retry soon does not help: "+
+			"a wait of 12h0m0s is longer than 1h0m0s (WithGiveUpAfter); last error: 429 Too Many Requests: DAILY_LIMIT_EXCEEDED")
+		require.Zero(t, time.Since(start), "though MaxRetryAfter is 5 minutes")
+
+		l = pausedBy(t, usedUp, func(c *aimd.Config) { c.GiveUpAfter, c.Rand = time.Hour, noJitter() })
+		_, err = l.Acquire(t.Context())
+		require.ErrorIs(t, err, attempt.ErrQuota)
+		require.EqualError(t, err, "out of quota, a retry soon does not help: paused until 12:00:00: "+
+			`Retry-After 12h0m0s of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`)
+		time.Sleep(11*time.Hour + time.Second)
+		_, err = l.Acquire(t.Context())
+		require.NoError(t, err, "less than an hour is left")
+		require.ErrorContains(t, aimd.Rules{GiveUpAfter: -1}.Validate(), "GiveUpAfter: -1ns is not allowed")
+	})
+}
+
+// docs/quota.md: callers that wait for a quota that is used up are told at once if their deadline or
+// GiveUpAfter comes first, those that come later and those that wait already, though an answer is due. Others
+// wait for the question that comes MaxRetryAfter after the last send.
+func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
+	for _, giveUp := range []time.Duration{0, 30 * time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 2, func(c *aimd.Config) { c.GiveUpAfter, c.Rand = giveUp, noJitter() })
+			start := time.Now()
+			a, err := l.Begin(t.Context())
+			require.NoError(t, err)
+			other := acquire(t, l, 1)[0]
+			ctx := t.Context()
+			if giveUp == 0 {
+				within, cancel := context.WithTimeout(ctx, time.Minute)
+				defer cancel()
+				ctx = within
+			}
+			told := make(chan error)
+			go func() {
+				_, err := l.Acquire(ctx)
+				told <- err
+			}()
+			synctest.Wait()
+			a.Answered(nil)
+			a.Reported(attempt.Report{Name: "core", Limit: 60, Left: 0, Reset: time.Hour})
+			a.End(nil)
+			const why = "paused until 01:00:01: the service's quota is used up, 0 of 60 core left"
+			for _, err := range []error{<-told, func() error { _, err := l.Acquire(ctx); return err }()} {
+				if giveUp == 0 {
+					require.ErrorIs(t, err, context.DeadlineExceeded)
+					require.EqualError(t, err, why)
+				} else {
+					require.ErrorIs(t, err, attempt.ErrQuota)
+					require.EqualError(t, err, attempt.ErrQuota.Error()+": "+why)
+				}
+			}
+			require.Zero(t, time.Since(start))
+			require.NoError(t, other.Done(window.Success))
+			require.Contains(t, l.Snapshot().String(), ` quota="core (0 of 60 left)" used-up-until=01:00:01`)
+			require.Equal(t, start.Add(time.Hour+time.Second), l.Snapshot().Quotas[0].UsedUpUntil)
+			logger, lines := logged(t)
+			logger.Info("now", "limiter", l.Snapshot())
+			require.Equal(t, "core (0 of 60 left)", lines()[0]["limiter"].(map[string]any)["quota"])
+
+			if giveUp == 0 {
+				_, err = l.Acquire(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, 5*time.Minute, time.Since(start))
+				require.NoError(t, l.Reconfigure(l.Config().Rules))
+				_, ok := l.TryAcquire()
+				require.True(t, ok, "asked at once")
+				_, ok = l.TryAcquire()
+				require.False(t, ok)
+			}
+		})
+	}
+}
+
+// A refusal whose body breaks off is the reason of the pause, and not how it broke off.
+func TestThePauseNamesTheHeadOfTheAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 8, func(c *aimd.Config) { c.Patience = 2 })
+		for range 2 {
+			a, err := l.Begin(t.Context())
+			require.NoError(t, err)
+			a.Answered(usedUp)
+			a.End(io.ErrUnexpectedEOF)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		_, err := l.Acquire(ctx)
+		require.ErrorContains(t, err, "DAILY_LIMIT_EXCEEDED")
+	})
+}
+
+// A deadline that ends in the queue says the place, the wait and the window; a cancellation is returned
+// as it is.
+func TestADeadlineInTheQueueSaysWhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 2, func(c *aimd.Config) { c.MaxWindow = 2 })
+		p := acquire(t, l, 2)
+		to := make(chan got, 10)
+		for range 3 {
+			queueUp(t.Context(), "before", l.Acquire, to)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		queueUp(ctx, "late", l.Acquire, to)
+		queueUp(t.Context(), "after", l.Acquire, to)
+		require.NoError(t, p[0].Done(window.Neutral))
+		require.Equal(t, "before", (<-to).name)
+		queueUp(t.Context(), "retry", l.Reacquire, to)
+		queueUp(t.Context(), "retry", l.Reacquire, to)
+		g := <-to
+		require.Equal(t, "late", g.name)
+		require.ErrorIs(t, g.err, context.DeadlineExceeded)
+		require.EqualError(t, g.err, "waited 1.5s in the queue, place 5 of 6, window 2: context deadline exceeded")
+
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		queueUp(undated{ctx}, "undated", l.Acquire, to)
+		require.Equal(t, context.DeadlineExceeded, (<-to).err, "the limiter did not know when its wait began")
+	})
+}
+
+// undated is a context that does not say its deadline.
+type undated struct{ context.Context }
+
+func (undated) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// At a window of 1 the log has what changes: the gap, and not that the window stays.
+func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logger, lines := logged(t)
+		gap := 100 * time.Millisecond
+		law := func(window.Settings) window.Law {
+			return timedLaw(func(s window.State, _ window.Answer) window.State {
+				s.Cwnd, s.Spaced = float64(s.Trip)/float64(gap), true
+				return s
+			})
+		}
+		l, err := aimd.NewWith(law, aimd.Config{InitialWindow: 1, Observer: aimd.Log(logger, 100)})
+		require.NoError(t, err)
+		for i := range 83 {
+			if i == 40 {
+				gap *= 2
+			}
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, p.Done(window.Overload))
+		}
+		got := lines()
+		require.Len(t, got, 2)
+		require.Equal(t, "cut: first refusal of a burst, 1 -> 1 every 100ms", got[0]["msg"])
+		require.Equal(t, "cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms", got[1]["msg"])
+		require.EqualValues(t, gap.Seconds(), got[1]["gap"])
+		require.Equal(t, gap, l.Snapshot().Gap)
+		require.Contains(t, l.Snapshot().String(), "cwnd=5e-06 ")
+		require.Contains(t, l.Snapshot().String(), " gap=200ms")
+	})
+}
+
+// A refusal that keeps its body is no longer held by the decisions.
+func TestDecisionsHoldNoErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, e := range pausedBy(t, usedUp).Decisions(0) {
+			require.NoError(t, e.Err)
+		}
+	})
+}

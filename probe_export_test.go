@@ -1,0 +1,13 @@
+package aimd
+
+import "github.com/aimd-go/aimd/window"
+
+// ProbeWith is Probe with another value for one of its constants, by the name of its field.
+func ProbeWith(constant string, value float64) window.NewLaw {
+	t := tuned
+	*map[string]*float64{
+		"growth": &t.growth, "few": &t.few, "touch": &t.touch, "slow": &t.slow, "age": &t.age, "batch": &t.batch,
+		"fall": &t.fall, "more": &t.more, "reach": &t.reach,
+	}[constant] = value
+	return func(s window.Settings) window.Law { return newProbe(s, &t) }
+}

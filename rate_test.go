@@ -1,0 +1,110 @@
+package aimd_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/window"
+)
+
+// sends runs that many callers of a service that answers in 100 ms, until that time, and returns the times at
+// which they sent.
+func sends(l *aimd.Limiter, callers int, until time.Duration) (at []time.Duration) {
+	start, mu := time.Now(), sync.Mutex{}
+	var all sync.WaitGroup
+	for range callers {
+		all.Go(func() {
+			for time.Since(start) < until {
+				p, err := l.Acquire(context.Background())
+				if err != nil {
+					return
+				}
+				mu.Lock()
+				if now := time.Since(start); now < until {
+					at = append(at, now)
+				}
+				mu.Unlock()
+				time.Sleep(100 * time.Millisecond)
+				_ = p.Done(window.Success)
+			}
+		})
+	}
+	all.Wait()
+	slices.Sort(at)
+	return at
+}
+
+// "the most attempts that all operations together send in a second": no second has more, whatever the law.
+func TestMaxRate(t *testing.T) {
+	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe, "reno": aimd.Reno, "tahoe": aimd.Tahoe} {
+		for _, rate := range []int{3, 70, 2000} {
+			t.Run(fmt.Sprint(name, " at ", rate), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l, err := aimd.NewWith(law, aimd.Config{Rules: aimd.Rules{MaxRate: float64(rate)}})
+					require.NoError(t, err)
+					require.InDelta(t, time.Second/time.Duration(rate), l.Snapshot().Gap, 1)
+					at := sends(l, rate/2+5, 10*time.Second)
+					for i := range at[rate:] {
+						require.GreaterOrEqual(t, at[i+rate]-at[i], time.Second, "send %d and the %dth after it", i, rate)
+					}
+					least := 9 // of 10 s
+					if name != "probe" && rate > 1000 {
+						least = 5 // while sends wait for the gap, the window of the text grows by one a round trip
+					}
+					require.Greater(t, len(at), rate*least, "it is used")
+				})
+			})
+		}
+	}
+}
+
+// A rest saves up nothing, a window of 1 sends no faster than it is answered, and the pauses of a law that does not
+// space its sends stay.
+func TestMaxRateIsNoBurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxRate = 10 })
+		for range 3 {
+			time.Sleep(time.Minute)
+			_, ok := l.TryAcquire()
+			require.True(t, ok)
+			_, ok = l.TryAcquire()
+			require.False(t, ok)
+		}
+		one := newLimiter(t, 1, func(c *aimd.Config) { c.MaxRate, c.MaxWindow = 100, 1 })
+		require.InDelta(t, 100, len(sends(one, 4, 10*time.Second)), 10, "answers take 100 ms")
+		for range 2 {
+			p, err := one.Acquire(t.Context())
+			require.NoError(t, err)
+			require.NoError(t, p.Done(window.Overload))
+		}
+		require.Greater(t, time.Until(one.Snapshot().PausedUntil), 10*time.Millisecond)
+	})
+}
+
+func TestMaxRateMayChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxRate = 100 })
+		for _, rate := range []float64{100, 20, 200} {
+			rules := l.Config().Rules
+			rules.MaxRate = rate
+			require.NoError(t, l.Reconfigure(rules))
+			require.Equal(t, rate, l.Config().MaxRate)
+			require.InDelta(t, 10*rate, len(sends(l, 50, 10*time.Second)), 10, "%v a second", rate)
+		}
+		rules := l.Config().Rules
+		rules.MaxRate = 0
+		require.NoError(t, l.Reconfigure(rules))
+		require.Zero(t, l.Snapshot().Gap)
+		require.Greater(t, len(sends(l, 50, 10*time.Second)), 4000)
+		rules.MaxRate = -1
+		require.EqualError(t, l.Reconfigure(rules), "aimd: MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000")
+	})
+}

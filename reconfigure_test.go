@@ -1,0 +1,298 @@
+package aimd_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []aimd.Event
+		l := newLimiter(t, 2, func(c *aimd.Config) {
+			c.Observer = func(e aimd.Event) { events = append(events, e) }
+		})
+		p := acquire(t, l, 2)
+		to := make(chan got, 4)
+		for i := range 4 {
+			queueUp(t.Context(), fmt.Sprint(i), l.Acquire, to)
+		}
+
+		tuning := l.Config().Rules
+		tuning.MinWindow = 4
+		require.NoError(t, l.Reconfigure(tuning))
+		synctest.Wait()
+		require.Len(t, to, 2, "two more may go at once")
+		s := l.Snapshot()
+		require.EqualValues(t, 4, s.Cwnd)
+		require.Equal(t, 4, s.InFlight)
+		require.Equal(t, 2, s.Queued)
+		require.Equal(t, aimd.Reconfigured, events[0].Kind)
+		require.EqualValues(t, 2, events[0].Before)
+		require.EqualValues(t, 4, events[0].Window.Cwnd)
+		require.Equal(t, aimd.Admitted, events[1].Kind)
+		p = append(p, (<-to).permit, (<-to).permit)
+
+		tuning.MinWindow, tuning.MaxWindow = 1, 1
+		require.NoError(t, l.Reconfigure(tuning))
+		require.Equal(t, 4, l.Snapshot().InFlight)
+		for _, permit := range p[:3] {
+			require.NoError(t, permit.Done(window.Success))
+			synctest.Wait()
+			require.Empty(t, to)
+		}
+		require.NoError(t, p[3].Done(window.Success))
+		require.NoError(t, (<-to).permit.Done(window.Success))
+		require.NoError(t, (<-to).permit.Done(window.Success))
+		s = l.Snapshot()
+		require.EqualValues(t, 6, s.Successes)
+		require.EqualValues(t, 1, s.Cwnd)
+		_, ok := l.TryAcquire()
+		require.True(t, ok)
+		_, ok = l.TryAcquire()
+		require.False(t, ok, "a free slot laid out before is taken back")
+	})
+}
+
+func TestReconfigureRefusesWholly(t *testing.T) {
+	l := newLimiter(t, 20)
+	before := l.Config()
+	require.Equal(t, []float64{1, window.MaxWindow, 0.5, 20, window.DefaultSsthresh},
+		[]float64{before.MinWindow, before.MaxWindow, before.Factor, before.InitialWindow, before.InitialSsthresh})
+	require.Equal(t, limiter.DefaultPauseMin, before.PauseMin)
+	require.Equal(t, limiter.DefaultPauseMax, before.PauseMax)
+	require.Equal(t, limiter.DefaultPatience, before.Patience)
+	require.Equal(t, limiter.DefaultMaxRetryAfter, before.MaxRetryAfter)
+	for _, c := range []struct {
+		change func(*aimd.Rules)
+		want   string
+	}{
+		{func(t *aimd.Rules) { t.MinWindow = 0.5 }, "aimd: MinWindow: 0.5 is not allowed, want a number from 1 to 1048576"},
+		{func(t *aimd.Rules) { t.MinWindow, t.MaxWindow = 9, 3 }, "aimd: MaxWindow: 3 is not allowed, want a number from 9 to 1048576"},
+		{func(t *aimd.Rules) { t.MaxWindow, t.Factor = 10, -1 }, "aimd: Factor: -1 is not allowed, want a number greater than 0 and less than 1"},
+		{func(t *aimd.Rules) { t.QueueBound = -1 }, "aimd: QueueBound: -1 is not allowed, want a number from 1, or 0 for none"},
+		{func(t *aimd.Rules) { t.PauseMin = time.Minute }, "aimd: PauseMin: 1m0s is not allowed, want a duration from 1ms to 5s"},
+		{func(t *aimd.Rules) { t.MaxAttempts = -1 }, "aimd: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none"},
+		{func(t *aimd.Rules) { t.AttemptTimeout = -1 }, "aimd: AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none"},
+	} {
+		tuning := before.Rules
+		c.change(&tuning)
+		require.EqualError(t, tuning.Validate(), c.want)
+		require.EqualError(t, l.Reconfigure(tuning), c.want)
+		requireConfig(t, before, l)
+		require.EqualValues(t, 20, l.Snapshot().Cwnd)
+	}
+	require.NoError(t, aimd.Rules{}.Validate())
+	require.NoError(t, l.Reconfigure(aimd.Rules{}), "zero fields mean the default")
+	requireConfig(t, before, l)
+}
+
+// requireConfig compares all that can be compared: not functions.
+func requireConfig(t *testing.T, want aimd.Config, l *aimd.Limiter) {
+	t.Helper()
+	got := l.Config()
+	want.Classifier, got.Classifier = nil, nil
+	require.Equal(t, want, got)
+}
+
+// A law that says that it is timed only the second time breaks its contract.
+func TestReconfigureRefusesALawThatBeginsToNeedTimes(t *testing.T) {
+	calls := 0
+	l, err := aimd.NewWith(func(s window.Settings) window.Law {
+		calls++
+		return timedFrom{aimd.Reno(s), calls > 1}
+	}, aimd.Config{})
+	require.NoError(t, err)
+	require.ErrorContains(t, l.Reconfigure(bounds(0, 3)), "aimd: law: one that needs round-trip times")
+	require.EqualValues(t, 20, l.Snapshot().Cwnd)
+	require.EqualValues(t, window.MaxWindow, l.Config().MaxWindow)
+}
+
+type timedFrom struct {
+	window.Law
+	timed bool
+}
+
+func (l timedFrom) Timed() bool { return l.timed }
+
+// Tahoe restarts at the initial window, as near as the bounds let it.
+func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
+	l, err := aimd.NewTahoe(aimd.WithInitialWindow(8))
+	require.NoError(t, err)
+	cut := func() float64 {
+		p := acquire(t, l, 1)[0]
+		require.NoError(t, p.Done(window.Overload))
+		require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
+		return l.Snapshot().Cwnd
+	}
+	require.EqualValues(t, 8, cut())
+	require.NoError(t, l.Reconfigure(bounds(0, 5)))
+	require.EqualValues(t, 5, cut())
+	require.NoError(t, l.Reconfigure(bounds(11, 0)))
+	require.EqualValues(t, 11, cut())
+	require.NoError(t, l.Reconfigure(aimd.Rules{}))
+	require.EqualValues(t, 8, cut())
+}
+
+func TestReconfigureChangesTheLimitsOfWhatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 20)
+		runs := 0
+		err := l.Do(t.Context(), func(ctx context.Context) error {
+			switch runs++; runs {
+			case 1:
+				return status{code: 500}
+			case 2:
+				require.NoError(t, l.Reconfigure(aimd.Rules{MaxAttempts: 3, AttemptTimeout: time.Second}))
+				return status{code: 500}
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		require.ErrorIs(t, err, attempt.ErrAttempts)
+		require.Equal(t, 3, runs)
+		require.EqualValues(t, 1, l.Snapshot().Timeouts)
+	})
+}
+
+func TestReconfigureAfterCloseIsHarmless(t *testing.T) {
+	l := newLimiter(t, 2)
+	p := acquire(t, l, 1)[0]
+	l.Close()
+	require.NoError(t, l.Reconfigure(bounds(9, 0)))
+	_, ok := l.TryAcquire()
+	require.False(t, ok)
+	require.NoError(t, p.Done(window.Success))
+	require.NoError(t, l.Drain(t.Context()))
+	require.NoError(t, l.Reconfigure(aimd.Rules{}))
+}
+
+// Many acquire and release while others reconfigure: nobody is lost, and at the end the limiter is as the
+// last one said.
+func TestReconfigureUnderLoad(t *testing.T) {
+	l := newLimiter(t, 20)
+	var work, tune sync.WaitGroup
+	for range 8 {
+		work.Go(func() {
+			for i := range 2000 {
+				p, err := l.Acquire(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				o := window.Success
+				switch {
+				case i%50 == 0:
+					o = window.Neutral
+				case i%50 == 1:
+					o = window.Timeout
+				}
+				if err := p.Done(o); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	stop := make(chan struct{})
+	for _, tunings := range [][]aimd.Rules{
+		{bounds(0, 1), bounds(6, 0), {Factor: 0.9, QueueBound: 100}},
+		{bounds(0, 2), bounds(9, 9), bounds(2, 1)},
+	} {
+		tune.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				tuning := tunings[i%len(tunings)]
+				if err := l.Reconfigure(tuning); (err == nil) != (tuning.Validate() == nil) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	work.Wait()
+	close(stop)
+	tune.Wait()
+	require.NoError(t, l.Reconfigure(bounds(3, 3)))
+	s := l.Snapshot()
+	require.Zero(t, s.InFlight)
+	require.Zero(t, s.Queued)
+	require.EqualValues(t, 8*2000, s.Attempts())
+	require.Zero(t, s.Late)
+	p := acquire(t, l, 3)
+	_, ok := l.TryAcquire()
+	require.False(t, ok)
+	for _, permit := range slices.Backward(p) {
+		require.NoError(t, permit.Done(window.Success))
+	}
+}
+
+// bounds are settings that bound the window; 0: the default.
+func bounds(least, most float64) aimd.Rules {
+	return aimd.Rules{MinWindow: least, MaxWindow: most}
+}
+
+func TestStateGoesThroughJSONToTheNextLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 8)
+		refuseBursts(t, l, 1)
+		data, err := json.Marshal(l.State())
+		require.NoError(t, err)
+		require.JSONEq(t, `{"cwnd":4,"ssthresh":4,"law":"aimd.reno","at":"2000-01-01T00:00:00Z"}`, string(data))
+		var s aimd.State
+		require.NoError(t, json.Unmarshal(data, &s))
+		restore := func(c *aimd.Config) { c.Restore = s }
+		next := newLimiter(t, 20, restore)
+		require.Equal(t, l.State().State, next.State().State)
+		acquire(t, next, 4)
+		_, ok := next.TryAcquire()
+		require.False(t, ok)
+
+		time.Sleep(time.Hour) // of the bubble's time
+		require.EqualValues(t, 4, newLimiter(t, 20, restore).State().Cwnd)
+		time.Sleep(time.Nanosecond)
+		require.EqualValues(t, 20, newLimiter(t, 20, restore).State().Cwnd, "too old")
+		s.At = time.Time{}
+		require.EqualValues(t, 4, newLimiter(t, 20, restore).State().Cwnd, "it does not say when it was")
+	})
+}
+
+// A threshold and a spaced window mean something to the law that set them alone.
+func TestAStateOfAnotherLawIsItsWindowAlone(t *testing.T) {
+	reno := newLimiter(t, 64)
+	refuseBursts(t, reno, 1)
+	s := reno.State()
+	require.Equal(t, "aimd.reno", s.Law)
+	s.Cwnd, s.Spaced, s.Trip = 48, true, time.Second
+	restored := func(law window.NewLaw) window.State {
+		l, err := aimd.NewWith(law, aimd.Config{Restore: s})
+		require.NoError(t, err)
+		return l.State().State
+	}
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32}, restored(aimd.Reno))
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe))
+	s.Law = ""
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Spaced: true, Trip: time.Second}, restored(aimd.Probe), "it does not say which")
+}
+
+// timedLaw is a law that answers what the function says, and is told the time.
+type timedLaw func(s window.State, a window.Answer) window.State
+
+func (f timedLaw) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+	return f(s, a)
+}
+func (timedLaw) Timed() bool { return true }

@@ -1,0 +1,147 @@
+package aimd
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/internal/run"
+	"github.com/aimd-go/aimd/window"
+)
+
+// slots is a Limiter as run.Slots.
+type slots Limiter
+
+func (s *slots) limiter() *Limiter { return (*Limiter)(s) }
+
+func (s *slots) Take(ctx context.Context, retry bool) (window.Ticket, error) {
+	p, err := s.limiter().acquire(ctx, retry)
+	return p.t, err
+}
+
+func (s *slots) Settle(t window.Ticket, v attempt.Verdict, err error) {
+	// A second release would be an error, but an attempt ends once.
+	_ = Permit{s.limiter(), t}.release(v, err)
+}
+
+func (s *slots) Reported(t window.Ticket, a quota.Answer) {
+	l := s.limiter()
+	l.mu.Lock()
+	now, before := l.now(), l.machine.ClosedUntil()
+	if used, ok := l.machine.Reported(now, t, a); ok {
+		q := l.quota(used)
+		l.note(now, Event{Kind: UsedUp, Quota: &q, Wait: used.Until - now})
+	}
+	if l.machine.ClosedUntil() > before {
+		l.dismiss(now)
+	}
+	l.unlock(now)
+}
+
+func (s *slots) Limits() run.Limits {
+	c := s.limiter().config.Load()
+	return run.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, GiveUpAfter: c.GiveUpAfter, MaxRetryAfter: c.MaxRetryAfter}
+}
+
+func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
+
+func (s *slots) Backoff(failures int, last window.Outcome) time.Duration {
+	l := s.limiter()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.machine.Backoff(failures, last)
+}
+
+func (s *slots) Obeyed(retryAfter time.Duration, stop bool) time.Duration {
+	l := s.limiter()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.machine.Obeyed(retryAfter, stop)
+}
+
+func (s *slots) Paused() time.Duration {
+	l := s.limiter()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.machine.PausedUntil() - l.now()
+}
+
+// HasSlot reports whether the context belongs to an attempt that has a slot of the limiter and has not ended.
+// An operation that is begun with such a context needs no second slot.
+func (l *Limiter) HasSlot(ctx context.Context) bool { return ctx.Value((*slots)(l)) != nil }
+
+// contact is whether the service is there. It is read and written without the lock.
+type contact struct {
+	made atomic.Bool
+	// away is the time of the first attempt that found no service since the last answer; nil: there is none.
+	away atomic.Pointer[time.Duration]
+	// suspected: the observer has seen a suspect error.
+	suspected atomic.Bool
+}
+
+func (s *slots) Reached() bool { return s.contact.made.Load() }
+
+func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
+	l, c := s.limiter(), &s.contact
+	if answered {
+		if !c.made.Load() {
+			c.made.Store(true)
+		}
+		if c.away.Load() != nil {
+			c.away.Store(nil)
+		}
+		return true, nil
+	}
+	now := l.now()
+	if c.away.CompareAndSwap(nil, &now) {
+		l.report(Event{Kind: Away, Err: err})
+	}
+	if c.made.Load() {
+		return true, nil
+	}
+	if s.InContact(1) == 0 {
+		return false, fmt.Errorf("%w in %v", attempt.ErrNoContact, l.config.Load().FirstContact)
+	}
+	return false, nil
+}
+
+// InContact cuts a delay to the time in which operations may still try to reach a service
+// that has never answered, so that they report it in time.
+func (s *slots) InContact(delay time.Duration) time.Duration {
+	away, most := s.contact.away.Load(), s.limiter().config.Load().FirstContact
+	if most < 0 || away == nil || s.contact.made.Load() {
+		return delay
+	}
+	return min(delay, max(0, *away+most-s.limiter().now()))
+}
+
+func (s *slots) Suspect(err error) {
+	if !s.contact.suspected.Swap(true) {
+		s.limiter().report(Event{Kind: Suspect, Err: err})
+	}
+}
+
+func (s *slots) Denied(err error, again bool) bool {
+	l := s.limiter()
+	l.mu.Lock()
+	now := l.now()
+	blocked, begun := l.machine.Denied(now, again)
+	if begun {
+		wait := l.machine.PausedUntil() - now
+		l.note(now, Event{Kind: Suspect, Wait: wait, Err: err})
+		l.paused(now, wait, attempt.Verdict{}, err)
+	}
+	l.unlock(now)
+	return blocked
+}
+
+func (l *Limiter) report(e Event) {
+	l.mu.Lock()
+	now := l.now()
+	l.note(now, e)
+	l.unlock(now)
+}

@@ -1,0 +1,308 @@
+package aimd_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+// ways are the ways to begin something within an attempt of the same limiter.
+var ways = map[string]func(context.Context, *aimd.Limiter, func(context.Context) error) error{
+	"Do": func(ctx context.Context, l *aimd.Limiter, fn func(context.Context) error) error {
+		return l.Do(ctx, fn)
+	},
+	"Each": func(ctx context.Context, l *aimd.Limiter, fn func(context.Context) error) error {
+		for _, err := range aimd.Each(ctx, l, count(3), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	},
+	"Begin": func(ctx context.Context, l *aimd.Limiter, fn func(context.Context) error) error {
+		a, err := l.Begin(ctx)
+		if err != nil {
+			return err
+		}
+		defer a.Drop()
+		err = fn(a.Context())
+		a.End(err)
+		return err
+	},
+}
+
+// A second slot with the first in hand could be waited for for ever.
+func TestAcquireWithinAnAttemptIsAnError(t *testing.T) {
+	for name, way := range ways {
+		l := newLimiter(t, 2)
+		require.NoError(t, way(t.Context(), l, func(ctx context.Context) error {
+			p, err := l.Acquire(ctx)
+			require.Equal(t, aimd.ErrHasSlot, err, name)
+			require.Equal(t, aimd.ErrReleased, p.Done(window.Success))
+			_, err = newLimiter(t, 1).Acquire(ctx)
+			require.NoError(t, err, "another limiter has slots of its own")
+			return nil
+		}))
+		require.Zero(t, l.Snapshot().InFlight)
+	}
+}
+
+// Whoever holds a slot does not wait for another: 64 workers on 2 slots come to their end, each of them
+// with one slot, whatever is within what.
+func TestNoWayWithinAnotherWaitsForASlot(t *testing.T) {
+	for outer, out := range ways {
+		for inner, in := range ways {
+			t.Run(inner+" within "+outer, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := newLimiter(t, 2, func(c *aimd.Config) { c.MaxWindow = 2 })
+					var running, most, calls atomic.Int64
+					var all sync.WaitGroup
+					for range 64 {
+						all.Go(func() {
+							assert.NoError(t, out(t.Context(), l, func(ctx context.Context) error {
+								return in(ctx, l, func(ctx context.Context) error {
+									assert.True(t, l.HasSlot(ctx))
+									calls.Inc()
+									most.Store(max(most.Load(), running.Inc()))
+									time.Sleep(time.Second)
+									running.Dec()
+									return nil
+								})
+							}))
+						})
+					}
+					all.Wait()
+					require.GreaterOrEqual(t, calls.Load(), int64(64))
+					require.EqualValues(t, 2, most.Load(), "the items of an Each under a slot are done one at a time")
+					s := l.Snapshot()
+					require.Zero(t, s.InFlight)
+					require.Zero(t, s.Late)
+				})
+			})
+		}
+	}
+}
+
+// What fn left running has no slot any more, and waits for its own.
+func TestWhatOutlivesItsAttemptWaitsForASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 1, func(c *aimd.Config) { c.MaxWindow = 1 })
+		within := make(chan error, 1)
+		var outlived context.Context
+		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { outlived = ctx; return nil }))
+		p := acquire(t, l, 1)[0]
+		go func() { within <- l.Do(outlived, func(context.Context) error { return nil }) }()
+		synctest.Wait()
+		require.Equal(t, 1, l.Snapshot().Queued)
+		require.NoError(t, p.Done(window.Success))
+		require.NoError(t, <-within)
+	})
+}
+
+// docs/design.md, rule 9: "a job whose answers are all 404 is as fast as a job of successes".
+func TestAJobOfFinalAnswersIsAsFastAsOneOfSuccesses(t *testing.T) {
+	job := func(answer error) (took time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			l, start := newLimiter(t, 20), time.Now()
+			var sent atomic.Int64
+			for _, err := range aimd.Each(t.Context(), l, count(6400), func(context.Context, int) error {
+				time.Sleep(20 * time.Millisecond)
+				if sent.Inc()%100 == 0 {
+					return status{code: 503}
+				}
+				return answer
+			}) {
+				require.Equal(t, answer != nil, err != nil)
+			}
+			took = time.Since(start)
+		})
+		return took
+	}
+	require.InEpsilon(t, job(nil), job(status{code: 404}), 0.25) // a 404 that widens no window takes 20 times as long
+}
+
+// nobody is the error of a dial to a port where nobody listens.
+var nobody error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+
+// kinds are an observer, and what it was told of these kinds.
+func kinds(of ...aimd.Kind) (observe func(*aimd.Config), told func() []aimd.Event) {
+	var events []aimd.Event
+	return func(c *aimd.Config) {
+			c.Observer = func(e aimd.Event) {
+				for _, k := range of {
+					if e.Kind == k {
+						events = append(events, e)
+					}
+				}
+			}
+		}, func() []aimd.Event {
+			got := events
+			events = nil
+			return got
+		}
+}
+
+// Until a limiter has had its first answer of any kind, nobody answers there ends after 10 s, for Do and
+// for Each, and says so.
+func TestAWrongPortEndsWithinTheTimeOfTheFirstContact(t *testing.T) {
+	for set, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Minute: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 4, func(c *aimd.Config) { c.FirstContact = set })
+			start := time.Now()
+			items := 0
+			for _, err := range aimd.Each(t.Context(), l, count(100), func(context.Context, int) error { return nobody }) {
+				require.ErrorIs(t, err, attempt.ErrNoContact)
+				require.ErrorIs(t, err, syscall.ECONNREFUSED)
+				items++
+			}
+			require.Equal(t, 100, items)
+			require.Equal(t, want, time.Since(start))
+			err := l.Do(t.Context(), func(context.Context) error { return nobody })
+			require.EqualError(t, err, "gave up after 1 attempt: the service has never answered in "+want.String()+
+				"; last error: dial tcp: connect: connection refused")
+			require.Equal(t, want, time.Since(start), "at once")
+		})
+	}
+}
+
+// After the first answer, whatever it was, work waits for a service that goes away, and the observer
+// hears why: once.
+func TestAServiceThatGoesAwayEndsNoWork(t *testing.T) {
+	for _, answer := range []error{nil, status{code: 404}, status{code: 503}, errors.New("any")} {
+		synctest.Test(t, func(t *testing.T) {
+			observe, told := kinds(aimd.Away)
+			l := newLimiter(t, 4, observe)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			_ = l.Do(ctx, func(context.Context) error { return answer })
+			cancel()
+			for range 2 {
+				start := time.Now()
+				require.NoError(t, l.Do(t.Context(), func(context.Context) error {
+					if time.Since(start) < time.Hour {
+						return nobody
+					}
+					return nil
+				}))
+				events := told()
+				require.Len(t, events, 1)
+				require.Equal(t, nobody, events[0].Err)
+			}
+		})
+	}
+}
+
+// A wrong classifier is seen: the observer hears, once, of an error that looks like a refusal and is
+// neutral and final.
+func TestASuspectErrorIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		observe, told := kinds(aimd.Suspect)
+		l := newLimiter(t, 4, observe)
+		for _, text := range []string{"object 4291 of 4290", "no such table"} {
+			require.Error(t, l.Do(t.Context(), func(context.Context) error { return errors.New(text) }))
+		}
+		require.Empty(t, told())
+		suspect := errors.New(`POST "/v1": 429 Too Many Requests`)
+		for _, err := range []error{suspect, errors.New("Throttling: Rate exceeded"), errors.New("rate limit")} {
+			require.Error(t, l.Do(t.Context(), func(context.Context) error { return err }))
+		}
+		events := told()
+		require.Len(t, events, 1)
+		require.Equal(t, suspect, events[0].Err)
+		require.Equal(t, "suspect", events[0].Kind.String())
+	})
+}
+
+// A service that never answered: a connection that is refused or closed at once is tried for 10 s. A name
+// that does not exist and a TLS that does not fit are final at once, after an answer too. The observer hears
+// why, and the window learns nothing.
+func TestAServiceThatWasNeverReached(t *testing.T) {
+	for name, c := range map[string]struct {
+		err        error
+		classifier attempt.Classifier
+		took       time.Duration
+	}{
+		"nobody, whose refusal is overload": {err: nobody, classifier: attempt.ConnectionsAsOverload, took: 10 * time.Second},
+		"a hang-up":                         {err: &url.Error{Op: "Get", URL: "http://localhost:9000", Err: io.EOF}, took: 10 * time.Second},
+		"a reset":                           {err: reset, took: 10 * time.Second},
+		"no such host":                      {err: &net.DNSError{Err: "no such host", Name: "store.example", IsNotFound: true}},
+		"a certificate":                     {err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}},
+		"no TLS":                            {err: &url.Error{Op: "Get", URL: "https://localhost", Err: tls.RecordHeaderError{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				observe, told := kinds(aimd.Away)
+				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier = c.classifier })
+				fails := func(context.Context) error { return c.err }
+				start := time.Now()
+				err := l.Do(t.Context(), fails)
+				require.ErrorIs(t, err, c.err)
+				require.Equal(t, c.took > 0, errors.Is(err, attempt.ErrNoContact))
+				require.Equal(t, c.took, time.Since(start))
+				events := told()
+				require.Len(t, events, 1)
+				require.Equal(t, c.err, events[0].Err)
+				require.EqualValues(t, 4, l.State().Cwnd)
+				if c.took == 0 {
+					require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+					require.ErrorIs(t, l.Do(t.Context(), fails), c.err)
+					require.Zero(t, time.Since(start))
+					require.Len(t, told(), 1)
+				}
+			})
+		})
+	}
+}
+
+var reset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+
+// Work waits for a service that was there, for one that breaks off later than at once, such as an upload, for
+// one that refuses in that way, and for any with FirstContact below 0.
+func TestAServiceThatIsWaitedFor(t *testing.T) {
+	for name, c := range map[string]struct {
+		err        error
+		answered   bool
+		takes      time.Duration
+		classifier attempt.Classifier
+		contact    time.Duration
+	}{
+		"after an answer":   {err: reset, answered: true},
+		"slowly":            {err: reset, takes: time.Second},
+		"as a refusal":      {err: reset, classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)},
+		"without a contact": {err: nobody, contact: -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLimiter(t, 4, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
+				if c.answered {
+					require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+				}
+				start := time.Now()
+				require.NoError(t, l.Do(t.Context(), func(context.Context) error {
+					time.Sleep(c.takes)
+					if time.Since(start) < time.Minute {
+						return c.err
+					}
+					return nil
+				}))
+			})
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package aimd
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Snapshot is how a limiter stood at one moment.
+type Snapshot struct {
+	// Name is the limiter's, Config.Name.
+	Name string `json:"name,omitempty"`
+	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts. A Cwnd below 1 is a
+	// rate, and one attempt at a time may go; see Gap.
+	Cwnd     float64 `json:"cwnd"`
+	Ssthresh float64 `json:"ssthresh"`
+	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds.
+	Gap time.Duration `json:"gap,omitempty"`
+	// PausedUntil is the end of the pause for all, zero if there is none.
+	PausedUntil time.Time `json:"paused_until,omitzero"`
+	// InFlight counts the attempts sent and not answered, Queued the operations that wait for a slot.
+	InFlight int `json:"in_flight"`
+	Queued   int `json:"queued"`
+	// Successes, Overloads, Timeouts, Neutrals and ClientErrors count answers since the start, by outcome.
+	Successes    uint64 `json:"successes"`
+	Overloads    uint64 `json:"overloads"`
+	Timeouts     uint64 `json:"timeouts"`
+	Neutrals     uint64 `json:"neutrals"`
+	ClientErrors uint64 `json:"client_errors"`
+	// Cuts counts the bursts of overloads that narrowed the window.
+	Cuts uint64 `json:"cuts"`
+	// Pauses counts the pauses for all operations.
+	Pauses uint64 `json:"pauses"`
+	// Late counts second releases of a permit.
+	Late uint64 `json:"late"`
+	// Quotas are the quotas that the service reports, in the order of the first reports; at most 16.
+	Quotas []Quota `json:"quotas,omitempty"`
+}
+
+// Quota is how one quota of the service stands, by the answers so far.
+type Quota struct {
+	// Name is the quota's: "requests", "tokens", or a key of the service, such as "search".
+	Name string `json:"name"`
+	// Limit and Left are the whole quota and its rest, in the service's unit.
+	Limit float64 `json:"limit"`
+	Left  float64 `json:"left"`
+	// Reset is the time when the quota is whole again, or a refused request may be sent again; zero: not known.
+	Reset time.Time `json:"reset,omitzero"`
+	// UsedUpUntil is the time at which the next request may go, if the quota is used up; zero: it is not.
+	UsedUpUntil time.Time `json:"used_up_until,omitzero"`
+}
+
+// name is the quota with its rest and its limit, "" for the zero Quota.
+func (q Quota) name() string {
+	if q.Name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s of %s left)", q.Name, number(q.Left), number(q.Limit))
+}
+
+func (l *Limiter) quota(s quota.State) Quota {
+	q := Quota{Name: s.Name, Limit: s.Limit, Left: s.Left}
+	if s.Back > 0 {
+		q.Reset = l.made.Add(s.Back)
+	}
+	if s.Until > 0 {
+		q.UsedUpUntil = l.made.Add(s.Until)
+	}
+	return q
+}
+
+// Attempts is the number of attempts that were answered.
+func (s Snapshot) Attempts() uint64 {
+	return s.Successes + s.Overloads + s.Timeouts + s.Neutrals + s.ClientErrors
+}
+
+// String returns the snapshot in one line.
+func (s Snapshot) String() string {
+	cwnd := fmt.Sprintf("%.1f", s.Cwnd)
+	if s.Cwnd < 1 {
+		cwnd = number(s.Cwnd)
+	}
+	line := fmt.Sprintf("cwnd=%s ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d cuts=%d pauses=%d late=%d",
+		cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors,
+		s.Cuts, s.Pauses, s.Late)
+	if s.Gap > 0 {
+		line += " gap=" + roughly(s.Gap)
+	}
+	if !s.PausedUntil.IsZero() {
+		line += " paused-until=" + clockTime(s.PausedUntil)
+	}
+	for _, q := range s.Quotas {
+		if !q.UsedUpUntil.IsZero() {
+			line += fmt.Sprintf(" quota=%q used-up-until=%s", q.name(), clockTime(q.UsedUpUntil))
+		}
+	}
+	return line
+}
+
+// Snapshot returns how the limiter stands.
+func (l *Limiter) Snapshot() Snapshot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, state := l.counts, l.machine.State()
+	s.Name, s.Cwnd, s.Ssthresh = l.name, state.Cwnd, state.Ssthresh
+	s.Gap, s.InFlight, s.Queued = l.machine.Gap(), l.machine.Flying(), l.machine.Queue.Len()
+	now := l.now()
+	if until := l.machine.PausedUntil(); until > now {
+		s.PausedUntil = l.made.Add(until)
+	}
+	for _, q := range l.machine.Quotas(now) {
+		s.Quotas = append(s.Quotas, l.quota(q))
+	}
+	return s
+}
+
+func (s *Snapshot) count(change window.Change, o window.Outcome) {
+	switch {
+	case change == window.Late:
+		s.Late++
+		return
+	case change == window.Cut:
+		s.Cuts++
+	}
+	switch o {
+	case window.Success:
+		s.Successes++
+	case window.Overload:
+		s.Overloads++
+	case window.Timeout:
+		s.Timeouts++
+	case window.Neutral:
+		s.Neutrals++
+	case window.ClientError:
+		s.ClientErrors++
+	}
+}

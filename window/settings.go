@@ -1,0 +1,63 @@
+package window
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
+)
+
+// Defaults and bounds of the settings.
+const (
+	// DefaultSsthresh: "suitable starting values are e.g. 20 and 1024" (the text).
+	DefaultSsthresh = 1024
+	// MinWindow: cwnd does not fall below 1, unless sends are spaced. At 0 no attempt would ever be sent again.
+	MinWindow = 1
+	// MaxWindow is the largest window. Our choice: counting never loses precision.
+	MaxWindow = 1 << 20
+)
+
+const (
+	// defaultInitial: "suitable starting values are e.g. 20 and 1024" (Improve on exponential backoff).
+	defaultInitial = 20
+	// defaultFactor: "set sshthres to cwnd * 0.5" (the same text); RFC 5681, equation 4.
+	defaultFactor = 0.5
+	// maxGap is the longest gap, so that no law can close a window permanently.
+	maxGap = 15 * time.Second
+	// grain is the gap from which a gap is left out: a timer each costs more.
+	grain = time.Millisecond
+	// small is the window, in attempts, below which the gap alone sets the rate: a part of an attempt admits a whole
+	// one. With 1 for 1.4, the rate would be 1.
+	small = 4
+)
+
+// Settings say where a window starts, its bounds, and which part a cut keeps.
+type Settings struct {
+	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the nearest bound.
+	// Tahoe also restarts there at every cut.
+	Initial float64
+	// Ssthresh is the slow-start threshold at the start: 1 to MaxWindow; 0 means DefaultSsthresh, or MaxWindow
+	// for a law with NoFactor.
+	Ssthresh float64
+	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. Laws
+	// without a multiplicative decrease ignore it.
+	Factor float64
+	// Min and Max bound the window, in attempts: 1 <= Min <= Max <= MaxWindow; 0 means 1 and MaxWindow.
+	Min, Max float64
+	// Timed makes the window measure round-trip times though the law needs none.
+	Timed bool
+}
+
+// WithDefaults returns s with defaults instead of zeros, or an error that names the first wrong setting.
+func (s Settings) WithDefaults() (Settings, error) {
+	err := setting.Number("Min", &s.Min, MinWindow, MinWindow, MaxWindow)
+	err = cmp.Or(err, setting.Number("Max", &s.Max, MaxWindow, s.Min, MaxWindow))
+	first := min(max(defaultInitial, s.Min), s.Max)
+	err = cmp.Or(
+		err,
+		setting.Number("Initial", &s.Initial, first, s.Min, s.Max),
+		setting.Number("Ssthresh", &s.Ssthresh, DefaultSsthresh, MinWindow, MaxWindow),
+		setting.Share("Factor", &s.Factor, defaultFactor),
+	)
+	return s, err
+}

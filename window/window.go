@@ -1,0 +1,390 @@
+package window
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/aimd-go/aimd/internal/setting"
+)
+
+// Change is the effect of an answer on the window.
+type Change uint8
+
+const (
+	// Late: no effect. The attempt was not in flight, or no longer.
+	Late Change = iota
+	// Steady: the answer left cwnd as it was.
+	Steady
+	// Grew: a success widened the window.
+	Grew
+	// Shrank: the law narrowed the window without an overload.
+	Shrank
+	// Cut: the first overload of a burst; the law reacted.
+	Cut
+	// Ignored: an overload of a burst that counted already: its attempt was in flight at the last cut.
+	Ignored
+)
+
+// Ticket names one attempt in flight by a fresh id, given at send. The zero Ticket names no attempt.
+type Ticket struct {
+	id    uint64
+	place uint32
+}
+
+// ID is the attempt's number: 1, 2, 3... in the order of sending; 0 for the zero Ticket.
+func (t Ticket) ID() uint64 { return t.id }
+
+// Window counts what is in flight and lets a law decide how much may be. Order of calls: Sent when Open says
+// so, then Answered or Withdrawn once for each ticket. Make one with New.
+type Window struct {
+	law Law
+	// lawTimed is the law's Timed; timed: the window measures, for the law or for Settings.Timed.
+	lawTimed, timed bool
+
+	state State
+	// known: state.Trip is of accepted answers. Others may be quicker.
+	known bool
+	// gap is the time between two sends that spreads the window over the round trip; 0: sends are not spaced.
+	gap time.Duration
+	// limit is the whole attempts in Cwnd, and one at least; at most those that the service allows; 0: it reports
+	// none. bound is the id given last when it did.
+	limit, most int
+	bound       uint64
+	// settings have the bounds of state.Cwnd.
+	settings Settings
+
+	// flying is the text's set flying, and its size.
+	flying flights
+
+	// ignored: ids up to this one were given before the last reaction to an overload. The text copies the set
+	// flying at each reaction. As ids rise, "flying then" is "id <= last at the reaction".
+	ignored uint64
+	// pending is the number of such ids that are still in flight.
+	pending int
+	streak  int
+	rtt     time.Duration
+}
+
+// New returns a window in its initial state, or an error that names the wrong setting.
+func New(newLaw NewLaw, s Settings) (Window, error) {
+	factor := s.Factor
+	w := Window{}
+	if err := w.made(newLaw, s); err != nil {
+		return Window{}, err
+	}
+	if factor != 0 && !w.HasFactor() {
+		return Window{}, setting.Wrong("Factor", factor, "none: the law %s has no factor, Reno and Tahoe have one", w.Law())
+	}
+	w.timed = s.Timed || w.lawTimed
+	w.state.Ssthresh = w.settings.Ssthresh
+	w.resize(w.settings.Initial)
+	return w, nil
+}
+
+// Sent books an attempt and returns its ticket. It never refuses. now is of no use unless the window is Timed.
+func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now) }
+
+// Answered ends an attempt, and returns what that changed. The order is the text's: read flying with the
+// answered attempt in it, ask the law, then remove the attempt. One that is not in flight is Late.
+func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) Change {
+	a := Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
+	sent, ok := w.landed(t)
+	if !ok {
+		return Late
+	}
+	if w.timed {
+		w.rtt = max(0, now-sent)
+		a.RTT = w.rtt
+	}
+	before := w.state.Cwnd
+	if w.lawTimed {
+		w.measure(a)
+		w.decide(w.law.Answered(now, w.state, a))
+	} else if !o.Accepted() || float64(a.Flying+1) > before {
+		if next := w.law.Answered(now, w.state, a); next != w.state {
+			w.decide(next)
+		}
+	}
+	if o.Accepted() {
+		w.streak = 0
+	} else if o.Overloaded() {
+		if a.Ignored {
+			return Ignored
+		}
+		if w.pending == 0 {
+			w.streak++
+		}
+		w.ignored, w.pending = w.flying.last, w.flying.n()
+		return Cut
+	}
+	switch {
+	case w.state.Cwnd > before:
+		return Grew
+	case w.state.Cwnd < before:
+		return Shrank
+	}
+	return Steady
+}
+
+// measure notes the round trip of an answer. The mean is of about as many answers as fly.
+func (w *Window) measure(a Answer) {
+	rtt, accepted := max(a.RTT, time.Microsecond), a.Outcome.Accepted()
+	switch trip := &w.state.Trip; {
+	case accepted && w.known:
+		weight := min(0.5, 1/max(1, min(w.state.Cwnd, float64(a.Flying))))
+		*trip += time.Duration(float64(rtt-*trip) * weight)
+	case accepted || *trip == 0:
+		*trip, w.known = rtt, accepted
+	}
+}
+
+func (w *Window) decide(next State) {
+	w.state.Spaced = next.Spaced && w.lawTimed
+	if finite(next.Ssthresh) {
+		w.state.Ssthresh = min(max(next.Ssthresh, MinWindow), MaxWindow)
+	}
+	if !finite(next.Cwnd) {
+		next.Cwnd = w.state.Cwnd
+	}
+	w.resize(next.Cwnd)
+}
+
+func (w *Window) resize(cwnd float64) {
+	least, trip := w.settings.Min, float64(w.state.Trip)
+	if w.state.Spaced && least <= MinWindow {
+		least = trip / float64(maxGap)
+	}
+	cwnd = min(max(cwnd, least), w.settings.Max)
+	w.state.Cwnd, w.gap = cwnd, 0
+	if w.state.Spaced {
+		w.gap = time.Duration(min(math.Round(trip/cwnd), float64(maxGap)))
+		if w.gap <= grain {
+			w.gap = 0
+		}
+	}
+	if w.gap > 0 && cwnd < small {
+		cwnd = min(math.Ceil(cwnd), w.settings.Max)
+	}
+	w.limit = max(1, int(cwnd))
+	if w.most > 0 {
+		w.limit = min(w.limit, w.most)
+	}
+}
+
+// Bounded notes how many attempts the service allows in flight; 0: it does not say.
+func (w *Window) Bounded(most float64) {
+	w.most, w.bound = int(min(most, MaxWindow)), w.flying.last
+	w.resize(w.state.Cwnd)
+}
+
+// Withdrawn takes back an attempt that was booked and then not sent, without a trace in the window. It
+// reports false if the attempt is not in flight.
+func (w *Window) Withdrawn(t Ticket) bool {
+	_, ok := w.landed(t)
+	return ok
+}
+
+func (w *Window) landed(t Ticket) (sent time.Duration, ok bool) {
+	if sent, ok = w.flying.landed(t); ok && t.id <= w.ignored {
+		w.pending--
+	}
+	return sent, ok
+}
+
+// Restarted makes the window as small as it may be without being a rate, and keeps ssthresh (RFC 5681,
+// section 4.1).
+func (w *Window) Restarted() { w.resize(min(w.state.Cwnd, w.settings.Min)) }
+
+// Restored puts the window to an earlier state, within today's bounds, or names the wrong field.
+func (w *Window) Restored(s State) error {
+	if !(s.Cwnd > 0 && s.Cwnd <= MaxWindow) {
+		return setting.Wrong("Cwnd", s.Cwnd, "a number above 0, at most %d", MaxWindow)
+	}
+	err := cmp.Or(
+		setting.Number("Ssthresh", &s.Ssthresh, 0, MinWindow, MaxWindow),
+		setting.Duration("Trip", &s.Trip, 0, 0, math.MaxInt64),
+	)
+	if err == nil {
+		if !w.lawTimed {
+			s.Trip = 0
+		}
+		w.state, w.known = s, s.Trip > 0
+		w.state.Spaced = s.Spaced && w.known
+		w.resize(s.Cwnd)
+	}
+	return err
+}
+
+// Reconfigured puts the window under new settings while attempts are in flight, or returns an error that
+// names the wrong setting, and the old ones stay.
+//
+// There is a new law with an empty state of its own. Cwnd moves to the nearest new bound; all else stays.
+// s.Initial is where a law restarts (Tahoe), no new start; s.Ssthresh, s.Timed and the factor of a law
+// without one have no effect.
+func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
+	next := *w
+	if err := next.made(newLaw, s); err != nil {
+		return err
+	}
+	if next.lawTimed && !w.timed {
+		// The attempts in flight were sent without a time.
+		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
+	}
+	*w = next
+	w.resize(w.state.Cwnd)
+	return nil
+}
+
+// Has reports whether the attempt is in flight.
+func (w *Window) Has(t Ticket) bool { return w.flying.has(t) }
+
+// Last is the id given last, 0 before the first.
+func (w *Window) Last() uint64 { return w.flying.last }
+
+// Reported notes that the answer of an attempt in flight has begun with a report of a quota. short: the attempt
+// was refused because a quota is used up.
+func (w *Window) Reported(t Ticket, short bool) { w.flying.reported(t, short) }
+
+// Report returns what Reported noted of an attempt in flight.
+func (w *Window) Report(t Ticket) (told, short bool) {
+	f := w.flying.places[t.place]
+	return f.told, f.short
+}
+
+// Reports is the number of attempts in flight whose answers have begun with a report of a quota.
+func (w *Window) Reports() int { return w.flying.told }
+
+// Bound is the number of attempts that the service allows in flight; 0: it does not say.
+func (w *Window) Bound() int { return w.most }
+
+// BoundAt is the id given last when the service said Bound.
+func (w *Window) BoundAt() uint64 { return w.bound }
+
+// Limit is the number of attempts that may be in flight: the whole ones in Cwnd, one at least, and no more than
+// the service allows (Bounded).
+func (w *Window) Limit() int { return w.limit }
+
+// Settings are the settings in force.
+func (w *Window) Settings() Settings { return w.settings }
+
+// Open reports whether one more attempt may be sent: while flying + 1 <= cwnd, and always if no attempt is in
+// flight, so that no window can stop permanently.
+//
+// "Improve on exponential backoff" (Syncmusings, 2019) says: "as long as the number of outstanding requests
+// (size of flying) is less than the current value of cwnd". docs/design.md has the difference.
+func (w *Window) Open() bool { return w.flying.n() < w.limit }
+
+// Law is the type of the law: "aimd.reno".
+func (w *Window) Law() string { return strings.TrimPrefix(fmt.Sprintf("%T", w.law), "*") }
+
+// State is the window as the law decided it last.
+func (w *Window) State() State { return w.state }
+
+// Gap is the time between two sends of a law that spaces them, 0 if it does not.
+func (w *Window) Gap() time.Duration { return w.gap }
+
+// Flying is the number of attempts in flight.
+func (w *Window) Flying() int { return w.flying.n() }
+
+// Streak is the number of cuts since the last accepted answer, each after all attempts in flight at the cut
+// before it were answered: several cuts of one overshoot are no streak.
+func (w *Window) Streak() int { return w.streak }
+
+// RTT is the time from send to answer of the attempt that was answered last; 0 if the window is not Timed.
+func (w *Window) RTT() time.Duration { return w.rtt }
+
+// Timed reports whether the window measures round-trip times.
+func (w *Window) Timed() bool { return w.timed }
+
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+
+// made puts a new law into the window, with defaults instead of zeros in its settings, or returns an error.
+func (w *Window) made(newLaw NewLaw, s Settings) error {
+	threshold := s.Ssthresh
+	s, err := s.WithDefaults()
+	if err != nil {
+		return err
+	}
+	if newLaw != nil {
+		w.law = newLaw(s)
+	}
+	if newLaw == nil || w.law == nil {
+		return setting.Nil("law")
+	}
+	w.lawTimed = w.law.Timed()
+	if !w.HasFactor() {
+		s.Factor, s.Ssthresh = 0, cmp.Or(threshold, MaxWindow)
+	}
+	w.settings = s
+	return nil
+}
+
+// HasFactor reports whether the law cuts by Settings.Factor; see window.Law.
+func (w *Window) HasFactor() bool {
+	_, none := w.law.(interface{ NoFactor() })
+	return !none
+}
+
+// flights are the attempts in flight. Each has a place until it ends; then the next attempt may have the
+// place. So the memory depends on the most attempts that were ever in flight at a time.
+type flights struct {
+	// last is the id given last. Ids rise by one and are never given twice.
+	last   uint64
+	places []flight
+	// free are the places without an attempt.
+	free []uint32
+	// told counts the attempts in flight whose answers have begun with a report of a quota.
+	told int
+}
+
+// flight is an attempt in flight; id is 0 if the place is free.
+type flight struct {
+	id   uint64
+	sent time.Duration
+	// told: its answer has begun with a report of a quota. short: it was refused because a quota is used up.
+	told, short bool
+}
+
+func (f *flights) n() int { return len(f.places) - len(f.free) }
+
+func (f *flights) sent(now time.Duration) Ticket {
+	f.last++
+	if last := len(f.free) - 1; last >= 0 {
+		place := f.free[last]
+		f.free = f.free[:last]
+		f.places[place] = flight{id: f.last, sent: now}
+		return Ticket{f.last, place}
+	}
+	f.places = append(f.places, flight{id: f.last, sent: now})
+	return Ticket{f.last, uint32(len(f.places) - 1)}
+}
+
+func (f *flights) has(t Ticket) bool {
+	return t.id != 0 && int(t.place) < len(f.places) && f.places[t.place].id == t.id
+}
+
+// reported notes that the attempt's answer has begun with a report of a quota.
+func (f *flights) reported(t Ticket, short bool) {
+	p := &f.places[t.place]
+	if !p.told {
+		f.told++
+	}
+	p.told, p.short = true, p.short || short
+}
+
+// landed removes the attempt and returns when it was sent, or false if it is not in flight.
+func (f *flights) landed(t Ticket) (sent time.Duration, ok bool) {
+	if !f.has(t) {
+		return 0, false
+	}
+	p := &f.places[t.place]
+	if p.told {
+		f.told--
+	}
+	sent, p.id = p.sent, 0
+	f.free = append(f.free, t.place)
+	return sent, true
+}

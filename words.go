@@ -1,0 +1,101 @@
+package aimd
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// String says what happened and why, in words for people: "cut: first refusal of a burst, 32 -> 29".
+func (e Event) String() string {
+	switch e.Kind {
+	case Cut:
+		return "cut: first " + e.refusal() + " of a burst, " + e.moved()
+	case Shrank:
+		return "shrank: answers got slower, " + e.moved()
+	case Paused:
+		if e.MaxRetryAfter > 0 {
+			return fmt.Sprintf("paused %s: the service asked for %v, cut to %v by WithMaxRetryAfter", roughly(e.Wait), e.RetryAfter, e.MaxRetryAfter)
+		}
+		if e.RetryAfter > 0 {
+			return fmt.Sprintf("paused %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))
+		}
+		return "paused " + roughly(e.Wait) + ": refused again, and nothing accepted in between"
+	case Reconfigured:
+		return "reconfigured: new settings, " + e.moved()
+	case Closed:
+		return "closed: takes no more work"
+	case Grew:
+		return "grew: " + e.moved()
+	case Ignored:
+		if e.deeper() {
+			return "cut: more " + e.refusal() + "s of the burst, " + e.moved()
+		}
+		return "ignored: " + e.refusal() + " of a burst that was answered already"
+	case Steady:
+		return "steady: " + e.Outcome.String() + ", the window stays " + number(e.Window.Cwnd)
+	case Admitted:
+		return "admitted: waited " + roughly(e.Wait)
+	case Late:
+		return "late: a permit was released a second time"
+	case Full:
+		return fmt.Sprintf("full: turned away, %d wait already", e.Queued)
+	case Away:
+		return fmt.Sprint("away: the service is not there: ", e.Err)
+	case UsedUp:
+		return fmt.Sprintf("used up: the service has %s of %s %s left, the next go in %s",
+			number(e.Quota.Left), number(e.Quota.Limit), e.Quota.Name, roughly(e.Wait))
+	case Suspect:
+		if e.Wait > 0 {
+			return fmt.Sprint("suspect: answers of 403 in a row after successes, taken for a block by a firewall: ", e.Err)
+		}
+		return fmt.Sprint("suspect: final, though it looks like a refusal: ", e.Err)
+	}
+	return e.Kind.String()
+}
+
+func (e Event) refusal() string {
+	if e.Outcome == window.Timeout {
+		return "timeout"
+	}
+	return "refusal"
+}
+
+func (e Event) moved() string {
+	before, after := e.windows()
+	if before != after {
+		return before + " -> " + after
+	}
+	return "the window stays " + after
+}
+
+// windows are the windows before and after the event: "2", or "1 every 400ms" by the gap.
+func (e Event) windows() (before, after string) {
+	size := func(cwnd float64, gap time.Duration) string {
+		if gap == 0 || cwnd > window.MinWindow {
+			return number(cwnd)
+		}
+		return "1 every " + roughly(gap)
+	}
+	return size(e.Before, e.GapBefore), size(e.Window.Cwnd, e.Gap)
+}
+
+// number is a window with one digit after the point, if that is not 0; below 1 with two digits that matter.
+func number(w float64) string {
+	if w < 1 {
+		return strconv.FormatFloat(w, 'g', 2, 64)
+	}
+	return strconv.FormatFloat(float64(int64(w*10+0.5))/10, 'f', -1, 64)
+}
+
+// roughly is a time with the digits that matter.
+func roughly(d time.Duration) string {
+	for _, unit := range []time.Duration{time.Second, 100 * time.Millisecond, time.Millisecond} {
+		if d >= 10*unit || d >= unit && unit == time.Millisecond {
+			return d.Round(unit).String()
+		}
+	}
+	return d.String()
+}
