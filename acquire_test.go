@@ -26,7 +26,8 @@ func newLimiter(t *testing.T, initial float64, change ...func(*aimd.Config)) *ai
 	for _, f := range change {
 		f(&c)
 	}
-	l, err := aimd.NewWith(aimd.Reno, c)
+	c.Law = aimd.Reno
+	l, err := aimd.New(c)
 	require.NoError(t, err)
 	return l
 }
@@ -53,7 +54,7 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 		{aimd.Probe, func(aimd.Event) {}, 2 * 100},
 	} {
 		watch := &counting{Clock: clock.NewMock()}
-		l, err := aimd.NewWith(c.law, aimd.Config{Clock: watch, Observer: c.observer})
+		l, err := aimd.New(aimd.Config{Law: c.law, Clock: watch, Observer: c.observer})
 		require.NoError(t, err)
 		watch.read.Store(0)
 		for range 100 {
@@ -349,7 +350,7 @@ func TestALawThatPaces(t *testing.T) {
 				return s
 			})
 		}
-		l, err := aimd.NewWith(paced, aimd.Config{})
+		l, err := aimd.New(aimd.Config{Law: paced})
 		require.NoError(t, err)
 		start := time.Now()
 		p := acquire(t, l, 1)

@@ -1,8 +1,6 @@
 package aimd
 
 import (
-	"slices"
-
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
@@ -19,21 +17,3 @@ const (
 	Neutral     = window.Neutral
 	ClientError = window.ClientError
 )
-
-// New returns a limiter with the law of [WithLaw], by default [Probe], which needs no tuning. The error
-// names the wrong setting, its value and the allowed values.
-func New(opts ...Option) (*Limiter, error) {
-	var s settings
-	for _, o := range opts {
-		o(&s)
-	}
-	if s.law == nil {
-		s.law = Probe
-	}
-	return NewWith(s.law, s.Config)
-}
-
-// newWith is New with that law.
-func newWith(law window.NewLaw, opts []Option) (*Limiter, error) {
-	return New(append(slices.Clone(opts), WithLaw(law))...)
-}

@@ -23,21 +23,21 @@ func BenchmarkAcquire(b *testing.B) {
 		}
 	}
 	b.Run("uncontended", func(b *testing.B) {
-		l := benchLimiter(b)
+		l := benchLimiter(b, aimd.Config{})
 		b.ReportAllocs()
 		for b.Loop() {
 			cycle(b, l)
 		}
 	})
 	b.Run("observed", func(b *testing.B) {
-		l := benchLimiter(b, aimd.WithObserver(func(aimd.Event) {}))
+		l := benchLimiter(b, aimd.Config{Observer: func(aimd.Event) {}})
 		b.ReportAllocs()
 		for b.Loop() {
 			cycle(b, l)
 		}
 	})
 	b.Run("64-goroutines-on-16-slots", func(b *testing.B) {
-		l := benchLimiter(b, aimd.WithInitialWindow(16), aimd.WithMaxWindow(16))
+		l := benchLimiter(b, aimd.Config{InitialWindow: 16, Rules: aimd.Rules{MaxWindow: 16}})
 		b.ReportAllocs()
 		var wg sync.WaitGroup
 		for range 64 {
@@ -85,8 +85,9 @@ func BenchmarkFiveHundredOperations(b *testing.B) {
 	}
 }
 
-func benchLimiter(b *testing.B, opts ...aimd.Option) *aimd.Limiter {
-	l, err := aimd.NewReno(opts...)
+func benchLimiter(b *testing.B, config aimd.Config) *aimd.Limiter {
+	config.Law = aimd.Reno
+	l, err := aimd.New(config)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func benchLimiter(b *testing.B, opts ...aimd.Option) *aimd.Limiter {
 
 // Acquire and success must not allocate: they are on every request's path.
 func TestAcquireAndSuccessDoNotAllocate(t *testing.T) {
-	l, err := aimd.NewReno()
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
 	if err != nil {
 		t.Fatal(err)
 	}

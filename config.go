@@ -61,6 +61,11 @@ type Rules struct {
 type Config struct {
 	Rules
 
+	// Law is the control law: [Probe], [Reno], [Tahoe], or one from elsewhere; nil: Probe.
+	Law window.NewLaw
+	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no name.
+	Name string
+
 	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
 	// means 20, or the nearest bound. Tahoe also restarts there at every cut.
 	InitialWindow float64
@@ -69,13 +74,12 @@ type Config struct {
 	InitialSsthresh float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
-	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no name.
-	Name string
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
 	// Observer is called for every event, after the lock is released, by the goroutine that caused the event;
 	// it may call the limiter. Several goroutines may call it at once. It should be quick, and must not
-	// panic. With an observer the limiter reads the clock at every event. It may be nil.
+	// panic. With an observer the limiter reads the clock at every event. Two
+	// observers are one function that calls both. It may be nil.
 	Observer func(Event)
 	// Classifier says what an attempt's error means; nil: attempt.Classify.
 	Classifier attempt.Classifier
@@ -104,6 +108,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.FirstContact = cmp.Or(c.FirstContact, firstContact)
 	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
+	if c.Law == nil {
+		c.Law = Probe
+	}
 	if c.Classifier == nil {
 		c.Classifier = attempt.Classify
 	}
@@ -132,7 +139,7 @@ func (c Config) inForce(s limiter.Settings) *Config {
 
 // windowFields are the fields of window.Settings that have longer names in Config.
 var windowFields = map[string]string{
-	"Min": "MinWindow", "Max": "MaxWindow", "Initial": "InitialWindow", "Ssthresh": "InitialSsthresh",
+	"law": "Law", "Min": "MinWindow", "Max": "MaxWindow", "Initial": "InitialWindow", "Ssthresh": "InitialSsthresh",
 }
 
 // wrong returns the error of a constructor. A setting has its name in Config there.

@@ -3,7 +3,7 @@
 // flight, successes widen it, the first overload of each burst narrows it, and other operations wait in a
 // queue.
 //
-//	lim, err := aimd.New()
+//	lim, err := aimd.New(aimd.Config{})
 //	...
 //	err = lim.Do(ctx, func(ctx context.Context) error { return upload(ctx, file) })
 //

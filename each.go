@@ -26,7 +26,7 @@ import (
 //
 // An item that fails does not stop the others. To stop, leave the loop: the context of all running calls is
 // cancelled, and the loop ends when they returned. When ctx ends, or the limiter is closed or paused for
-// longer than ctx or WithGiveUpAfter allows, Each pulls no more items. Then the error of an item says that
+// longer than ctx or Rules.GiveUpAfter allows, Each pulls no more items. Then the error of an item says that
 // items may be left: ctx.Err(), ErrClosed or attempt.ErrQuota.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.

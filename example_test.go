@@ -34,7 +34,7 @@ func Example() {
 	defer api.Client().CloseIdleConnections()
 	ctx, client := context.Background(), api.Client()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func Example() {
 
 // Bulk work from an iterator, as many items at a time as the window admits.
 func ExampleEach() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func ExampleEach() {
 
 // Acquire is for callers that drive their attempts themselves.
 func ExampleLimiter_Acquire() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func ExampleLimiter_Acquire() {
 
 // The error of Do tells the whole story.
 func ExampleLimiter_Do() {
-	lim, err := aimd.New(aimd.WithMaxAttempts(2))
+	lim, err := aimd.New(aimd.Config{Rules: aimd.Rules{MaxAttempts: 2}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func ExampleLimiter_Do() {
 
 // A law of your own: half as careful as Reno at a cut, and half as bold.
 func ExampleNew() {
-	lim, err := aimd.New(aimd.WithLaw(newGentle), aimd.WithInitialWindow(10))
+	lim, err := aimd.New(aimd.Config{Law: newGentle, InitialWindow: 10})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func ExampleNew() {
 }
 
 // An observer sees every event with its reason.
-func ExampleWithObserver() {
-	lim, err := aimd.New(aimd.WithObserver(func(e aimd.Event) { fmt.Println(e) }))
+func ExampleConfig_observer() {
+	lim, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) { fmt.Println(e) }})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func ExampleWithObserver() {
 }
 
 // A classifier for errors of your own, in front of the one for all others.
-func ExampleWithClassifier() {
+func ExampleConfig_classifier() {
 	errBusy := errors.New("tenant is busy")
 	mine := func(err error) attempt.Verdict {
 		if errors.Is(err, errBusy) {
@@ -171,7 +171,7 @@ func ExampleWithClassifier() {
 		}
 		return attempt.Verdict{} // not mine: ask the next
 	}
-	lim, err := aimd.New(aimd.WithClassifier(attempt.FirstOf(mine, attempt.Classify)))
+	lim, err := aimd.New(aimd.Config{Classifier: attempt.FirstOf(mine, attempt.Classify)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func ExampleWithClassifier() {
 // a while. httplimit.PerHost is the same for hosts.
 func Example_perCustomer() {
 	customers, err := aimd.NewKeyed(func(customer string) (*aimd.Limiter, error) {
-		return aimd.New(aimd.WithName(customer), aimd.WithMaxWindow(64))
+		return aimd.New(aimd.Config{Name: customer, Rules: aimd.Rules{MaxWindow: 64}})
 	}, aimd.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		log.Fatal(err)
@@ -201,7 +201,7 @@ func Example_perCustomer() {
 func Example_watched() {
 	mux := http.NewServeMux()
 
-	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(aimd.Log(slog.Default(), 10)))
+	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: aimd.Log(slog.Default(), 10)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func Example_watched() {
 }
 
 // What was learned outlives a restart. The file is written each minute, so that it outlives a kill too.
-func ExampleWithState() {
+func ExampleConfig_restore() {
 	dir, err := os.MkdirTemp("", "aimd")
 	if err != nil {
 		log.Fatal(err)
@@ -229,10 +229,10 @@ func ExampleWithState() {
 		data, _ := os.ReadFile(file) // none at the first start
 		var state aimd.State
 		_ = json.Unmarshal(data, &state)
-		return aimd.New(aimd.WithState(state))
+		return aimd.New(aimd.Config{Restore: state})
 	}
 
-	before, err := aimd.New(aimd.WithInitialWindow(48))
+	before, err := aimd.New(aimd.Config{InitialWindow: 48})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -249,7 +249,7 @@ func ExampleWithState() {
 
 // New settings while it works: nothing in flight or waiting is lost.
 func ExampleLimiter_Reconfigure() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func ExampleLimiter_Reconfigure() {
 
 // An http.Client that waits for its turn, and sends again what may be sent again.
 func Example_client() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func (gentle) Timed() bool { return false }
 // TestWithVirtualTime is the README's: a test of what waits and backs off takes no time.
 func TestWithVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim, err := aimd.New()
+		lim, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		start, calls := time.Now(), 0
 		err = lim.Do(t.Context(), func(context.Context) error {

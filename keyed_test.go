@@ -16,7 +16,7 @@ import (
 )
 
 func newKeyed(t *testing.T, c aimd.KeyedConfig) keyedHelper {
-	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.NewReno() }, c)
+	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno}) }, c)
 	require.NoError(t, err)
 	return keyedHelper{k}
 }
@@ -132,7 +132,7 @@ func TestKeyedOutlivesANilLimiter(t *testing.T) {
 		if n++; n == 1 {
 			return nil, nil
 		}
-		return aimd.New()
+		return aimd.New(aimd.Config{})
 	}, aimd.KeyedConfig{Idle: time.Minute, Clock: mock})
 	require.NoError(t, err)
 	_, err = k.For("a")

@@ -78,14 +78,15 @@ type guarded struct {
 	recent []Event
 }
 
-// NewWith returns a limiter with the law, or an error that names the wrong setting and the allowed values.
-func NewWith(law window.NewLaw, c Config) (*Limiter, error) {
+// New returns a limiter with the law of Config.Law, by default [Probe], which needs no tuning. The error is a
+// [SettingError]: it names the wrong field, its value and the allowed values.
+func New(c Config) (*Limiter, error) {
 	initial := c.InitialWindow
 	c, err := c.withDefaults()
 	if err != nil {
 		return nil, wrong(err)
 	}
-	decides, err := limiter.New[*waiter](law, c.machine())
+	decides, err := limiter.New[*waiter](c.Law, c.machine())
 	if err != nil {
 		return nil, wrong(err)
 	}
@@ -95,7 +96,7 @@ func NewWith(law window.NewLaw, c Config) (*Limiter, error) {
 		}
 	}
 	l := &Limiter{
-		name: c.Name, law: law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
+		name: c.Name, law: c.Law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
 		shut: make(chan struct{}), idle: make(chan struct{}),
 		guarded: guarded{machine: decides},
 	}

@@ -16,7 +16,7 @@ import (
 var busy = status{code: 503}
 
 func ExampleNew_rules() {
-	lim, err := aimd.NewWith(aimd.Reno, aimd.Config{Rules: aimd.Rules{QueueBound: 100, MaxAttempts: 3}})
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{QueueBound: 100, MaxAttempts: 3}})
 	if err != nil {
 		panic(err)
 	}
@@ -29,7 +29,7 @@ func ExampleNew_rules() {
 func ExampleNewKeyed() {
 	buckets, err := aimd.NewKeyed(func(bucket string) (*aimd.Limiter, error) {
 		fmt.Println("a limiter for", bucket)
-		return aimd.New()
+		return aimd.New(aimd.Config{})
 	}, aimd.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		panic(err)
@@ -48,7 +48,7 @@ func ExampleNewKeyed() {
 
 // A limiter in expvar, which serves it below /debug/vars.
 func ExampleLimiter_Snapshot() {
-	lim, err := aimd.New(aimd.WithName("photos"))
+	lim, err := aimd.New(aimd.Config{Name: "photos"})
 	if err != nil {
 		panic(err)
 	}
@@ -66,7 +66,7 @@ func ExampleLog() {
 		}
 		return a
 	}}))
-	lim, err := aimd.NewReno(aimd.WithName("photos"), aimd.WithObserver(aimd.Log(logger, 10)))
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno, Name: "photos", Observer: aimd.Log(logger, 10)})
 	if err != nil {
 		panic(err)
 	}

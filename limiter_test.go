@@ -25,18 +25,22 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 var laws = []struct {
 	name string
 	law  window.NewLaw
-	new  func(...aimd.Option) (*aimd.Limiter, error)
 	// cut is the window after a cut of one of 10 attempts, with factor 0.5 and an initial window of 4.
 	cut float64
 }{
-	{"tahoe", aimd.Tahoe, aimd.NewTahoe, 4},
-	{"reno", aimd.Reno, aimd.NewReno, 5},
+	{"tahoe", aimd.Tahoe, 4},
+	{"reno", aimd.Reno, 5},
 }
 
 // forBoth runs a test of the suite for both laws.
-func forBoth(t *testing.T, test func(t *testing.T, law window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), cut float64)) {
+func forBoth(t *testing.T, test func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), cut float64)) {
 	for _, l := range laws {
-		t.Run(l.name, func(t *testing.T) { test(t, l.law, l.new, l.cut) })
+		t.Run(l.name, func(t *testing.T) {
+			test(t, func(c aimd.Config) (*aimd.Limiter, error) {
+				c.Law = l.law
+				return aimd.New(c)
+			}, l.cut)
+		})
 	}
 }
 
@@ -60,8 +64,8 @@ func wantWindow(t *testing.T, l *aimd.Limiter, cwnd, ssthresh float64) {
 
 // "use 2 scalar variables cwnd and sshthres (suitable starting values are e.g. 20 and 1024)"
 func TestStartingValues(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
-		l, err := newLimiter()
+	forBoth(t, func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), _ float64) {
+		l, err := newLimiter(aimd.Config{})
 		require.NoError(t, err)
 		wantWindow(t, l, 20, 1024)
 		take(t, l, 20)
@@ -73,8 +77,8 @@ func TestStartingValues(t *testing.T) {
 // "on error response, if the request id is not in ignored, set sshthres to cwnd * 0.5 and cwnd to either
 // the initial value (“Tahoe”) or the new sshthres (“Reno”)"
 func TestCut(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), cut float64) {
-		l, err := newLimiter(aimd.WithInitialWindow(4))
+	forBoth(t, func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), cut float64) {
+		l, err := newLimiter(aimd.Config{InitialWindow: 4})
 		require.NoError(t, err)
 		var p []aimd.Permit
 		for l.Snapshot().Cwnd < 10 {
@@ -96,8 +100,8 @@ func TestCut(t *testing.T) {
 
 // "cwnd never falls below 1": an outage ends, and work goes on.
 func TestTheWindowNeverFallsBelowOne(t *testing.T) {
-	forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
-		l, err := newLimiter(aimd.WithInitialWindow(1), aimd.WithPause(0, -1))
+	forBoth(t, func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), _ float64) {
+		l, err := newLimiter(aimd.Config{InitialWindow: 1, Rules: aimd.Rules{PauseMax: -1}})
 		require.NoError(t, err)
 		for range 5000 {
 			require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
@@ -173,9 +177,9 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 	}
 	for name, run := range run {
 		t.Run(name, func(t *testing.T) {
-			forBoth(t, func(t *testing.T, _ window.NewLaw, newLimiter func(...aimd.Option) (*aimd.Limiter, error), _ float64) {
+			forBoth(t, func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), _ float64) {
 				synctest.Test(t, func(t *testing.T) {
-					l, err := newLimiter(aimd.WithFactor(0.9), aimd.WithClassifier(refusals))
+					l, err := newLimiter(aimd.Config{Classifier: refusals, Rules: aimd.Rules{Factor: 0.9}})
 					require.NoError(t, err)
 					c := capped{slots: slots}
 					start := time.Now()
@@ -197,23 +201,24 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 // Window settings of 0, -1, NaN and Inf are errors, each with its setting.
 func TestWrongSettingsAreErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	for want, o := range map[string]aimd.Option{
-		"aimd: InitialWindow: +Inf is not allowed, want a number from 1 to 1048576":          aimd.WithInitialWindow(inf),
-		"aimd: InitialSsthresh: NaN is not allowed, want a number from 1 to 1048576":         aimd.WithInitialSsthresh(nan),
-		"aimd: MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              aimd.WithMinWindow(inf),
-		"aimd: MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                aimd.WithMaxWindow(-1),
-		"aimd: Factor: 1 is not allowed, want a number greater than 0 and less than 1":       aimd.WithFactor(1),
-		"aimd: MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             aimd.WithMaxRate(-1),
-		"aimd: MaxRate: NaN is not allowed, want a number from 0.0001 to 1000000":            aimd.WithMaxRate(nan),
-		"aimd: QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           aimd.WithQueueBound(-1),
-		"aimd: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          aimd.WithMaxAttempts(-1),
-		"aimd: AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": aimd.WithAttemptTimeout(-1),
-		"aimd: PauseMin: 2s is not allowed, want a duration from 1ms to 1s":                  aimd.WithPause(2*time.Second, time.Second),
-		"aimd: MaxRetryAfter: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      aimd.WithMaxRetryAfter(-1),
-		"aimd: Guards: nil is not allowed":                                                   aimd.WithGuard(nil),
-		"aimd: Restore: Cwnd: NaN is not allowed, want a number above 0, at most 1048576":    aimd.WithState(aimd.State{State: window.State{Cwnd: nan, Ssthresh: 1}}),
+	for want, o := range map[string]aimd.Config{
+		"aimd: InitialWindow: +Inf is not allowed, want a number from 1 to 1048576":          {InitialWindow: inf},
+		"aimd: InitialSsthresh: NaN is not allowed, want a number from 1 to 1048576":         {InitialSsthresh: nan},
+		"aimd: MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              {Rules: aimd.Rules{MinWindow: inf}},
+		"aimd: MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                {Rules: aimd.Rules{MaxWindow: -1}},
+		"aimd: Factor: 1 is not allowed, want a number greater than 0 and less than 1":       {Rules: aimd.Rules{Factor: 1}},
+		"aimd: MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             {Rules: aimd.Rules{MaxRate: -1}},
+		"aimd: MaxRate: NaN is not allowed, want a number from 0.0001 to 1000000":            {Rules: aimd.Rules{MaxRate: nan}},
+		"aimd: QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           {Rules: aimd.Rules{QueueBound: -1}},
+		"aimd: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          {Rules: aimd.Rules{MaxAttempts: -1}},
+		"aimd: AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": {Rules: aimd.Rules{AttemptTimeout: -1}},
+		"aimd: PauseMin: 2s is not allowed, want a duration from 1ms to 1s":                  {Rules: aimd.Rules{PauseMin: 2 * time.Second, PauseMax: time.Second}},
+		"aimd: MaxRetryAfter: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      {Rules: aimd.Rules{MaxRetryAfter: -1}},
+		"aimd: Guards: nil is not allowed":                                                   {Guards: []attempt.Guard{nil}},
+		"aimd: Restore: Cwnd: NaN is not allowed, want a number above 0, at most 1048576":    {Restore: aimd.State{State: window.State{Cwnd: nan, Ssthresh: 1}}},
 	} {
-		l, err := aimd.NewReno(o)
+		o.Law = aimd.Reno
+		l, err := aimd.New(o)
 		assert.EqualError(t, err, want)
 		assert.Nil(t, l)
 	}
@@ -221,59 +226,41 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 
 // A factor that would have no effect is told.
 func TestNewHasNoFactor(t *testing.T) {
-	_, err := aimd.New(aimd.WithFactor(0.9))
+	_, err := aimd.New(aimd.Config{Rules: aimd.Rules{Factor: 0.9}})
 	require.EqualError(t, err, "aimd: Factor: 0.9 is not allowed, want none: the law aimd.probe has no factor, Reno and Tahoe have one")
-	_, err = aimd.New(aimd.WithLaw(aimd.Probe), aimd.WithFactor(0.9))
+	_, err = aimd.New(aimd.Config{Law: aimd.Probe, Rules: aimd.Rules{Factor: 0.9}})
 	require.Error(t, err)
-	_, err = aimd.New(aimd.WithLaw(aimd.Reno), aimd.WithFactor(0.9))
+	_, err = aimd.New(aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{Factor: 0.9}})
 	require.NoError(t, err)
 }
 
 // A law that is not there is an error, however it is missing.
 func TestALawThatIsNil(t *testing.T) {
 	none := func(window.Settings) window.Law { return nil }
-	_, err := aimd.NewWith(nil, aimd.Config{})
-	require.EqualError(t, err, "aimd: law: nil is not allowed")
-	_, err = aimd.New(aimd.WithLaw(none))
-	require.EqualError(t, err, "aimd: law: nil is not allowed")
+	_, err := aimd.New(aimd.Config{Law: none})
+	require.EqualError(t, err, "aimd: Law: nil is not allowed")
 	once := 0
-	l, err := aimd.New(aimd.WithLaw(func(s window.Settings) window.Law {
+	l, err := aimd.New(aimd.Config{Law: func(s window.Settings) window.Law {
 		if once++; once == 1 {
 			return aimd.Reno(s)
 		}
 		return nil
-	}))
+	}})
 	require.NoError(t, err)
-	require.EqualError(t, l.Reconfigure(aimd.Rules{MaxWindow: 8}), "aimd: law: nil is not allowed")
+	require.EqualError(t, l.Reconfigure(aimd.Rules{MaxWindow: 8}), "aimd: Law: nil is not allowed")
 	require.NoError(t, take(t, l, 1)[0].Done(aimd.Success))
-}
-
-// "The zero value of a setting is its default, as if the option were left out."
-func TestZeroIsTheDefaultOfEverySetting(t *testing.T) {
-	l, err := aimd.New(aimd.WithInitialWindow(0), aimd.WithInitialSsthresh(0), aimd.WithMinWindow(0), aimd.WithMaxWindow(0),
-		aimd.WithLaw(nil), aimd.WithFactor(0), aimd.WithQueueBound(0), aimd.WithMaxAttempts(0), aimd.WithAttemptTimeout(0), aimd.WithPause(0, 0),
-		aimd.WithMaxRetryAfter(0), aimd.WithMaxRate(0), aimd.WithClassifier(nil), aimd.WithObserver(nil), aimd.WithPolicy(nil),
-		aimd.WithState(aimd.State{}))
-	require.NoError(t, err)
-	want, err := aimd.New()
-	require.NoError(t, err)
-	got, plain := l.Config(), want.Config()
-	for _, c := range []*aimd.Config{&got, &plain} {
-		c.Rand, c.Clock, c.Classifier = nil, nil, nil
-	}
-	assert.Equal(t, plain, got)
-	assert.Equal(t, want.State().State, l.State().State)
 }
 
 func TestSettingsReachTheLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen atomic.Int64
-		l, err := aimd.NewReno(
-			aimd.WithMinWindow(2), aimd.WithMaxWindow(8), aimd.WithInitialWindow(8),
-			aimd.WithQueueBound(1), aimd.WithMaxAttempts(2), aimd.WithAttemptTimeout(time.Second),
-			aimd.WithPause(time.Second, 2*time.Second), aimd.WithMaxRetryAfter(time.Minute),
-			aimd.WithObserver(func(aimd.Event) { seen.Inc() }),
-		)
+		l, err := aimd.New(aimd.Config{
+			Law: aimd.Reno, InitialWindow: 8, Observer: func(aimd.Event) { seen.Inc() },
+			Rules: aimd.Rules{
+				MinWindow: 2, MaxWindow: 8, QueueBound: 1, MaxAttempts: 2, AttemptTimeout: time.Second,
+				PauseMin: time.Second, PauseMax: 2 * time.Second, MaxRetryAfter: time.Minute,
+			},
+		})
 		require.NoError(t, err)
 		for _, p := range take(t, l, 8) {
 			require.NoError(t, p.Done(aimd.Success))
@@ -292,28 +279,16 @@ func TestSettingsReachTheLimiter(t *testing.T) {
 		require.GreaterOrEqual(t, time.Since(start), 500*time.Millisecond)
 		require.NoError(t, p.Done(aimd.Success))
 
-		next, err := aimd.NewReno(aimd.WithState(l.State()))
+		next, err := aimd.New(aimd.Config{Law: aimd.Reno, Restore: l.State()})
 		require.NoError(t, err)
 		require.Equal(t, l.State(), next.State())
 	})
 }
 
-// A log and a histogram are observers of one limiter.
-func TestSeveralObservers(t *testing.T) {
-	var told []string
-	by := func(name string) aimd.Option {
-		return aimd.WithObserver(func(e aimd.Event) { told = append(told, name+" "+e.Kind.String()) })
-	}
-	l, err := aimd.New(by("log"), aimd.WithObserver(nil), by("histogram"))
-	require.NoError(t, err)
-	l.Close()
-	require.Equal(t, []string{"log closed", "histogram closed"}, told)
-}
-
 // The law of New takes one from the window for every refusal of a burst: the decisions tell all of the
 // way down, not the first step alone.
 func TestDecisionsTellHowDeepACutGoes(t *testing.T) {
-	l, err := aimd.New(aimd.WithInitialWindow(40))
+	l, err := aimd.New(aimd.Config{InitialWindow: 40})
 	require.NoError(t, err)
 	for _, p := range take(t, l, 40) {
 		require.NoError(t, p.Done(window.Overload))

@@ -16,7 +16,7 @@ import (
 // left out before a line. The observer is safe for any number of goroutines and limiters, which share the
 // lines.
 //
-//	aimd.WithObserver(Log(slog.Default(), 10))
+//	aimd.Config{Observer: Log(slog.Default(), 10)}
 func Log(logger *slog.Logger, perSecond int) func(Event) {
 	lines := ration{most: 10}
 	if perSecond > 0 {

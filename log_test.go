@@ -126,7 +126,7 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 		"steady: neutral, the window stays 7":                         {Kind: aimd.Steady, Outcome: window.Neutral, Window: to(7)},
 		"paused 85ms: refused again, and nothing accepted in between": {Kind: aimd.Paused, Wait: 84_700 * time.Microsecond},
 		"paused 1m12s: the service asked for 1m0s":                    {Kind: aimd.Paused, Wait: 72 * time.Second, RetryAfter: time.Minute},
-		"paused 5m0s: the service asked for 12h0m0s, cut to 5m0s by WithMaxRetryAfter": {
+		"paused 5m0s: the service asked for 12h0m0s, cut to 5m0s by MaxRetryAfter": {
 			Kind: aimd.Paused, Wait: 300_400 * time.Millisecond, RetryAfter: 12 * time.Hour, MaxRetryAfter: 5 * time.Minute,
 		},
 		"cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms": {
@@ -233,7 +233,7 @@ func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
 	law := func(window.Settings) window.Law {
 		return timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd--; return s })
 	}
-	l, err := aimd.NewWith(law, aimd.Config{Observer: func(e aimd.Event) { got = e }})
+	l, err := aimd.New(aimd.Config{Law: law, Observer: func(e aimd.Event) { got = e }})
 	require.NoError(t, err)
 	require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
 	require.Equal(t, aimd.Shrank, got.Kind)

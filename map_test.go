@@ -19,7 +19,7 @@ var errBusy = &httplimit.StatusError{StatusCode: 503}
 
 func TestValueIsThatOfTheAttemptThatSucceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New()
+		l, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		calls := 0
 		v, err := aimd.Value(t.Context(), l, func(context.Context) (int, error) {
@@ -40,7 +40,7 @@ func TestValueIsThatOfTheAttemptThatSucceeded(t *testing.T) {
 
 func TestMapYieldsEveryItemWithItsValueOrError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.WithInitialWindow(4))
+		l, err := aimd.New(aimd.Config{InitialWindow: 4})
 		require.NoError(t, err)
 		odd := errors.New("odd")
 		square := func(_ context.Context, i int) (string, error) {
@@ -70,7 +70,7 @@ func TestMapYieldsEveryItemWithItsValueOrError(t *testing.T) {
 }
 
 func ExampleValue() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -82,7 +82,7 @@ func ExampleValue() {
 }
 
 func ExampleMap() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
 	}

@@ -98,7 +98,7 @@ func (e *pausedError) Error() string {
 	}
 	text += fmt.Sprintf(": Retry-After %v", e.asked)
 	if e.cut > 0 {
-		text += fmt.Sprintf(" (cut to %v by WithMaxRetryAfter)", e.cut)
+		text += fmt.Sprintf(" (cut to %v by MaxRetryAfter)", e.cut)
 	}
 	if e.refusal != nil {
 		text += fmt.Sprintf(" of %.200q", e.refusal.Error())

@@ -53,7 +53,7 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 		{"obeyed", usedUp, 24 * time.Hour,
 			`gave up before the first attempt: paused until 12:00:00: Retry-After 12h0m0s of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`},
 		{"cut", usedUp, 5 * time.Minute,
-			`gave up before the first attempt: paused until 00:05:00: Retry-After 12h0m0s (cut to 5m0s by WithMaxRetryAfter) of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`},
+			`gave up before the first attempt: paused until 00:05:00: Retry-After 12h0m0s (cut to 5m0s by MaxRetryAfter) of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`},
 		{"our own", status{code: 503}, 0, "gave up before the first attempt: paused until 00:00:00: refused again and again"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestALongerWaitThanGiveUpAfterIsOutOfQuota(t *testing.T) {
 		err := l.Do(t.Context(), func(context.Context) error { return usedUp })
 		require.ErrorIs(t, err, attempt.ErrQuota)
 		require.EqualError(t, err, "gave up after 1 attempt: out of quota, a retry soon does not help: "+
-			"a wait of 12h0m0s is longer than 1h0m0s (WithGiveUpAfter); last error: 429 Too Many Requests: DAILY_LIMIT_EXCEEDED")
+			"a wait of 12h0m0s is longer than 1h0m0s (GiveUpAfter); last error: 429 Too Many Requests: DAILY_LIMIT_EXCEEDED")
 		require.Zero(t, time.Since(start), "though MaxRetryAfter is 5 minutes")
 
 		l = pausedBy(t, usedUp, func(c *aimd.Config) { c.GiveUpAfter, c.Rand = time.Hour, noJitter() })
@@ -286,7 +286,7 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 				return s
 			})
 		}
-		l, err := aimd.NewWith(law, aimd.Config{InitialWindow: 1, Observer: aimd.Log(logger, 100)})
+		l, err := aimd.New(aimd.Config{Law: law, InitialWindow: 1, Observer: aimd.Log(logger, 100)})
 		require.NoError(t, err)
 		for i := range 83 {
 			if i == 40 {

@@ -48,7 +48,7 @@ func TestMaxRate(t *testing.T) {
 		for _, rate := range []int{3, 70, 2000} {
 			t.Run(fmt.Sprint(name, " at ", rate), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l, err := aimd.NewWith(law, aimd.Config{Rules: aimd.Rules{MaxRate: float64(rate)}})
+					l, err := aimd.New(aimd.Config{Law: law, Rules: aimd.Rules{MaxRate: float64(rate)}})
 					require.NoError(t, err)
 					require.InDelta(t, time.Second/time.Duration(rate), l.Snapshot().Gap, 1)
 					at := sends(l, rate/2+5, 10*time.Second)

@@ -103,19 +103,19 @@ func TestReconfigureRefusesWholly(t *testing.T) {
 func requireConfig(t *testing.T, want aimd.Config, l *aimd.Limiter) {
 	t.Helper()
 	got := l.Config()
-	want.Classifier, got.Classifier = nil, nil
+	want.Classifier, got.Classifier, want.Law, got.Law = nil, nil, nil, nil
 	require.Equal(t, want, got)
 }
 
 // A law that says that it is timed only the second time breaks its contract.
 func TestReconfigureRefusesALawThatBeginsToNeedTimes(t *testing.T) {
 	calls := 0
-	l, err := aimd.NewWith(func(s window.Settings) window.Law {
+	l, err := aimd.New(aimd.Config{Law: func(s window.Settings) window.Law {
 		calls++
 		return timedFrom{aimd.Reno(s), calls > 1}
-	}, aimd.Config{})
+	}})
 	require.NoError(t, err)
-	require.ErrorContains(t, l.Reconfigure(bounds(0, 3)), "aimd: law: one that needs round-trip times")
+	require.ErrorContains(t, l.Reconfigure(bounds(0, 3)), "aimd: Law: one that needs round-trip times")
 	require.EqualValues(t, 20, l.Snapshot().Cwnd)
 	require.EqualValues(t, window.MaxWindow, l.Config().MaxWindow)
 }
@@ -129,7 +129,7 @@ func (l timedFrom) Timed() bool { return l.timed }
 
 // Tahoe restarts at the initial window, as near as the bounds let it.
 func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
-	l, err := aimd.NewTahoe(aimd.WithInitialWindow(8))
+	l, err := aimd.New(aimd.Config{Law: aimd.Tahoe, InitialWindow: 8})
 	require.NoError(t, err)
 	cut := func() float64 {
 		p := acquire(t, l, 1)[0]
@@ -279,7 +279,7 @@ func TestAStateOfAnotherLawIsItsWindowAlone(t *testing.T) {
 	require.Equal(t, "aimd.reno", s.Law)
 	s.Cwnd, s.Spaced, s.Trip = 48, true, time.Second
 	restored := func(law window.NewLaw) window.State {
-		l, err := aimd.NewWith(law, aimd.Config{Restore: s})
+		l, err := aimd.New(aimd.Config{Law: law, Restore: s})
 		require.NoError(t, err)
 		return l.State().State
 	}

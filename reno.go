@@ -6,11 +6,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// NewReno returns a limiter with the Reno law: a cut falls to the new threshold, and growth continues from
-// there. It is one of the two laws of the text, to the letter; take it to compare, or with WithFactor(0.9)
-// for a service whose limit is fairly stable. For other uses take New, whose law needs no factor.
-func NewReno(opts ...Option) (*Limiter, error) { return newWith(Reno, opts) }
-
 // Reno is the control law "Reno" of [Improve on exponential backoff], after RFC 5681 without fast
 // retransmit, which has no counterpart here. The first error of each burst:
 //

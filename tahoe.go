@@ -6,13 +6,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// NewTahoe returns a limiter with the Tahoe law: a cut falls to the initial window, and slow start finds
-// the way back to the new threshold.
-//
-// Every cut restarts at the initial window. If that is above the limit of the service, each restart is
-// the next burst of errors: set it well below with WithInitialWindow, or use New.
-func NewTahoe(opts ...Option) (*Limiter, error) { return newWith(Tahoe, opts) }
-
 // Tahoe is the control law "Tahoe" of [Improve on exponential backoff]. The first error of each burst:
 //
 //	"set sshthres to cwnd * 0.5 and cwnd to ... the initial value"

@@ -17,7 +17,7 @@ func (e Event) String() string {
 		return "shrank: answers got slower, " + e.moved()
 	case Paused:
 		if e.MaxRetryAfter > 0 {
-			return fmt.Sprintf("paused %s: the service asked for %v, cut to %v by WithMaxRetryAfter", roughly(e.Wait), e.RetryAfter, e.MaxRetryAfter)
+			return fmt.Sprintf("paused %s: the service asked for %v, cut to %v by MaxRetryAfter", roughly(e.Wait), e.RetryAfter, e.MaxRetryAfter)
 		}
 		if e.RetryAfter > 0 {
 			return fmt.Sprintf("paused %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))

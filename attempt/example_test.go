@@ -17,7 +17,7 @@ var busy = status{code: 503}
 
 // An integration: what is done around each call of a client.
 func Example() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -62,7 +62,7 @@ func (p *purse) Ended(_ context.Context, o window.Outcome) {
 func ExampleGuard() {
 	var p purse
 	p.coins.Store(2)
-	lim, err := aimd.New(aimd.WithGuard(&p))
+	lim, err := aimd.New(aimd.Config{Guards: []attempt.Guard{&p}})
 	if err != nil {
 		panic(err)
 	}
@@ -74,7 +74,7 @@ func ExampleGuard() {
 // An integration of another protocol says what an answer reports of the service's quotas: here one that is used
 // up for an hour. Callers with less time hear of it at once.
 func ExampleReport() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
 	}

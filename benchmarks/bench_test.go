@@ -49,7 +49,7 @@ func BenchmarkUncontended(b *testing.B) {
 	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe, "reno": aimd.Reno} {
 		b.Run(name, func(b *testing.B) {
 			const batch = 1000
-			l := bare(b, aimd.WithLaw(law))
+			l := bare(b, aimd.Config{Law: law})
 			over(b, "slot/Wait", func() float64 { return cycles(l, batch) }, func() float64 {
 				began := time.Now()
 				for range batch {
@@ -79,7 +79,7 @@ func BenchmarkWaiters(b *testing.B) {
 // crowd starts goroutines that wait for the one slot of a limiter. It returns the heap for each of them, and
 // the nanoseconds to cancel one, if one in stride is cancelled.
 func crowd(b *testing.B, cancelled, stride int) (heap, cancel float64) {
-	l := bare(b, aimd.WithInitialWindow(1))
+	l := bare(b, aimd.Config{InitialWindow: 1})
 	_, ok := l.TryAcquire()
 	require.True(b, ok)
 	ctx, end := context.WithCancel(background)
@@ -131,15 +131,15 @@ func inUse() int64 {
 // so; Prometheus reads every 15 s. "nothing" is the same with nothing attached to either: the noise.
 func BenchmarkMetrics(b *testing.B) {
 	b.Run("nothing", func(b *testing.B) {
-		overhead(b, bare(b), func() {})
+		overhead(b, bare(b, aimd.Config{}), func() {})
 	})
 	b.Run("prometheus", func(b *testing.B) {
-		l, r := bare(b), prometheus.NewRegistry()
+		l, r := bare(b, aimd.Config{}), prometheus.NewRegistry()
 		r.MustRegister(aimdprom.New(live.Of(l)))
 		overhead(b, l, gather(b, r))
 	})
 	b.Run("otel", func(b *testing.B) {
-		l, reader := bare(b), sdk.NewManualReader()
+		l, reader := bare(b, aimd.Config{}), sdk.NewManualReader()
 		_, err := aimdotel.Register(live.Of(l), aimdotel.WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 		require.NoError(b, err)
 		overhead(b, l, collect(b, reader))
@@ -147,19 +147,22 @@ func BenchmarkMetrics(b *testing.B) {
 	b.Run("prometheus-histograms", func(b *testing.B) {
 		h, r := aimdprom.NewHistograms(), prometheus.NewRegistry()
 		r.MustRegister(h)
-		overhead(b, bare(b, aimd.WithObserver(h.Observe)), gather(b, r))
+		overhead(b, bare(b, aimd.Config{Observer: h.Observe}), gather(b, r))
 	})
 	b.Run("otel-histograms", func(b *testing.B) {
 		reader := sdk.NewManualReader()
 		observe, err := aimdotel.NewObserver(aimdotel.WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 		require.NoError(b, err)
-		overhead(b, bare(b, aimd.WithObserver(observe)), collect(b, reader))
+		overhead(b, bare(b, aimd.Config{Observer: observe}), collect(b, reader))
 	})
 }
 
 // bare is a limiter with Reno, unless the options say otherwise.
-func bare(b *testing.B, opts ...aimd.Option) *aimd.Limiter {
-	l, err := aimd.New(append([]aimd.Option{aimd.WithLaw(aimd.Reno)}, opts...)...)
+func bare(b *testing.B, config aimd.Config) *aimd.Limiter {
+	if config.Law == nil {
+		config.Law = aimd.Reno
+	}
+	l, err := aimd.New(config)
 	require.NoError(b, err)
 	return l
 }
@@ -186,7 +189,7 @@ func overhead(b *testing.B, measured *aimd.Limiter, read func()) {
 			return cycles(l, 100_000)
 		}
 	}
-	over(b, "ratio", work(measured, read), work(bare(b), func() {}))
+	over(b, "ratio", work(measured, read), work(bare(b, aimd.Config{}), func() {}))
 }
 
 func cycles(l *aimd.Limiter, n int) float64 {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
@@ -38,9 +37,9 @@ type bounder struct {
 const reference = "x/sync semaphore"
 
 var (
-	tahoe = aimdContender("aimd Tahoe", aimd.NewTahoe, aimd.WithFactor(0.9))
-	reno  = aimdContender("aimd Reno", aimd.NewReno, aimd.WithFactor(0.9))
-	probe = aimdContender("aimd Probe", aimd.New)
+	tahoe = aimdContender("aimd Tahoe", aimd.Config{Law: aimd.Tahoe, Rules: aimd.Rules{Factor: 0.9}})
+	reno  = aimdContender("aimd Reno", aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{Factor: 0.9}})
+	probe = aimdContender("aimd Probe", aimd.Config{})
 )
 
 var contenders = []contender{
@@ -140,9 +139,10 @@ func failsafeContender(name string, change func(failsafeBuilder) failsafeBuilder
 	}
 }
 
-func aimdContender(name string, newLimiter func(...aimd.Option) (*aimd.Limiter, error), rules ...aimd.Option) contender {
-	build := func(n int, opts ...aimd.Option) bounder {
-		l, err := newLimiter(slices.Concat(rules, opts, []aimd.Option{aimd.WithInitialWindow(float64(n))})...)
+func aimdContender(name string, config aimd.Config) contender {
+	build := func(n int, most float64) bounder {
+		config.InitialWindow, config.MaxWindow = float64(n), most
+		l, err := aimd.New(config)
 		must(err) // the settings are ours
 		return bounder{
 			paces: true,
@@ -166,7 +166,7 @@ func aimdContender(name string, newLimiter func(...aimd.Option) (*aimd.Limiter, 
 	}
 	return contender{
 		name:     name,
-		fixed:    func(n int) bounder { return build(n, aimd.WithMaxWindow(float64(n))) },
-		adaptive: func(n int) bounder { return build(n) },
+		fixed:    func(n int) bounder { return build(n, float64(n)) },
+		adaptive: func(n int) bounder { return build(n, 0) },
 	}
 }

@@ -59,7 +59,7 @@ type bulk struct {
 func newBulk(ctx context.Context, t *testing.T, w law, gatewaySlots, objects int) *bulk {
 	t.Helper()
 	u := &bulk{
-		limiter: w.limiter(t), gateway: startGateway(t, gatewaySlots), objects: objects,
+		limiter: w.limiter(t, aimd.Config{}), gateway: startGateway(t, gatewaySlots), objects: objects,
 		reported: map[string]string{}, failed: map[string]error{},
 	}
 	u.store = steward(ctx, t, u.gateway.address)

@@ -165,7 +165,7 @@ func TestThrottledDownloads(t *testing.T) {
 			require.NoError(t, upload(ctx, fmt.Sprint(i), body(i, objectSize)))
 		}
 		n := nginx{Cap: slots, BytesPerSecond: 80 << 10}.start(t, g.address)
-		l := reno.limiter(t)
+		l := reno.limiter(t, aimd.Config{})
 		client := limited(n.Listen, newTransport(t, 0), l)
 		began := time.Now()
 		together(goroutines, downloads, func(i int) {

@@ -70,7 +70,7 @@ func runEngineWorker(settings string) {
 	}
 	var w worker
 	check(json.Unmarshal([]byte(settings), &w))
-	l, err := aimd.New()
+	l, err := aimd.New(aimd.Config{})
 	check(err)
 	stop, err := map[string]func(*aimd.Limiter) (stop func(), err error){"asynq": w.asynq, "river": w.river}[w.Engine](l)
 	check(err)

@@ -127,7 +127,7 @@ func TestSlowAnswers(t *testing.T) {
 	require.NoError(t, put(steward(ctx, t, g.address))(ctx, "k", body(1, objectSize)))
 	proxy := forward(t, g)
 	f := (&backend{serves: func(w http.ResponseWriter, r *http.Request, _ int) { proxy.ServeHTTP(&slowWriter{w}, r) }}).serve(t)
-	l := reno.limiter(t, aimd.WithInitialWindow(window), aimd.WithMaxWindow(window))
+	l := reno.limiter(t, aimd.Config{InitialWindow: window, Rules: aimd.Rules{MaxWindow: window}})
 	client := limited(f.address, newTransport(t, 0), l)
 	together(64, 64, func(int) {
 		got, err := get(ctx, client, "k")
@@ -180,7 +180,7 @@ func TestErrorInside200(t *testing.T) {
 				w.Header().Set("Content-Type", "application/xml")
 				_, _ = io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n    \n"+slowDown)
 			}}).serve(t)
-			l := reno.limiter(t)
+			l := reno.limiter(t, aimd.Config{})
 			send := inParts(t, f.address, l)
 			together(uploads, uploads, func(i int) { assert.NoError(t, send(ctx, fmt.Sprint(i), body(i, size))) })
 			requireIdle(t, l)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
 )
 
@@ -51,7 +52,7 @@ func TestHalfOfTheRequestsRefused(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), within)
 			defer cancel()
 			b := (&backend{refuses: func(n int) bool { return n%2 == 1 }}).serve(t)
-			l := w.limiter(t)
+			l := w.limiter(t, aimd.Config{})
 			c := httplimit.Client(l)
 			defer c.CloseIdleConnections()
 			began := time.Now()

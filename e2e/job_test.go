@@ -26,7 +26,7 @@ type job struct {
 	// body, if not nil, is put by each request.
 	body []byte
 	// settings are the options of the limiter.
-	settings []aimd.Option
+	settings aimd.Config
 }
 
 // done is a job that was done.
@@ -90,7 +90,7 @@ func (m moments) regained(from time.Time, n float64) (time.Duration, bool) {
 // run does the job under the law, and requires an answer to each request.
 func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
 	t.Helper()
-	l, rec := w.limiter(t, j.settings...), &recorder{base: newTransport(t, 0)}
+	l, rec := w.limiter(t, j.settings), &recorder{base: newTransport(t, 0)}
 	client := &http.Client{Transport: rec}
 	d := &done{began: time.Now()}
 	var failed error

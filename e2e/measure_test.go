@@ -17,22 +17,23 @@ import (
 // law is a control law under test.
 type law struct {
 	name string
-	new  func(...aimd.Option) (*aimd.Limiter, error)
+	new  func(aimd.Config) (*aimd.Limiter, error)
 }
 
 var (
 	probe = law{"probe", aimd.New}
-	reno  = law{"reno 0.9", func(opts ...aimd.Option) (*aimd.Limiter, error) {
-		return aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
+	reno  = law{"reno 0.9", func(config aimd.Config) (*aimd.Limiter, error) {
+		config.Law, config.Factor = aimd.Reno, 0.9
+		return aimd.New(config)
 	}}
 	laws = []law{probe, reno}
 	// onlyProbe is for services at which Reno is known to do badly.
 	onlyProbe = laws[:1]
 )
 
-func (w law) limiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func (w law) limiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	l, err := w.new(opts...)
+	l, err := w.new(config)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	return l

@@ -98,7 +98,7 @@ func newRush(ctx context.Context, t *testing.T, address string) *rush {
 		require.NoError(t, err)
 		r.clients[i] = map[tag.Criticality]*client{}
 		for _, kind := range []tag.Criticality{tag.Critical, tag.Sheddable} {
-			l := reno.limiter(t)
+			l := reno.limiter(t, aimd.Config{})
 			t.Cleanup(func() { requireIdle(t, l) })
 			r.clients[i][kind] = &client{l, &http.Client{Transport: httplimit.New(tagger, l)}}
 		}

@@ -30,7 +30,7 @@ func TestPostsBehindNginx(t *testing.T) {
 				done.Add(1)
 			}}).serve(t)
 			n := nginx{Rate: rate, Plain: true}.start(t, b.address)
-			l, err := aimd.New()
+			l, err := aimd.New(aimd.Config{})
 			require.NoError(t, err)
 			client := httplimit.Client(l, opts...)
 			t.Cleanup(client.CloseIdleConnections)

@@ -266,7 +266,7 @@ func TestSDKsWithinTheirQuota(t *testing.T) {
 	beside(t)
 	for name, s := range quotaSDKs {
 		limited := func(t *testing.T, opts ...httplimit.Option) (at *metered, took time.Duration) {
-			lim, err := aimd.New()
+			lim, err := aimd.New(aimd.Config{})
 			require.NoError(t, err)
 			at = s.service().serve(t)
 			call := s.call(&http.Client{Transport: httplimit.New(nil, lim, opts...)}, at.url, false)

@@ -38,7 +38,7 @@ func TestSlowingService(t *testing.T) {
 		b := (&backend{delay: service}).serve(t)
 		j := job{
 			address: haproxy{Workers: workers}.front(t, b.address), requests: requests,
-			settings: []aimd.Option{aimd.WithAttemptTimeout(5 * service)},
+			settings: aimd.Config{Rules: aimd.Rules{AttemptTimeout: 5 * service}},
 		}
 		return j.costAt(ctx, t, w, b, service*time.Duration(requests)/workers, service)
 	})

@@ -155,10 +155,10 @@ func TestAnswersOfServices(t *testing.T) {
 			require.Equal(t, c.want, attempt.Classify(httplimit.Check(parsed(t, c.answer))), "Check")
 			require.Equal(t, c.want, attempt.Classify(fmt.Errorf("a call: %w", &sdkError{parsed(t, c.answer)})), "an SDK's error")
 			var seen attempt.Verdict
-			l := narrow(t, aimd.WithClassifier(func(err error) attempt.Verdict {
+			l := narrow(t, aimd.Config{Classifier: func(err error) attempt.Verdict {
 				seen = attempt.Classify(err)
 				return seen
-			}))
+			}})
 			sent := parsed(t, c.answer)
 			resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) { return sent, nil }), l).RoundTrip(get(t.Context(), anyURL))
 			require.NoError(t, err)
@@ -204,16 +204,16 @@ func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
 			"Client": func(t *testing.T) error {
 				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 				defer cancel()
-				_, err := clientOn(base(send), narrow(t, aimd.WithMaxRetryAfter(time.Second))).Do(get(ctx, anyURL))
+				_, err := clientOn(base(send), narrow(t, aimd.Config{Rules: aimd.Rules{MaxRetryAfter: time.Second}})).Do(get(ctx, anyURL))
 				return err
 			},
 			"Do with Check": func(t *testing.T) error {
-				return narrow(t, aimd.WithMaxRetryAfter(time.Second)).Do(t.Context(), checked)
+				return narrow(t, aimd.Config{Rules: aimd.Rules{MaxRetryAfter: time.Second}}).Do(t.Context(), checked)
 			},
-			"Do around an SDK": func(t *testing.T) error { return narrow(t).Do(t.Context(), held) },
+			"Do around an SDK": func(t *testing.T) error { return narrow(t, aimd.Config{}).Do(t.Context(), held) },
 			"a policy alone":   func(t *testing.T) error { return retry.Do(t.Context(), policy, checked) },
 			"a policy in a limiter": func(t *testing.T) error {
-				return narrow(t, aimd.WithPolicy(policy)).Do(t.Context(), checked)
+				return narrow(t, aimd.Config{Policy: policy}).Do(t.Context(), checked)
 			},
 		} {
 			t.Run(name+" "+door, func(t *testing.T) {
@@ -293,11 +293,11 @@ func TestAQuotaIsReadThroughEveryDoor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var used []aimd.Event
-				l, err := aimd.New(aimd.WithObserver(func(e aimd.Event) {
+				l, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) {
 					if e.Kind == aimd.UsedUp {
 						used = append(used, e)
 					}
-				}))
+				}})
 				require.NoError(t, err)
 				service := &metered{limit: 60, window: time.Minute}
 				call, start := door(l, service), time.Now()
@@ -326,7 +326,7 @@ func TestAQuotaIsReadThroughEveryDoor(t *testing.T) {
 // A refusal for a used quota closes the gate up to the reset and leaves the window as it is.
 func TestARefusalForAQuotaNarrowsNoWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New()
+		l, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		service := &metered{limit: 5, window: 10 * time.Second}
 		client, before := &http.Client{Transport: httplimit.New(service, l)}, l.State().Cwnd
@@ -352,7 +352,7 @@ func TestARefusalForAQuotaNarrowsNoWindow(t *testing.T) {
 
 func TestWithoutQuotaNothingIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New()
+		l, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		resp, err := httplimit.New(&metered{limit: 5, window: time.Minute}, l, httplimit.WithoutQuota()).RoundTrip(get(t.Context(), "http://service.example"))
 		require.NoError(t, err)
@@ -365,7 +365,7 @@ func TestWithoutQuotaNothingIsRead(t *testing.T) {
 // not wait.
 func TestARefusalThatWillNotPassIsNotForLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New()
+		l, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		before, start, asked := l.Snapshot().Cwnd, time.Now(), 0
 		for range 60 {

@@ -54,7 +54,7 @@ func TestConnectionsAreKept(t *testing.T) {
 					dials.Add(1)
 					return to(ctx, network, addr)
 				}})
-				l, err := aimd.NewReno(aimd.WithInitialWindow(32), aimd.WithMaxWindow(32))
+				l, err := aimd.New(aimd.Config{Law: aimd.Reno, InitialWindow: 32, Rules: aimd.Rules{MaxWindow: 32}})
 				require.NoError(t, err)
 				client := of(l)
 				defer client.CloseIdleConnections()
@@ -82,7 +82,7 @@ func TestConnectionsAreKept(t *testing.T) {
 // A default that is no http.Transport is used as it is.
 func TestADefaultOfAnotherKind(t *testing.T) {
 	byDefault(t, answers(200, nil, http.NoBody))
-	resp, err := httplimit.Client(narrow(t)).Do(get(t.Context(), anyURL))
+	resp, err := httplimit.Client(narrow(t, aimd.Config{})).Do(get(t.Context(), anyURL))
 	require.NoError(t, err)
 	require.Equal(t, 200, resp.StatusCode)
 }
@@ -95,8 +95,8 @@ func TestABaseWithAProxy(t *testing.T) {
 	base := &http.Transport{Proxy: http.ProxyURL(at)}
 	defer base.CloseIdleConnections()
 	for name, client := range map[string]*http.Client{
-		"Client": httplimit.Client(narrow(t), httplimit.Base(base)), "PerHost": clientPerHost(t, base, narrow(t)),
-		"PerHost by the option": clientPerHost(t, nil, narrow(t), httplimit.Base(base)),
+		"Client": httplimit.Client(narrow(t, aimd.Config{}), httplimit.Base(base)), "PerHost": clientPerHost(t, base, narrow(t, aimd.Config{})),
+		"PerHost by the option": clientPerHost(t, nil, narrow(t, aimd.Config{}), httplimit.Base(base)),
 	} {
 		resp, err := client.Get("http://service.example/")
 		require.NoError(t, err, name)
@@ -112,12 +112,12 @@ func TestABaseWithAPrivateCA(t *testing.T) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that failed
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	resp, err := httplimit.Client(narrow(t), httplimit.Base(s.Client().Transport)).Get(s.URL)
+	resp, err := httplimit.Client(narrow(t, aimd.Config{}), httplimit.Base(s.Client().Transport)).Get(s.URL)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err = httplimit.Client(narrow(t, aimd.WithMaxAttempts(1))).Do(get(ctx, s.URL))
+	_, err = httplimit.Client(narrow(t, aimd.Config{Rules: aimd.Rules{MaxAttempts: 1}})).Do(get(ctx, s.URL))
 	require.ErrorContains(t, err, "certificate")
 }
 
@@ -141,7 +141,7 @@ func TestAPostAfter429(t *testing.T) {
 					status = append(status, map[bool]int{true: 429, false: 200}[len(status) == 0])
 					return answers(status[len(status)-1], http.Header{"Retry-After": {"1"}}, http.NoBody)(r)
 				})
-				resp, err := of(service, narrow(t)).Post(anyURL, "text/plain", strings.NewReader("payload"))
+				resp, err := of(service, narrow(t, aimd.Config{})).Post(anyURL, "text/plain", strings.NewReader("payload"))
 				require.NoError(t, err)
 				require.Equal(t, 200, resp.StatusCode)
 				require.Equal(t, []int{429, 200}, status)

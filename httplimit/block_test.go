@@ -75,12 +75,12 @@ func work(calls int, call func(n int) error) (failed int) {
 }
 
 // suspects is an option that keeps the events of that kind.
-func suspects(to *[]string) aimd.Option {
-	return aimd.WithObserver(func(e aimd.Event) {
+func suspects(to *[]string) aimd.Config {
+	return aimd.Config{Observer: func(e aimd.Event) {
 		if e.Kind == aimd.Suspect {
 			*to = append(*to, e.String())
 		}
-	})
+	}}
 }
 
 // doors are two ways to call a service, whose error is that of a call.
@@ -192,25 +192,25 @@ func TestObjectsThatMayNotBeRead(t *testing.T) {
 
 // A folder of objects that may not be read is no block, if the service says so in its own format, as S3 does in
 // XML, also to a HEAD, and GitHub in JSON. If it sends a page, as nginx does, or nothing, calls that have a deadline
-// or WithGiveUpAfter lose nothing, and the others wait for 7 minutes, once.
+// or Rules.GiveUpAfter lose nothing, and the others wait for 7 minutes, once.
 func TestAFolderThatMayNotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind     string
 		deadline time.Duration
-		opts     []aimd.Option
+		opts     aimd.Config
 		most     time.Duration
 	}{
-		"S3":                    {"application/xml", 0, nil, 10 * time.Second},
-		"GitHub":                {"application/json; charset=utf-8", 0, nil, 10 * time.Second},
-		"nginx":                 {"text/html", 0, nil, 8 * time.Minute},
-		"nginx, with deadlines": {"text/html", 30 * time.Second, nil, 20 * time.Second},
-		"nginx, gives up":       {"text/html", 0, []aimd.Option{aimd.WithGiveUpAfter(30 * time.Second)}, 20 * time.Second},
+		"S3":                    {"application/xml", 0, aimd.Config{}, 10 * time.Second},
+		"GitHub":                {"application/json; charset=utf-8", 0, aimd.Config{}, 10 * time.Second},
+		"nginx":                 {"text/html", 0, aimd.Config{}, 8 * time.Minute},
+		"nginx, with deadlines": {"text/html", 30 * time.Second, aimd.Config{}, 20 * time.Second},
+		"nginx, gives up":       {"text/html", 0, aimd.Config{Rules: aimd.Rules{GiveUpAfter: 30 * time.Second}}, 20 * time.Second},
 	} {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			for door, open := range doors {
 				t.Run(name+" "+method+" "+door, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						l, err := aimd.New(c.opts...)
+						l, err := aimd.New(c.opts)
 						require.NoError(t, err)
 						served, forbidden, body := atomic.Int32{}, func(n int) bool { return n%500 >= 400 }, "Access Denied"
 						if method == http.MethodHead {

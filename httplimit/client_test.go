@@ -28,9 +28,10 @@ func clientOn(base http.RoundTripper, l *aimd.Limiter, opts ...httplimit.Option)
 }
 
 // narrow is a limiter with one slot that nobody watches.
-func narrow(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func narrow(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
+	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno, 1, 1
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }
@@ -75,7 +76,7 @@ func TestWhatAClientSendsAgain(t *testing.T) {
 						http.Error(w, "the first", c.status)
 					}
 				}))
-				l := narrow(t)
+				l := narrow(t, aimd.Config{})
 				ctx := t.Context()
 				if c.ctx {
 					ctx = retry.WithIdempotent(ctx)
@@ -127,7 +128,7 @@ func TestAWrongPortIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, err := aimd.NewReno()
+				l, err := aimd.New(aimd.Config{Law: aimd.Reno})
 				require.NoError(t, err)
 				rt := of(t, l)
 				start := time.Now()
@@ -151,7 +152,9 @@ func TestAWrongPortIsTold(t *testing.T) {
 func TestATaggerAboveARetrier(t *testing.T) {
 	for name, below := range map[string]func(*testing.T, http.RoundTripper) http.RoundTripper{
 		"Retrier": func(t *testing.T, b http.RoundTripper) http.RoundTripper { return newRetrier(t, b, retry.Config{}) },
-		"Client":  func(t *testing.T, b http.RoundTripper) http.RoundTripper { return clientOn(b, narrow(t)).Transport },
+		"Client": func(t *testing.T, b http.RoundTripper) http.RoundTripper {
+			return clientOn(b, narrow(t, aimd.Config{})).Transport
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -183,7 +186,7 @@ func TestATaggerAboveARetrier(t *testing.T) {
 func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failures := []error{errors.New("http: server closed idle connection"), io.EOF}
-		l, err := aimd.NewReno()
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno})
 		require.NoError(t, err)
 		tr := httplimit.New(base(func(*http.Request) (*http.Response, error) {
 			failures = append(failures[1:], failures[0])
@@ -210,7 +213,7 @@ func TestAPanicOfGetBodyKeepsNoSlot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := narrow(t)
+				l := narrow(t, aimd.Config{})
 				rt := below(t, answers(503, nil, http.NoBody), l)
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, anyURL, strings.NewReader("x"))
 				require.NoError(t, err)
@@ -238,7 +241,7 @@ func TestAfterARefusalThatDrips(t *testing.T) {
 				time.Sleep(50 * time.Millisecond)
 			}
 		}))
-		l := narrow(t)
+		l := narrow(t, aimd.Config{})
 		start := time.Now()
 		resp, err := clientOn(s.Client().Transport, l).Get(s.URL)
 		require.NoError(t, err)
@@ -255,7 +258,7 @@ func TestAClientHasABound(t *testing.T) {
 	policy, err := retry.New(retry.Config{MaxAttempts: 2})
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
-		opts     []aimd.Option
+		opts     aimd.Config
 		deadline time.Duration
 		least    time.Duration
 		most     time.Duration
@@ -263,12 +266,12 @@ func TestAClientHasABound(t *testing.T) {
 	}{
 		"no deadline": {least: 15 * time.Minute, most: 21 * time.Minute},
 		"a deadline":  {deadline: time.Hour, least: 54 * time.Minute, most: time.Hour},
-		"a policy":    {opts: []aimd.Option{aimd.WithPolicy(policy)}, most: time.Minute, calls: 2},
-		"attempts":    {opts: []aimd.Option{aimd.WithMaxAttempts(3)}, most: time.Minute, calls: 3},
+		"a policy":    {opts: aimd.Config{Policy: policy}, most: time.Minute, calls: 2},
+		"attempts":    {opts: aimd.Config{Rules: aimd.Rules{MaxAttempts: 3}}, most: time.Minute, calls: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := narrow(t, c.opts...)
+				l := narrow(t, c.opts)
 				ctx := t.Context()
 				if c.deadline > 0 {
 					var cancel func()

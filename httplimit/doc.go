@@ -44,7 +44,7 @@
 //
 // Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time
 // to the reset. Requests are held back by it, before the service refuses one. What is left may be sent at
-// once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.WithReserve sets
+// once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.Rules.Reserve sets
 // another share, [WithoutQuota] switches the reading off. docs/quota.md has the rules.
 //
 // Read are X-RateLimit-* of GitHub, Discord, Atlassian and the like, GitLab's and Docker's RateLimit-*,
@@ -52,7 +52,7 @@
 // and Azure's X-RateLimit-*-NAME and Anthropic-RateLimit-* it comes back evenly. A quota of concurrent
 // requests bounds the window. A refusal because a quota is used up narrows no window. Reports that contradict
 // what the service accepts are not believed, and whatever they say, one request asks after
-// aimd.WithMaxRetryAfter.
+// aimd.Rules.MaxRetryAfter.
 //
 // If some requests spend a quota of their own, as GitHub's search does, give them a limiter of their own:
 // before its answer, a request does not show which quota it spends. aimd.Snapshot has the quotas.

@@ -25,7 +25,7 @@ func ExampleTransport() {
 	}))
 	defer service.Close()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -59,7 +59,7 @@ func ExamplePerHost() {
 
 	transport, err := httplimit.PerHost(base, func(host string) (*aimd.Limiter, error) {
 		fmt.Println("new:", host)
-		return aimd.New()
+		return aimd.New(aimd.Config{})
 	}, aimd.KeyedConfig{})
 	if err != nil {
 		panic(err)
@@ -97,7 +97,7 @@ func ExampleNewRetrier() {
 	}))
 	defer service.Close()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -141,7 +141,7 @@ func ExampleCheck() {
 	}))
 	defer service.Close()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
 	}

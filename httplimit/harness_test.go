@@ -32,14 +32,16 @@ type watched struct {
 
 // watch returns a limiter with the options. After the test all slots must be free, and none released
 // twice.
-func watch(t *testing.T, opts ...aimd.Option) watched {
+func watch(t *testing.T, config aimd.Config) watched {
 	t.Helper()
 	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
-	l, err := aimd.NewReno(append(opts[:len(opts):len(opts)], aimd.WithObserver(func(e aimd.Event) {
+	config.Law = aimd.Reno
+	config.Observer = func(e aimd.Event) {
 		if e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
 		}
-	}))...)
+	}
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	w.Limiter = l
 	t.Cleanup(func() {
@@ -53,8 +55,9 @@ func watch(t *testing.T, opts ...aimd.Option) watched {
 }
 
 // one returns a limiter with a single slot.
-func one(t *testing.T, opts ...aimd.Option) watched {
-	return watch(t, append(opts[:len(opts):len(opts)], aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
+func one(t *testing.T, config aimd.Config) watched {
+	config.InitialWindow, config.MaxWindow = 1, 1
+	return watch(t, config)
 }
 
 // ended waits until the next attempt ended, and says how.

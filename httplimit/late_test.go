@@ -62,7 +62,7 @@ func TestARefusalWhoseBodyDoesNotCome(t *testing.T) {
 			for _, status := range []int{429, 403, 402} {
 				t.Run(name+" "+kind+" "+http.StatusText(status), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						l := narrow(t)
+						l := narrow(t, aimd.Config{})
 						start := time.Now()
 						err := send(t.Context(), stuck(t, status, kind, `{"error":{"code":"`), l)
 						if status == 429 || name != "Do" { // otherwise it is final
@@ -81,7 +81,7 @@ func TestARefusalWhoseBodyDoesNotCome(t *testing.T) {
 func TestTheBoundOfALateBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const words = `{"message":"You have exceeded a secondary rate limit`
-		l := narrow(t)
+		l := narrow(t, aimd.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		start := time.Now()
@@ -114,7 +114,7 @@ func (panics) Close() error             { return nil }
 
 // A body that panics while its start is looked at fails for its reader.
 func TestABodyThatPanics(t *testing.T) {
-	l := narrow(t)
+	l := narrow(t, aimd.Config{})
 	resp, err := httplimit.New(answers(429, http.Header{"Content-Type": {"application/json"}}, panics{}), l).RoundTrip(get(t.Context(), anyURL))
 	require.NoError(t, err)
 	_, err = io.ReadAll(resp.Body)

@@ -81,7 +81,7 @@ func (c *capped) run(t *testing.T, send func(id string) error) {
 // loaded is a limiter for many requests at once.
 func loaded(t *testing.T) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(aimd.WithInitialWindow(64), aimd.WithPause(time.Millisecond, 10*time.Millisecond))
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno, InitialWindow: 64, Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s := l.Snapshot()
@@ -341,7 +341,7 @@ const memoryURL = "memory://service.example/"
 // The limiter and its body are one allocation, and a request for net/http is no copy.
 func TestWhatALimiterAllocates(t *testing.T) {
 	bare := memory()
-	l, err := aimd.New()
+	l, err := aimd.New(aimd.Config{})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -370,11 +370,11 @@ func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
 func (nothing) Close() error             { return nil }
 
 func roundTrips(b *testing.B, bare http.RoundTripper, url string) {
-	l, err := aimd.NewReno()
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts, err := httplimit.PerHost(bare, func(string) (*aimd.Limiter, error) { return aimd.NewReno() }, aimd.KeyedConfig{})
+	hosts, err := httplimit.PerHost(bare, func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno}) }, aimd.KeyedConfig{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func busy(ctx context.Context, rt http.RoundTripper, goroutines, most int) (acce
 // two minutes; its headers are those of a window. Then all of it is for the client.
 func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New()
+		l, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		began, at, left := time.Now(), time.Now(), 10.
 		ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +118,7 @@ func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
 func TestAQuotaWithoutAResetIsUsedUp(t *testing.T) {
 	for name, opts := range map[string][]httplimit.Option{"unread": {httplimit.WithoutQuota()}, "read": nil} {
 		synctest.Test(t, func(t *testing.T) {
-			l, err := aimd.New()
+			l, err := aimd.New(aimd.Config{})
 			require.NoError(t, err)
 			const limit, window = 300, 10 * time.Second
 			began, used, at := time.Now(), 0, time.Duration(-1)
@@ -163,7 +163,7 @@ func TestOneAnswerStopsNoClientForLongerThanMaxRetryAfter(t *testing.T) {
 	} {
 		for _, reconfigured := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				l, err := aimd.New(aimd.WithMaxRetryAfter(time.Minute))
+				l, err := aimd.New(aimd.Config{Rules: aimd.Rules{MaxRetryAfter: time.Minute}})
 				require.NoError(t, err)
 				n, forever := 0, strings.HasSuffix(name, "no answer")
 				rt := httplimit.New(reporting(0, 10*time.Millisecond, func() (int, []any) {
@@ -235,7 +235,7 @@ func TestReportsThatAreUntrueCostLittle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, err := aimd.New()
+				l, err := aimd.New(aimd.Config{})
 				require.NoError(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
@@ -260,15 +260,15 @@ func TestReportsThatAreUntrueCostLittle(t *testing.T) {
 	}
 }
 
-// Callers that wait when a quota is used up are told at once if their deadline or WithGiveUpAfter comes first.
+// Callers that wait when a quota is used up are told at once if their deadline or Rules.GiveUpAfter comes first.
 func TestThoseWhoWaitHearOfAUsedUpQuota(t *testing.T) {
 	for _, deadline := range []time.Duration{0, 10 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			opts := []aimd.Option{aimd.WithMaxWindow(1)}
+			opts := aimd.Config{Rules: aimd.Rules{MaxWindow: 1}}
 			if deadline == 0 {
-				opts = append(opts, aimd.WithGiveUpAfter(time.Minute))
+				opts.GiveUpAfter = time.Minute
 			}
-			l, err := aimd.New(opts...)
+			l, err := aimd.New(opts)
 			require.NoError(t, err)
 			rt := httplimit.New(reporting(time.Second, 0, func() (int, []any) {
 				return 200, []any{"RateLimit-Limit", 100, "RateLimit-Remaining", 0, "RateLimit-Reset", 3600}
@@ -307,7 +307,7 @@ func TestThoseWhoWaitHearOfAUsedUpQuota(t *testing.T) {
 
 // Requests within Do, with a client of the same limiter, use the slot of Do, and leave nothing behind.
 func TestReportsWithinDoLeaveNothing(t *testing.T) {
-	l, err := aimd.New()
+	l, err := aimd.New(aimd.Config{})
 	require.NoError(t, err)
 	rt := httplimit.New(reporting(0, 0, func() (int, []any) {
 		return 200, []any{"X-RateLimit-Limit", 1000000, "X-RateLimit-Remaining", 999999, "X-RateLimit-Reset", 3600}
@@ -346,7 +346,7 @@ func TestAQuotaOfAnyNameIsShown(t *testing.T) {
 		for name, want := range map[string]string{
 			"caf\xe9": "caf", "a\x00b\u200bc": "abc", "": "requests", "\xff": "requests", strings.Repeat("n", 65): strings.Repeat("n", 64),
 		} {
-			l, err := aimd.New()
+			l, err := aimd.New(aimd.Config{})
 			require.NoError(t, err)
 			resp, err := httplimit.New(reporting(0, 0, func() (int, []any) {
 				return 200, []any{"X-RateLimit-Limit", 60, "X-RateLimit-Remaining", 50, "X-RateLimit-Resource", name}

@@ -280,7 +280,7 @@ func TestAnAttemptTimeoutIsNotForARetrier(t *testing.T) {
 // A POST that found the queue full was not sent, so it may be tried again.
 func TestARetrierSendsWhatGotNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := one(t, aimd.WithQueueBound(1))
+		l := one(t, aimd.Config{Rules: aimd.Rules{QueueBound: 1}})
 		s := &script{statuses: []int{200}}
 		r := newRetrier(t, httplimit.New(s, l.Limiter), retry.Config{})
 		p, err := l.Acquire(t.Context())

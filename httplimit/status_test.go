@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
@@ -141,7 +142,7 @@ func TestOutOfQuotaIsNotTriedAgain(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 			_, _ = io.WriteString(w, openAIQuota)
 		}))
-		l := one(t)
+		l := one(t, aimd.Config{})
 		client := s.Client()
 		err := l.Do(t.Context(), func(ctx context.Context) error {
 			resp, err := client.Do(get(ctx, s.URL))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
@@ -112,7 +113,7 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 			ctx = tag.WithFeature(tag.WithCriticality(ctx, tag.Sheddable), "nightly")
 			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "nightly", Criticality: tag.Sheddable}, send(ctx))
 			assert.Equal(t, 2, send(attempt.WithRetry(ctx)).Attempt, "known to be a retry, but not which")
-			l := one(t)
+			l := one(t, aimd.Config{})
 			var attempts []int
 			require.NoError(t, l.Do(ctx, func(ctx context.Context) error {
 				attempts = append(attempts, send(ctx).Attempt)

@@ -33,41 +33,42 @@ func TestWhatAnAnswerSays(t *testing.T) {
 	after := http.Header{"Retry-After": {"1"}}
 	fails := func(err error) base { return func(*http.Request) (*http.Response, error) { return nil, err } }
 	body := func() io.ReadCloser { return text("hello") }
-	connections := aimd.WithClassifier(attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify))
-	own := aimd.WithClassifier(func(err error) attempt.Verdict {
+	connections := aimd.Config{Classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)}
+	own := aimd.Config{Classifier: func(err error) attempt.Verdict {
 		var status *httplimit.StatusError
 		if errors.As(err, &status) && status.StatusCode == 500 {
 			return attempt.Verdict{Outcome: window.Overload}
 		}
 		return attempt.Verdict{}
-	})
+	}}
 	reset := &net.OpError{Op: "read", Err: syscall.ECONNRESET}
 	for name, c := range map[string]struct {
 		base  base
 		want  window.Outcome
 		guard window.Outcome
-		opts  []aimd.Option
+		opts  aimd.Config
 	}{
-		"200":                      {answers(200, nil, body()), window.Success, window.Success, nil},
-		"301":                      {answers(301, after, body()), window.Success, window.Success, nil},
-		"401":                      {answers(401, nil, body()), window.Neutral, window.Neutral, nil},
-		"403 with a Retry-After":   {answers(403, after, body()), window.Overload, window.Overload, nil},
-		"404":                      {answers(404, nil, body()), window.ClientError, window.ClientError, nil},
-		"408":                      {answers(408, nil, body()), window.Timeout, window.Timeout, nil},
-		"500":                      {answers(500, nil, body()), window.Neutral, window.Neutral, nil},
-		"503":                      {answers(503, after, body()), window.Overload, window.Overload, nil},
-		"500, by the classifier":   {answers(500, nil, body()), window.Overload, window.Overload, []aimd.Option{own}},
-		"503, by the classifier":   {answers(503, nil, body()), window.Neutral, window.Neutral, []aimd.Option{own}},
-		"broken off":               {answers(200, nil, broken{io.ErrUnexpectedEOF}), window.Neutral, window.Neutral, nil},
-		"no connection":            {fails(refusedDial), window.Neutral, 0, nil},
-		"reset":                    {fails(reset), window.Neutral, 0, nil},
-		"reset, by the classifier": {fails(reset), window.Overload, window.Overload, []aimd.Option{connections}},
-		"no answer in time":        {fails(context.DeadlineExceeded), window.Timeout, window.Timeout, nil},
-		"neither answer nor error": {fails(nil), window.Neutral, window.Neutral, nil},
+		"200":                      {answers(200, nil, body()), window.Success, window.Success, aimd.Config{}},
+		"301":                      {answers(301, after, body()), window.Success, window.Success, aimd.Config{}},
+		"401":                      {answers(401, nil, body()), window.Neutral, window.Neutral, aimd.Config{}},
+		"403 with a Retry-After":   {answers(403, after, body()), window.Overload, window.Overload, aimd.Config{}},
+		"404":                      {answers(404, nil, body()), window.ClientError, window.ClientError, aimd.Config{}},
+		"408":                      {answers(408, nil, body()), window.Timeout, window.Timeout, aimd.Config{}},
+		"500":                      {answers(500, nil, body()), window.Neutral, window.Neutral, aimd.Config{}},
+		"503":                      {answers(503, after, body()), window.Overload, window.Overload, aimd.Config{}},
+		"500, by the classifier":   {answers(500, nil, body()), window.Overload, window.Overload, own},
+		"503, by the classifier":   {answers(503, nil, body()), window.Neutral, window.Neutral, own},
+		"broken off":               {answers(200, nil, broken{io.ErrUnexpectedEOF}), window.Neutral, window.Neutral, aimd.Config{}},
+		"no connection":            {fails(refusedDial), window.Neutral, 0, aimd.Config{}},
+		"reset":                    {fails(reset), window.Neutral, 0, aimd.Config{}},
+		"reset, by the classifier": {fails(reset), window.Overload, window.Overload, connections},
+		"no answer in time":        {fails(context.DeadlineExceeded), window.Timeout, window.Timeout, aimd.Config{}},
+		"neither answer nor error": {fails(nil), window.Neutral, window.Neutral, aimd.Config{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w warden
-			l := one(t, append(c.opts, aimd.WithGuard(&w))...)
+			c.opts.Guards = append(c.opts.Guards, &w)
+			l := one(t, c.opts)
 			resp, err := httplimit.New(c.base, l.Limiter).RoundTrip(get(t.Context(), anyURL))
 			if err == nil {
 				l.held(1)
@@ -83,7 +84,7 @@ func TestWhatAnAnswerSays(t *testing.T) {
 			assert.Equal(t, []window.Outcome{c.guard}, w.outcomes)
 		})
 	}
-	_, err := httplimit.New(fails(nil), narrow(t)).RoundTrip(get(t.Context(), anyURL))
+	_, err := httplimit.New(fails(nil), narrow(t, aimd.Config{})).RoundTrip(get(t.Context(), anyURL))
 	assert.EqualError(t, err, "httplimit: the base returned neither an answer nor an error")
 }
 
@@ -244,7 +245,7 @@ func TestHowARequestEnds(t *testing.T) {
 		for _, p := range inMemory {
 			t.Run(name+", "+p.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l := one(t)
+					l := one(t, aimd.Config{})
 					s := p.start(t, http.HandlerFunc(service))
 					tr := s.Client().Transport.(*http.Transport)
 					tr.ResponseHeaderTimeout = 2 * time.Second
@@ -260,12 +261,12 @@ func TestHowARequestEnds(t *testing.T) {
 // An answer without a body holds no slot, and one that is made by hand has a body until it is closed.
 func TestAnswersMadeByHand(t *testing.T) {
 	for _, body := range []io.ReadCloser{nil, http.NoBody} {
-		l := one(t)
+		l := one(t, aimd.Config{})
 		_, err := httplimit.New(answers(200, nil, body), l.Limiter).RoundTrip(get(t.Context(), anyURL))
 		require.NoError(t, err)
 		l.ended(window.Success)
 	}
-	l := one(t)
+	l := one(t, aimd.Config{})
 	resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: 200, ProtoMajor: 1, Body: text("hello")}, nil
 	}), l.Limiter).RoundTrip(get(t.Context(), anyURL))
@@ -287,7 +288,7 @@ func TestAPanicReleasesTheSlot(t *testing.T) {
 		"classifier after the head": answers(503, nil, broken{errors.New("failed")}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := one(t, aimd.WithClassifier(boom))
+			l := one(t, aimd.Config{Classifier: boom})
 			recovered := make(chan any)
 			go func() {
 				defer func() { recovered <- recover() }()
@@ -309,7 +310,7 @@ func TestAPanicReleasesTheSlot(t *testing.T) {
 func TestNotSent(t *testing.T) {
 	mine := errors.New("mine")
 	for name, c := range map[string]struct {
-		opts    []aimd.Option
+		opts    aimd.Config
 		ctx     func(context.Context, watched) context.Context
 		want    error
 		timeout bool
@@ -320,13 +321,13 @@ func TestNotSent(t *testing.T) {
 			return ctx
 		}, want: context.Canceled},
 		"the limiter is closed": {ctx: func(ctx context.Context, l watched) context.Context { l.Close(); return ctx }, want: aimd.ErrClosed},
-		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, ctx: func(ctx context.Context, l watched) context.Context {
+		"the queue is full": {opts: aimd.Config{Rules: aimd.Rules{QueueBound: 1}}, ctx: func(ctx context.Context, l watched) context.Context {
 			queued, cancel := context.WithTimeout(ctx, time.Second)
 			go func() { defer cancel(); _, _ = l.Acquire(queued) }()
 			l.waiting(1)
 			return ctx
 		}, want: attempt.ErrQueueFull},
-		"a guard refuses": {opts: []aimd.Option{aimd.WithGuard(&warden{refuse: mine})}, ctx: func(ctx context.Context, _ watched) context.Context { return ctx }, want: mine},
+		"a guard refuses": {opts: aimd.Config{Guards: []attempt.Guard{&warden{refuse: mine}}}, ctx: func(ctx context.Context, _ watched) context.Context { return ctx }, want: mine},
 		"cancelled in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Second, cancel)
@@ -345,7 +346,7 @@ func TestNotSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := one(t, c.opts...)
+				l := one(t, c.opts)
 				p, err := l.Acquire(t.Context())
 				require.NoError(t, err)
 				tr := httplimit.New(base(func(*http.Request) (*http.Response, error) { panic("sent") }), l.Limiter)
@@ -372,7 +373,7 @@ func TestNotSent(t *testing.T) {
 // The base gets the request as it is, but for the context, which says that it has a slot. The request of
 // the answer is the caller's.
 func TestTheRequestIsHandedOnAsItIs(t *testing.T) {
-	l := one(t)
+	l := one(t, aimd.Config{})
 	req := get(t.Context(), anyURL)
 	before := *req
 	var got *http.Request
@@ -398,7 +399,7 @@ type idler struct {
 func (i *idler) CloseIdleConnections() { i.closed++ }
 
 func TestCloseIdleConnectionsIsForwarded(t *testing.T) {
-	l := one(t)
+	l := one(t, aimd.Config{})
 	var i idler
 	(&http.Client{Transport: httplimit.New(&i, l.Limiter)}).CloseIdleConnections()
 	assert.Equal(t, 1, i.closed)
@@ -419,7 +420,7 @@ func TestATransportThatIsNotMade(t *testing.T) {
 
 // A nil base is the default transport, over a real socket.
 func TestANilBase(t *testing.T) {
-	l := one(t)
+	l := one(t, aimd.Config{})
 	s := serve(t, http.HandlerFunc(service))
 	tr := httplimit.New(nil, l.Limiter)
 	defer tr.CloseIdleConnections()
@@ -448,7 +449,7 @@ func (b broken) Close() error             { return nil }
 // Each or a request within a request (a base that fetches a token with the same limiter, say). There is
 // one slot here.
 func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
-	l := one(t)
+	l := one(t, aimd.Config{})
 	nothing := func(context.Context) error { return nil }
 	each := func(ctx context.Context, fn func(context.Context) error) error {
 		for _, err := range aimd.Each(ctx, l.Limiter, func(yield func(int) bool) { _ = yield(1) && yield(2) },
@@ -535,7 +536,7 @@ func echoes(t *testing.T, conn io.ReadWriteCloser) *bufio.Reader {
 }
 
 func TestSwitchingProtocols(t *testing.T) {
-	l := one(t)
+	l := one(t, aimd.Config{})
 	s := serve(t, upgrade(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	conn := switched(t, httplimit.New(s.Client().Transport, l.Limiter), ctx, s.URL)
@@ -556,7 +557,7 @@ func TestSwitchingProtocols(t *testing.T) {
 // A reverse proxy asks for more of a body, and of a writer, than most: the upgrade goes through a Transport,
 // and through a Handler at either end.
 func TestUpgradeThroughAReverseProxy(t *testing.T) {
-	l, front, behind := one(t), single(t), single(t)
+	l, front, behind := one(t, aimd.Config{}), single(t), single(t)
 	service := serve(t, handler(t, upgrade(t), behind))
 	target, err := url.Parse(service.URL)
 	require.NoError(t, err)
@@ -582,7 +583,7 @@ func (rwc) Close() error { return nil }
 // which often has the deadline of the handshake. Another body does not.
 func TestABodyWithAWriteMethod(t *testing.T) {
 	for status, want := range map[int]window.Outcome{101: window.Neutral, 200: window.Neutral, 503: window.Overload} {
-		l := one(t)
+		l := one(t, aimd.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		reset := broken{&net.OpError{Op: "read", Err: syscall.ECONNRESET}}
 		resp, err := httplimit.New(answers(status, nil, rwc{struct {

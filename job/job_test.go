@@ -26,8 +26,9 @@ func refused(after string) error {
 var errRefused = refused("")
 
 // newLimiter returns a limiter with a window of one attempt.
-func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
-	l, err := aimd.NewReno(append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
+func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
+	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno, 1, 1
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }
@@ -44,7 +45,7 @@ func nothing(context.Context) error { return nil }
 // A refused job is tried again in its worker, before the jobs that wait already.
 func TestARefusedJobGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, d := newLimiter(t), &job.Desk{}
+		l, d := newLimiter(t, aimd.Config{}), &job.Desk{}
 		var order []string
 		for i := range 3 {
 			go func() {
@@ -79,7 +80,7 @@ func TestWhenAJobGoesBack(t *testing.T) {
 		stay     bool
 		busy     time.Duration
 		begin    func(*aimd.Limiter)
-		opts     []aimd.Option
+		opts     aimd.Config
 		work     func(context.Context) error
 		want     error // nil: done
 		back     bool
@@ -96,23 +97,23 @@ func TestWhenAJobGoesBack(t *testing.T) {
 			work: func(context.Context) error {
 				return refused("7200")
 			},
-			opts: []aimd.Option{aimd.WithMaxRetryAfter(3 * time.Hour)}},
+			opts: aimd.Config{Rules: aimd.Rules{MaxRetryAfter: 3 * time.Hour}}},
 		{name: "one waits already", waiters: 1, busy: 10 * time.Second, want: context.Canceled, back: true, took: job.Brief},
 		{name: "one waits already, a slot soon", waiters: 1, busy: 10 * time.Millisecond, took: 10 * time.Millisecond},
 		{name: "one waits already, it must stay", waiters: 1, stay: true, busy: 10 * time.Second, took: 10 * time.Second},
 		{name: "the limiter is closed", begin: func(l *aimd.Limiter) { _ = l.Close() }, want: aimd.ErrClosed, back: true, took: job.Brief},
 		{name: "the limiter is closed, it must stay", begin: func(l *aimd.Limiter) { _ = l.Close() }, stay: true, want: context.DeadlineExceeded, took: whole},
-		{name: "the queue is full", opts: []aimd.Option{aimd.WithQueueBound(1)}, busy: time.Second, waiters: 1, want: attempt.ErrQueueFull, back: true, took: job.Brief},
-		{name: "the queue is full, it must stay", opts: []aimd.Option{aimd.WithQueueBound(1)}, busy: 950 * time.Millisecond, waiters: 1, stay: true, took: time.Second},
+		{name: "the queue is full", opts: aimd.Config{Rules: aimd.Rules{QueueBound: 1}}, busy: time.Second, waiters: 1, want: attempt.ErrQueueFull, back: true, took: job.Brief},
+		{name: "the queue is full, it must stay", opts: aimd.Config{Rules: aimd.Rules{QueueBound: 1}}, busy: 950 * time.Millisecond, waiters: 1, stay: true, took: time.Second},
 		{name: "a final error", work: func(context.Context) error { return final }, want: final},
-		{name: "the limit of attempts", opts: []aimd.Option{aimd.WithMaxAttempts(1)}, want: attempt.ErrAttempts,
+		{name: "the limit of attempts", opts: aimd.Config{Rules: aimd.Rules{MaxAttempts: 1}}, want: attempt.ErrAttempts,
 			work: func(context.Context) error { return errRefused }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), whole)
 				defer cancel()
-				l, d := newLimiter(t, c.opts...), &job.Desk{Waiters: c.waiters}
+				l, d := newLimiter(t, c.opts), &job.Desk{Waiters: c.waiters}
 				if c.busy > 0 {
 					occupy(t, l, c.busy)
 				}
@@ -142,7 +143,7 @@ func TestWhenAJobGoesBack(t *testing.T) {
 // After a panic nobody waits, and the slot is free.
 func TestAPanicLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, d := newLimiter(t), &job.Desk{Waiters: 1}
+		l, d := newLimiter(t, aimd.Config{}), &job.Desk{Waiters: 1}
 		require.Panics(t, func() { _, _ = d.Run(t.Context(), l, 0, false, func(context.Context) error { panic("no") }) })
 		require.Zero(t, l.Snapshot().InFlight)
 		occupy(t, l, time.Second)

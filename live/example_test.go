@@ -11,7 +11,7 @@ import (
 )
 
 func ExampleHandler() {
-	lim, err := aimd.New(aimd.WithName("api.example.com"))
+	lim, err := aimd.New(aimd.Config{Name: "api.example.com"})
 	if err != nil {
 		panic(err)
 	}
@@ -32,7 +32,7 @@ func ExampleHandler() {
 // All limiters of a Keyed, as they come and go.
 func ExampleKeyed() {
 	buckets, err := aimd.NewKeyed(func(bucket string) (*aimd.Limiter, error) {
-		return aimd.New(aimd.WithName(bucket))
+		return aimd.New(aimd.Config{Name: bucket})
 	}, aimd.KeyedConfig{Idle: time.Hour})
 	if err != nil {
 		panic(err)

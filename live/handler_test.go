@@ -20,9 +20,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(opts...)
+	config.Law = aimd.Reno
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }
@@ -145,7 +146,7 @@ func ask(t *testing.T, s *httptest.Server, path, host string, header ...string) 
 }
 
 func serve(t *testing.T, hosts ...string) *httptest.Server {
-	s := httptest.NewServer(live.Handler(live.Of(reno(t)), hosts...))
+	s := httptest.NewServer(live.Handler(live.Of(reno(t, aimd.Config{})), hosts...))
 	t.Cleanup(s.Close)
 	return s
 }

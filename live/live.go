@@ -14,7 +14,7 @@ import (
 // The methods httplimit.Transport.Limiters and aimd.Keyed[string].All are Limiters as they are.
 type Limiters = func() iter.Seq2[string, *aimd.Limiter]
 
-// Of yields these limiters under their own names (aimd.WithName).
+// Of yields these limiters under their own names (aimd.Config.Name).
 func Of(limiters ...*aimd.Limiter) Limiters {
 	return func() iter.Seq2[string, *aimd.Limiter] {
 		return func(yield func(string, *aimd.Limiter) bool) {

@@ -13,7 +13,7 @@ import (
 func TestTheGoneAreForgottenThoughNobodyReads(t *testing.T) {
 	sums := NewTally()
 	for i := range 10 * mostNames {
-		l, err := aimd.NewReno()
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno})
 		require.NoError(t, err)
 		sums.Evicted(l)
 		if i%100 == 0 {

@@ -20,7 +20,7 @@ import (
 // that many seconds ago.
 func seen(t *testing.T, at func(ago int) aimd.Snapshot, decisions ...aimd.Event) string {
 	t.Helper()
-	l, err := aimd.NewReno(aimd.WithMaxWindow(64))
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{MaxWindow: 64}})
 	require.NoError(t, err)
 	now := time.Now()
 	s := &series{source: source{limiter: l}}
@@ -84,7 +84,7 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 // A real limiter behind a service of eight at a time.
 func TestTheStateOfARealLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.NewReno(aimd.WithInitialWindow(2))
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno, InitialWindow: 2})
 		require.NoError(t, err)
 		var flying atomic.Int64
 		work := func() window.Outcome {
@@ -121,7 +121,7 @@ func TestTheStateOfARealLimiter(t *testing.T) {
 func TestTheFirstLookCostsTheSameForAnyNumberOfLimiters(t *testing.T) {
 	names, all := make([]string, 10_000), make([]*aimd.Limiter, 10_000)
 	for i := range all {
-		l, err := aimd.New()
+		l, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		names[i], all[i] = fmt.Sprintf("customer-%05d", len(all)-i), l
 	}
@@ -156,7 +156,7 @@ func TestASmallWindowIsNotShownAsNone(t *testing.T) {
 // A client without a limiter is shown without a window, and stays when it has ended.
 func TestAClientWithoutALimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.WithName("photos"))
+		l, err := aimd.New(aimd.Config{Name: "photos"})
 		require.NoError(t, err)
 		flow := Flow{InFlight: 7, Accepted: 3, Refused: 2}
 		clients := []*Client{{"plain", func() Flow { return flow }}}
@@ -187,7 +187,7 @@ func TestAClientWithoutALimiter(t *testing.T) {
 
 // BenchmarkTick is the cost of one event of a page, without the writing.
 func BenchmarkTick(b *testing.B) {
-	l, err := aimd.NewReno()
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -126,7 +126,7 @@ func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
 
 func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(8))
+		l := reno(t, aimd.Config{Name: "photos", InitialWindow: 8})
 		require.NoError(t, acquire(t, l).Done(window.Overload))
 		time.Sleep(time.Minute)
 		p := open(t, live.Handler(live.Of(l)), "250ms")
@@ -162,7 +162,7 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 
 func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.WithInitialWindow(4))
+		l, err := aimd.New(aimd.Config{InitialWindow: 4})
 		require.NoError(t, err)
 		permits := []aimd.Permit{acquire(t, l), acquire(t, l), acquire(t, l), acquire(t, l)}
 		for _, p := range permits[:2] {
@@ -181,7 +181,7 @@ func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 // What is left of the service's quota stands on the page.
 func TestAQuotaOfTheService(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t)
+		l := reno(t, aimd.Config{})
 		reported := http.Header{"X-Ratelimit-Limit": {"60"}, "X-Ratelimit-Remaining": {"59"}, "X-Ratelimit-Reset": {"30"}}
 		tr := httplimit.New(roundTrip(func(req *http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Header: reported, Body: http.NoBody, Request: req}, nil
@@ -198,7 +198,7 @@ func TestAQuotaOfTheService(t *testing.T) {
 // If a quota is used up and operations wait, that is the state: which quota, and until when.
 func TestAUsedUpQuotaIsTheReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.WithMaxWindow(1))
+		l := reno(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 1}})
 		reported := http.Header{"Ratelimit-Limit": {"100"}, "Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"3600"}}
 		tr := httplimit.New(roundTrip(func(req *http.Request) (*http.Response, error) {
 			time.Sleep(time.Second)
@@ -226,7 +226,7 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 func TestALaterPageIsToldThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := live.Handler(live.Of(reno(t)))
+		h := live.Handler(live.Of(reno(t, aimd.Config{})))
 		early := open(t, h, "100ms")
 		time.Sleep(15 * time.Minute)
 		run := early.last().Run
@@ -248,7 +248,7 @@ func TestALaterPageIsToldThePast(t *testing.T) {
 
 func TestNothingRunsWhileNoPageIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, looks := reno(t), 0
+		l, looks := reno(t, aimd.Config{}), 0
 		h := live.Handler(func() iter.Seq2[string, *aimd.Limiter] {
 			looks++
 			return live.Of(l)()
@@ -268,7 +268,7 @@ func TestNothingRunsWhileNoPageIsOpen(t *testing.T) {
 
 func TestKeyedLimitersComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		keyed, err := aimd.NewKeyed(func(int) (*aimd.Limiter, error) { return aimd.NewReno() }, aimd.KeyedConfig{Idle: time.Minute})
+		keyed, err := aimd.NewKeyed(func(int) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno}) }, aimd.KeyedConfig{Idle: time.Minute})
 		require.NoError(t, err)
 		p := open(t, live.Handler(live.Keyed(keyed)), "1s")
 		require.Empty(t, p.last().Limiters)
@@ -298,7 +298,7 @@ func TestThereIsRoomForSoManyLimiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := []*aimd.Limiter{nil}
 		for i := range 60 {
-			all = append(all, reno(t, aimd.WithName(fmt.Sprintf("%02d", i))))
+			all = append(all, reno(t, aimd.Config{Name: fmt.Sprintf("%02d", i)}))
 		}
 		p := open(t, live.Handler(live.Of(all...)), "1s")
 		first := p.last()
@@ -327,7 +327,7 @@ func TestHostileNamesAreDataOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []*aimd.Limiter
 		for _, n := range names {
-			all = append(all, reno(t, aimd.WithName(n)))
+			all = append(all, reno(t, aimd.Config{Name: n}))
 		}
 		p := open(t, live.Handler(live.Of(all...)), "1s")
 		p.mu.Lock()
@@ -340,7 +340,7 @@ func TestHostileNamesAreDataOnly(t *testing.T) {
 
 func TestTheLatestOfManyDecisionsAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t)
+		l := reno(t, aimd.Config{})
 		p := open(t, live.Handler(live.Of(l)), "1s")
 		p.told()
 		for range 100 {
@@ -355,7 +355,7 @@ func TestTheLatestOfManyDecisionsAreShown(t *testing.T) {
 
 func TestAtMostSoManyPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := live.Handler(live.Of(reno(t)))
+		h := live.Handler(live.Of(reno(t, aimd.Config{})))
 		var all []*page
 		for range 16 {
 			all = append(all, open(t, h, "1s"))
@@ -370,7 +370,7 @@ func TestAtMostSoManyPages(t *testing.T) {
 
 // A real server: the client goes away, and Shutdown does not wait for pages.
 func TestAPageEndsWithItsClientAndItsServer(t *testing.T) {
-	l := reno(t)
+	l := reno(t, aimd.Config{})
 	begun, ended := make(chan bool, 2), make(chan bool, 2)
 	h := live.Handler(live.Of(l))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -408,12 +408,12 @@ type deaf struct{ *httptest.ResponseRecorder }
 func (deaf) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
 func TestAPageThatCannotBeToldEnds(t *testing.T) {
-	live.Handler(live.Of(reno(t))).ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/events", nil))
+	live.Handler(live.Of(reno(t, aimd.Config{}))).ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/events", nil))
 }
 
 // A Keyed yields its limiters in another order at each look.
 func TestTheOrderIsThatOfTheNamesAtEachLook(t *testing.T) {
-	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.NewReno() }, aimd.KeyedConfig{})
+	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno}) }, aimd.KeyedConfig{})
 	require.NoError(t, err)
 	use := func(name string) {
 		_, err := k.For(name)

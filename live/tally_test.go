@@ -38,7 +38,7 @@ func (s *set) all() iter.Seq2[string, *aimd.Limiter] {
 }
 
 func TestLimitersOfOneNameAreOne(t *testing.T) {
-	a, b, c := reno(t, aimd.WithName("a")), reno(t, aimd.WithName("a"), aimd.WithInitialWindow(5)), reno(t)
+	a, b, c := reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "a", InitialWindow: 5}), reno(t, aimd.Config{})
 	there := &set{a, b, c, a, nil}
 	sums := live.NewTally(there.all, there.all)
 	answer(t, a, window.Success, window.ClientError, window.Neutral)
@@ -63,7 +63,7 @@ func TestLimitersOfOneNameAreOne(t *testing.T) {
 }
 
 func TestWhatALimiterCountedStaysAfterItIsGone(t *testing.T) {
-	there := &set{reno(t, aimd.WithName("a"))}
+	there := &set{reno(t, aimd.Config{Name: "a"})}
 	sums := live.NewTally(there.all)
 	read := func() live.Sum {
 		all := sums.Read()
@@ -83,7 +83,7 @@ func TestWhatALimiterCountedStaysAfterItIsGone(t *testing.T) {
 
 	answer(t, first, window.Success) // somebody kept it
 	require.EqualValues(t, 3, read().Attempts())
-	*there = set{first, reno(t, aimd.WithName("a"))} // it comes back, and one more
+	*there = set{first, reno(t, aimd.Config{Name: "a"})} // it comes back, and one more
 	answer(t, (*there)[1], window.Overload)
 	require.EqualValues(t, 4, read().Attempts())
 	require.Equal(t, 2, read().Present)
@@ -93,7 +93,7 @@ func TestEvictedCountsWhatNoReadSaw(t *testing.T) {
 	there := &set{}
 	sums := live.NewTally(there.all)
 	for range 100 {
-		l := reno(t, aimd.WithName("a"))
+		l := reno(t, aimd.Config{Name: "a"})
 		answer(t, l, window.Success)
 		sums.Evicted(l)
 		sums.Evicted(l)
@@ -110,7 +110,7 @@ func TestEvictedCountsWhatNoReadSaw(t *testing.T) {
 func TestNamesHaveABound(t *testing.T) {
 	there := &set{}
 	for i := range 1500 {
-		l := reno(t, aimd.WithName(fmt.Sprint(i)))
+		l := reno(t, aimd.Config{Name: fmt.Sprint(i)})
 		answer(t, l, window.Success)
 		*there = append(*there, l)
 	}
@@ -124,7 +124,7 @@ func TestNamesHaveABound(t *testing.T) {
 }
 
 func TestANameIsValidText(t *testing.T) {
-	there := &set{reno(t, aimd.WithName("a\xff")), reno(t, aimd.WithName("a\xfe"))}
+	there := &set{reno(t, aimd.Config{Name: "a\xff"}), reno(t, aimd.Config{Name: "a\xfe"})}
 	all := live.NewTally(there.all).Read()
 	require.Len(t, all, 1, "two of one name")
 	require.Equal(t, "a\uFFFD", all[0].Name)

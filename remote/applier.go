@@ -181,7 +181,7 @@ var ErrFeatureOff = errors.New("remote: feature is off")
 // Features refuses the requests of features that a document has in features_off. A request belongs to the
 // feature of its context's tags (tag.WithFeature); a request without a feature is never refused.
 //
-// It is an Applier, an attempt.Guard (with aimd.WithGuard(&features), Do, Each and the integrations ask it
+// It is an Applier, an attempt.Guard (with aimd.Config{Guards: []attempt.Guard{&features}}, Do, Each and the integrations ask it
 // before each attempt waits for a slot), and makes a RoundTripper. It is safe for any number of goroutines. In
 // the zero value no feature is off.
 type Features struct {

@@ -29,7 +29,7 @@ func Example() {
 	}))
 	defer service.Close()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
 	}
@@ -129,7 +129,7 @@ func ExampleLimiters_Add() {
 	limiters.Apply(document) // as the Client does
 
 	hosts, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) {
-		l, err := aimd.New()
+		l, err := aimd.New(aimd.Config{})
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func ExampleLimiters_Add() {
 
 func ExampleFeatures() {
 	var features remote.Features // an applier of the program's Client
-	lim, err := aimd.NewWith(aimd.Reno, aimd.Config{Guards: []attempt.Guard{&features}})
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno, Guards: []attempt.Guard{&features}})
 	if err != nil {
 		panic(err)
 	}

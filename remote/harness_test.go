@@ -137,7 +137,7 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 		base := &http.Transport{DialContext: l.DialContext, MaxIdleConnsPerHost: 20}
 		defer base.CloseIdleConnections()
 
-		lim := reno(t, aimd.WithInitialWindow(2))
+		lim := reno(t, aimd.Config{InitialWindow: 2})
 		var features remote.Features
 		source, err := remote.NewHTTP(service.URL+"/clients.json", &http.Client{Transport: base}, nil)
 		require.NoError(t, err)

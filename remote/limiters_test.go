@@ -28,9 +28,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(opts...)
+	config.Law = aimd.Reno
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }
@@ -39,13 +40,13 @@ func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
 func equal(t *testing.T, want, got aimd.Config, why ...any) {
 	t.Helper()
 	for _, c := range []*aimd.Config{&want, &got} {
-		c.Rand, c.Clock, c.Classifier, c.Observer = nil, nil, nil, nil
+		c.Rand, c.Clock, c.Classifier, c.Observer, c.Law = nil, nil, nil, nil, nil
 	}
 	require.Equal(t, want, got, why...)
 }
 
 func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
-	l := reno(t, aimd.WithMaxWindow(100), aimd.WithMaxAttempts(9), aimd.WithQueueBound(7))
+	l := reno(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 100, MaxAttempts: 9, QueueBound: 7}})
 	own := l.Config()
 	ls := remote.NewLimiters(l)
 	require.NoError(t, ls.Check(fullDocument))
@@ -72,7 +73,7 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 
 // Pauses that the program turned off come back if the document has a longest pause.
 func TestLimitersWithoutPauses(t *testing.T) {
-	l := reno(t, aimd.WithPause(0, -1))
+	l := reno(t, aimd.Config{Rules: aimd.Rules{PauseMax: -1}})
 	want := l.Config()
 	ls := remote.NewLimiters(l)
 	d := said(1, func(d *remote.Document) { d.Window.Max = 3 })
@@ -88,7 +89,7 @@ func TestLimitersWithoutPauses(t *testing.T) {
 }
 
 func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
-	wide, narrow, high := reno(t), reno(t, aimd.WithInitialWindow(5), aimd.WithMaxWindow(10)), reno(t, aimd.WithMinWindow(8))
+	wide, narrow, high := reno(t, aimd.Config{}), reno(t, aimd.Config{InitialWindow: 5, Rules: aimd.Rules{MaxWindow: 10}}), reno(t, aimd.Config{Rules: aimd.Rules{MinWindow: 8}})
 	ls := remote.NewLimiters(wide, narrow, high)
 	for want, change := range map[string]func(*remote.Document){
 		"aimd: MaxWindow: 10 is not allowed, want a number from 20 to 1048576": func(d *remote.Document) { d.Window.Min = 20 },
@@ -111,23 +112,23 @@ func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 // The limiters of a Keyed are made when they are needed.
 func TestLimitersMayComeLater(t *testing.T) {
 	var ls remote.Limiters
-	early := reno(t)
+	early := reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(early))
 	ls.Apply(fullDocument)
-	late := reno(t)
+	late := reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(late))
 	require.NoError(t, ls.Add(late), "a second time it is what it is, not its own")
 	require.EqualValues(t, 64, late.Config().MaxWindow)
-	odd := reno(t, aimd.WithMinWindow(100), aimd.WithInitialWindow(100))
+	odd := reno(t, aimd.Config{InitialWindow: 100, Rules: aimd.Rules{MinWindow: 100}})
 	require.NoError(t, ls.Add(odd), "the document has both bounds")
 
 	ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 200 }))
-	odd = reno(t, aimd.WithMinWindow(300), aimd.WithInitialWindow(300))
+	odd = reno(t, aimd.Config{InitialWindow: 300, Rules: aimd.Rules{MinWindow: 300}})
 	require.EqualError(t, ls.Add(odd), "remote: aimd: MaxWindow: 200 is not allowed, want a number from 300 to 1048576")
 	require.EqualValues(t, 300, odd.Config().MinWindow, "it keeps what it has")
 	ls.Apply(remote.Document{Format: 1, Version: 44})
 	for _, l := range []*aimd.Limiter{early, late} {
-		equal(t, reno(t).Config(), l.Config())
+		equal(t, reno(t, aimd.Config{}).Config(), l.Config())
 	}
 }
 
@@ -139,7 +140,7 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 	for part := range 4 {
 		all.Go(func() {
 			for i := part; i < len(limiters); i += 4 {
-				limiters[i] = reno(t)
+				limiters[i] = reno(t, aimd.Config{})
 				assert.NoError(t, ls.Add(limiters[i]))
 			}
 		})
@@ -158,11 +159,11 @@ func TestLimitersAreNotKeptAlive(t *testing.T) {
 	var ls remote.Limiters
 	gone := make(chan struct{})
 	func() {
-		l := reno(t, aimd.WithInitialWindow(2), aimd.WithMaxWindow(2))
+		l := reno(t, aimd.Config{InitialWindow: 2, Rules: aimd.Rules{MaxWindow: 2}})
 		require.NoError(t, ls.Add(l))
 		runtime.AddCleanup(l, func(c chan struct{}) { close(c) }, gone)
 	}()
-	stays := reno(t)
+	stays := reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(stays))
 	d := said(1, func(d *remote.Document) { d.Window.Min = 30 })
 	require.Error(t, ls.Check(d))
@@ -217,7 +218,7 @@ func TestAppliers(t *testing.T) {
 		"remote: ToPolicy with a nil policy":     func() { remote.ToPolicy(nil) },
 		"remote: ToBudget with a nil budget":     func() { remote.ToBudget(nil) },
 		"remote: ToSchedule with a nil schedule": func() { remote.ToSchedule(nil) },
-		"remote: NewLimiters with a nil limiter": func() { remote.NewLimiters(reno(t), nil) },
+		"remote: NewLimiters with a nil limiter": func() { remote.NewLimiters(reno(t, aimd.Config{}), nil) },
 	} {
 		require.PanicsWithValue(t, want, call)
 	}
@@ -269,7 +270,7 @@ func (c *closed) Close() error { c.closed = true; return nil }
 func TestTransportSendsNothingOfAFeatureThatIsOff(t *testing.T) {
 	server, n := counted(t)
 	var f remote.Features
-	lim, err := aimd.NewReno()
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno})
 	require.NoError(t, err)
 	client := &http.Client{Transport: f.Transport(httplimit.New(server.Client().Transport, lim))}
 	defer client.CloseIdleConnections()

@@ -4,7 +4,7 @@
 //	"Don't Retry!* * Terms and conditions apply." (Safe Client Behaviour.)
 //
 // [Do] runs a function under a [Policy]; the default policy is the terms and conditions of Safe Client
-// Behaviour. [Value] is Do for a function that returns a value. aimd.WithPolicy gives the same policy to a
+// Behaviour. [Value] is Do for a function that returns a value. aimd.Config.Policy gives the same policy to a
 // limiter, and httplimit.NewRetrier to an http.Client. [Budget] bounds the retries of all that use it to a
 // share of their requests. [Sense] looks before it sends.
 //

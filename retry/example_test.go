@@ -76,7 +76,7 @@ func ExampleNew() {
 	err = retry.Do(context.Background(), policy, func(context.Context) error { return busy })
 	fmt.Println(err)
 
-	lim, err := aimd.New(aimd.WithPolicy(policy))
+	lim, err := aimd.New(aimd.Config{Policy: policy})
 	if err != nil {
 		panic(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
@@ -39,7 +40,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	lim, err := aimd.New(aimd.WithGuard(th))
+	lim, err := aimd.New(aimd.Config{Guards: []attempt.Guard{th}})
 	if err != nil {
 		panic(err)
 	}

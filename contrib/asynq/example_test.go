@@ -14,7 +14,7 @@ import (
 
 // The handler is called again until the service accepts the request.
 func ExampleLimit() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func ExampleLimit() {
 
 // A limiter for each queue. The limiters of queues without tasks are forgotten.
 func ExampleSettings() {
-	perQueue, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New() }, aimd.KeyedConfig{})
+	perQueue, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{}) }, aimd.KeyedConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 func newLimiter(t *testing.T) *aimd.Limiter {
-	l, err := aimd.New()
+	l, err := aimd.New(aimd.Config{})
 	require.NoError(t, err)
 	return l
 }

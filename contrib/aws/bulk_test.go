@@ -63,7 +63,7 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 			t.Setenv("AWS_NEW_RETRIES_2026", retries2026)
 			synctest.Test(t, func(t *testing.T) {
 				s := newStore(t, slots(8, 10*time.Millisecond))
-				l := newLimiter(t)
+				l := newLimiter(t, aimd.Config{})
 				c := s.client(l)
 
 				want, errs := upload(t.Context(), 300, func(ctx context.Context, key, body string) error { return put(ctx, c, key, body) })
@@ -83,7 +83,7 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 func TestBulkUploadWithRetriesDisabled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, slots(8, 10*time.Millisecond))
-		l := newLimiter(t)
+		l := newLimiter(t, aimd.Config{})
 		c := s.client(l, func(cfg *aws.Config) { cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} } })
 
 		_, errs := upload(t.Context(), 300, func(ctx context.Context, key, body string) error { return put(ctx, c, key, body) })
@@ -124,7 +124,7 @@ func TestNothingLeaksInDisorder(t *testing.T) {
 			}
 			return true
 		}))
-		l := newLimiter(t)
+		l := newLimiter(t, aimd.Config{})
 		c := s.client(l)
 		require.NoError(t, s.put("k", strings.Repeat("x", 1<<16)))
 		var wg sync.WaitGroup
@@ -189,7 +189,7 @@ func TestTransferManager(t *testing.T) {
 					}
 					return completed == 1
 				}))
-				l := newLimiter(t, aimd.WithInitialWindow(6))
+				l := newLimiter(t, aimd.Config{InitialWindow: 6})
 				tm := transfermanager.New(s.client(l), func(o *transfermanager.Options) {
 					o.PartSizeBytes, o.Concurrency = 5<<20, 8
 				})

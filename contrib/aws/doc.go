@@ -2,7 +2,7 @@
 // of every operation waits for a slot of the window before it is signed and sent, and the window learns
 // from how it ends.
 //
-//	lim, err := aimd.New()
+//	lim, err := aimd.New(aimd.Config{})
 //	...
 //	cfg, err := config.LoadDefaultConfig(ctx)
 //	...
@@ -23,12 +23,12 @@
 // or the context ends: so close it.
 //
 // Good to know:
-//   - An operation backs off and is bounded as with the limiter's Do (aimd.WithMaxAttempts). The
+//   - An operation backs off and is bounded as with the limiter's Do (aimd.Rules.MaxAttempts). The
 //     limiter's attempt timeout and policy are for its Do and Each. Here, use the timeouts of the HTTP
 //     client, and the SDK's retryer.
 //   - A deadline that passes during an attempt is a timeout, if the attempt had at least half of the
 //     time.
-//   - The limiter's guards (aimd.WithGuard: a throttle, a retry budget) are asked before each attempt. A
+//   - The limiter's guards (aimd.Config.Guards: a throttle, a retry budget) are asked before each attempt. A
 //     refusal by a guard ends the operation.
 //   - Within Do and Each of the same limiter an operation uses their slot, and makes one attempt: they
 //     make the next.

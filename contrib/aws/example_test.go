@@ -21,7 +21,7 @@ func ExampleLimit() {
 	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
 	defer stop()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func ExampleLimit_downloads() {
 	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
 	defer stop()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

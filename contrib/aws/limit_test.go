@@ -33,7 +33,7 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 	shared := aws.Config{APIOptions: append(make([]func(*middleware.Stack) error, 0, 8), nop), RetryMaxAttempts: 3}
 	one, other := shared, shared
 	other.APIOptions = append(other.APIOptions, nil)
-	aimdaws.Limit(&one, newLimiter(t))
+	aimdaws.Limit(&one, newLimiter(t, aimd.Config{}))
 	require.Len(t, one.APIOptions, 2)
 	require.Len(t, shared.APIOptions, 1)
 	require.Nil(t, shared.Retryer)
@@ -44,7 +44,7 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 
 func TestTwoLimiters(t *testing.T) {
 	s := newStore(t, once(s3test.Refuse))
-	service, account := newLimiter(t), newLimiter(t)
+	service, account := newLimiter(t, aimd.Config{}), newLimiter(t, aimd.Config{})
 	c := s.client(service, func(cfg *aws.Config) { aimdaws.Limit(cfg, account) })
 	require.NoError(t, put(t.Context(), c, "k", "x"))
 	for _, l := range []*aimd.Limiter{service, account} {
@@ -77,7 +77,7 @@ func TestWaysToLimit(t *testing.T) {
 			})
 		},
 	} {
-		l := oneSlot(t)
+		l := oneSlot(t, aimd.Config{})
 		require.NoError(t, put(t.Context(), way(newStore(t, once(s3test.Refuse)), l), "k", "x"), name)
 		requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
 	}
@@ -86,7 +86,7 @@ func TestWaysToLimit(t *testing.T) {
 // Do and Each have a slot already, and make the next attempt themselves.
 func TestWithinDoAndEachOfTheSameLimiter(t *testing.T) {
 	s := newStore(t, once(s3test.Refuse))
-	l := oneSlot(t)
+	l := oneSlot(t, aimd.Config{})
 	c := s.client(l)
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
 	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
@@ -104,7 +104,7 @@ func TestNilLimiter(t *testing.T) {
 
 func TestPresigningTakesNoSlot(t *testing.T) {
 	s := newStore(t)
-	l := newLimiter(t)
+	l := newLimiter(t, aimd.Config{})
 	l.Close()
 	_, err := s3.NewPresignClient(s.client(l)).PresignGetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("k")})
 	require.NoError(t, err)
@@ -114,7 +114,7 @@ func TestPresigningTakesNoSlot(t *testing.T) {
 // their own operation holds.
 func TestCredentialsFromWithinAnAttempt(t *testing.T) {
 	s := newStore(t)
-	l := oneSlot(t)
+	l := oneSlot(t, aimd.Config{})
 	inner := s.client(l)
 	outer := s.client(l, func(cfg *aws.Config) {
 		cfg.Credentials = aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
@@ -143,7 +143,7 @@ func TestMissingCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, l, asked := newStore(t, once(s3test.Refuse)), newLimiter(t), 0
+				s, l, asked := newStore(t, once(s3test.Refuse)), newLimiter(t, aimd.Config{}), 0
 				err := put(t.Context(), s.client(l, func(cfg *aws.Config) {
 					cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
 						if asked++; asked%c.every != 0 {
@@ -203,7 +203,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		http.ErrSchemeMismatch:                        false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter(t, aimd.WithClassifier(classify))
+			l := newLimiter(t, aimd.Config{Classifier: classify})
 			client := newStore(t).client(l, func(cfg *aws.Config) { cfg.HTTPClient = &fails{err} })
 			start := time.Now()
 			got := put(t.Context(), client, "k", "x")
@@ -236,7 +236,7 @@ func TestCertificateThatIsNotTrustedIsFinal(t *testing.T) {
 	s := newStore(t)
 	s.transport.DialContext = nil // to a real socket
 	secure := newTLSServer(t, s)
-	l := newLimiter(t)
+	l := newLimiter(t, aimd.Config{})
 	err := put(t.Context(), s.client(l, func(cfg *aws.Config) { cfg.BaseEndpoint = aws.String(secure.URL) }), "k", "x")
 	var certificate *tls.CertificateVerificationError
 	require.ErrorAs(t, err, &certificate)

@@ -39,7 +39,7 @@ func TestSigningComesAfterTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var signed atomic.Int64
 		var order []string
-		l := oneSlot(t)
+		l := oneSlot(t, aimd.Config{})
 		c := newStore(t).client(l, func(cfg *aws.Config) {
 			cfg.APIOptions = append(cfg.APIOptions, func(stack *middleware.Stack) error {
 				order = stack.Finalize.List()
@@ -105,11 +105,11 @@ func TestHowAnOperationEnds(t *testing.T) {
 	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 	require.NoError(t, err)
 	var heard warden
-	everything := aimd.WithClassifier(func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Overload, Retry: true} })
-	connections := aimd.WithClassifier(attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify))
+	everything := aimd.Config{Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Overload, Retry: true} }}
+	connections := aimd.Config{Classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)}
 	for name, c := range map[string]struct {
 		store  func(*store)
-		opts   []aimd.Option
+		opts   aimd.Config
 		config func(*aws.Config)
 		call   func(*testing.T, *aimd.Limiter, *s3.Client)
 		want   outcomes
@@ -133,7 +133,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.ErrorContains(t, err, "gave up before the first attempt")
 			require.NoError(t, p.Done(window.Success))
 		}, want: outcomes{successes: 1}},
-		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
+		"the queue is full": {opts: aimd.Config{Rules: aimd.Rules{QueueBound: 1}}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			done := make(chan error)
@@ -145,7 +145,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 		}, want: outcomes{successes: 1, neutrals: 1}},
 		// A classifier that finds everything worth another try does not keep an operation going whose limiter
 		// is closed or whose context is over.
-		"what is over is not tried again": {opts: []aimd.Option{everything}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
+		"what is over is not tried again": {opts: everything, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -188,7 +188,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 		"a connection that is cut": {store: once(cut), call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			require.NoError(t, put(t.Context(), c, "k", "x"))
 		}, want: outcomes{successes: 1, neutrals: 1}},
-		"a connection that is cut, as overload": {store: once(cut), opts: []aimd.Option{connections}, call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
+		"a connection that is cut, as overload": {store: once(cut), opts: connections, call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			require.NoError(t, put(t.Context(), c, "k", "x"))
 		}, want: outcomes{successes: 1, overloads: 1}},
 		// The SDK forgets why it tried when the time is up; the caller gets the reason.
@@ -230,7 +230,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.ErrorIs(t, err, attempt.ErrQuota)
 			requireCode(t, err, "QuotaExceeded")
 		}, want: outcomes{neutrals: 1}},
-		"a retry budget is exhausted, and the SDK does not try again": {store: always(s3test.Refuse), opts: []aimd.Option{aimd.WithGuard(budget)},
+		"a retry budget is exhausted, and the SDK does not try again": {store: always(s3test.Refuse), opts: aimd.Config{Guards: []attempt.Guard{budget}},
 			call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 				err := put(t.Context(), c, "k", "x")
 				require.ErrorIs(t, err, retry.ErrBudget)
@@ -279,7 +279,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			requireIdle(t, l)
 			require.NoError(t, out.Body.Close())
 		}, want: outcomes{successes: 1}},
-		"a stream that is cut": {store: begins(cut), opts: []aimd.Option{aimd.WithGuard(&heard)}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
+		"a stream that is cut": {store: begins(cut), opts: aimd.Config{Guards: []attempt.Guard{&heard}}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			body := unread(t, l, c, t.Context())
 			_, err := io.ReadAll(body)
 			require.Error(t, err)
@@ -334,7 +334,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 				if c.store != nil {
 					change = append(change, c.store)
 				}
-				s, l := newStore(t, change...), oneSlot(t, c.opts...)
+				s, l := newStore(t, change...), oneSlot(t, c.opts)
 				config := c.config
 				if config == nil {
 					config = func(*aws.Config) {}
@@ -359,7 +359,7 @@ func TestBodyThatCannotBeRewound(t *testing.T) {
 	s := newStore(t, scripted(func(w http.ResponseWriter, r *http.Request) bool { s3test.Refuse(w, r); return true }))
 	s.transport.DialContext = nil // to a real socket
 	secure := newTLSServer(t, s)
-	l := newLimiter(t)
+	l := newLimiter(t, aimd.Config{})
 	c := s.client(l, func(cfg *aws.Config) {
 		cfg.BaseEndpoint, cfg.HTTPClient = aws.String(secure.URL), secure.Client()
 	})
@@ -400,7 +400,7 @@ func TestGuards(t *testing.T) { synctest.Test(t, testGuards) }
 func testGuards(t *testing.T) {
 	s := newStore(t, once(s3test.Refuse))
 	var w warden
-	l := newLimiter(t, aimd.WithGuard(&w))
+	l := newLimiter(t, aimd.Config{Guards: []attempt.Guard{&w}})
 	c := s.client(l)
 	require.NoError(t, put(t.Context(), c, "k", "x"))
 	require.Equal(t, []string{"0", "overload", "2", "success"}, w.calls())

@@ -139,17 +139,19 @@ func sum(b string) string {
 	return hex.EncodeToString(h[:])
 }
 
-func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
+	config.Law, config.Factor = aimd.Reno, 0.9
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }
 
 // oneSlot is a limiter whose window is one attempt and stays so.
-func oneSlot(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func oneSlot(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	return newLimiter(t, append([]aimd.Option{aimd.WithMaxWindow(1), aimd.WithInitialWindow(1)}, opts...)...)
+	config.MaxWindow, config.InitialWindow = 1, 1
+	return newLimiter(t, config)
 }
 
 func put(ctx context.Context, c *s3.Client, key, body string) error {
@@ -236,7 +238,7 @@ func TestAnswers(t *testing.T) {
 				t.Setenv("AWS_NEW_RETRIES_2026", retries2026)
 				synctest.Test(t, func(t *testing.T) {
 					s := newStore(t, once(c.answer))
-					l := newLimiter(t)
+					l := newLimiter(t, aimd.Config{})
 					start := time.Now()
 					_, err := s.client(l).DeleteObjects(t.Context(), deletion)
 					if c.code != "" {
@@ -269,7 +271,7 @@ func testAWrongPort(t *testing.T) {
 		return dial(ctx, network, address)
 	}
 	away.Store(true)
-	l := newLimiter(t)
+	l := newLimiter(t, aimd.Config{})
 	err := put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, attempt.ErrNoContact)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
@@ -318,7 +320,7 @@ func TestAWrongServer(t *testing.T) {
 					conn, err := dial(ctx, network, address)
 					return resetting{conn}, err
 				}
-				l := newLimiter(t)
+				l := newLimiter(t, aimd.Config{})
 				start := time.Now()
 				require.Error(t, put(t.Context(), s.client(l), "k", "x"))
 				require.LessOrEqual(t, time.Since(start), 10*time.Second)

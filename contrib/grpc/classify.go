@@ -26,7 +26,7 @@ const (
 // Classify is an attempt.Classifier for clients without the interceptors of this package, which do the
 // same. It leaves errors that are no status to the next classifier:
 //
-//	aimd.WithClassifier(attempt.FirstOf(aimdgrpc.Classify, attempt.Classify))
+//	aimd.Config{Classifier: attempt.FirstOf(aimdgrpc.Classify, attempt.Classify)}
 //
 // It reads the code as attempt.Classify does. Besides:
 //

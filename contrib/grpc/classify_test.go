@@ -99,7 +99,7 @@ func TestPushback(t *testing.T) {
 		{[]string{"1", "2"}, forbidden},
 	} {
 		t.Run(strings.Join(c.trailer, ","), func(t *testing.T) {
-			l := watch(t, aimd.WithPause(time.Millisecond, time.Millisecond))
+			l := watch(t, aimd.Config{Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: time.Millisecond}})
 			md := metadata.MD{"grpc-retry-pushback-ms": c.trailer, "mine": {"kept"}}
 			client := limited(t, l, &service{
 				unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
@@ -128,7 +128,7 @@ func TestPushback(t *testing.T) {
 }
 
 func TestTheLongerOfRetryInfoAndPushbackCounts(t *testing.T) {
-	l := watch(t, aimd.WithPause(time.Millisecond, time.Millisecond))
+	l := watch(t, aimd.Config{Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: time.Millisecond}})
 	client := limited(t, l, &service{unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
 		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "2000"))
 		return withRetryInfo(codes.Unavailable, durationpb.New(time.Second))
@@ -153,7 +153,7 @@ func TestAMessageThatIsTooLarge(t *testing.T) {
 		"to receive":     {client: []grpc.CallOption{grpc.MaxCallRecvMsgSize(1 << 8)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := one(t)
+			l := one(t, aimd.Config{})
 			client, _ := dial(t, start(t, &service{}, c.server...), aimdgrpc.Limit(l.Limiter)...)
 			err := l.Do(t.Context(), func(ctx context.Context) error {
 				_, err := client.UnaryCall(ctx, big, c.client...)
@@ -169,7 +169,7 @@ func FuzzPushback(f *testing.F) {
 	for _, s := range []string{"", "0", "1500", "-1", "1e9", "+5", " 7", "18446744073709551615"} {
 		f.Add(s)
 	}
-	l, err := aimd.NewReno()
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, value string) {
 		err := aimdgrpc.UnaryClientInterceptor(l)(t.Context(), "", nil, nil, nil,
@@ -207,7 +207,7 @@ func TestLimitAndRetryInBothOrders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &failing{errs: []error{refused, refused, refused}}
-				l, err := aimd.NewReno(aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))
+				l, err := aimd.New(aimd.Config{Law: aimd.Reno, InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
 				require.NoError(t, err)
 				client, conn := dial(t, "any", append(order(l), inMemory(t, f.service()))...)
 				defer conn.Close()
@@ -226,7 +226,7 @@ func TestAWrongPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
 		away.Store(true)
-		l, err := aimd.NewReno()
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno})
 		require.NoError(t, err)
 		listener := bufconn.Listen(1 << 16)
 		t.Cleanup(serve(listener, &service{}))
@@ -252,7 +252,7 @@ func TestAWrongPort(t *testing.T) {
 
 // A stream that cannot be opened says so too: there is nobody on port 1.
 func TestAWrongPortOfAStream(t *testing.T) {
-	l, err := aimd.NewReno(aimd.WithFirstContact(time.Nanosecond))
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{FirstContact: time.Nanosecond}})
 	require.NoError(t, err)
 	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l)...)
 	_, err = client.FullDuplexCall(t.Context()) // from here on the time counts
@@ -299,7 +299,7 @@ func TestOutOfQuota(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, calls := one(t), 0
+			l, calls := one(t, aimd.Config{}), 0
 			none := &service{
 				unary:  func(context.Context, *pb.SimpleRequest) error { calls++; return quotaFailure() },
 				duplex: func(duplexServer) error { calls++; return quotaFailure() },

@@ -55,26 +55,26 @@ func (h *handmade) Trailer() metadata.MD         { return nil }
 // The caller gets the error as it is, and what watches the context is gone.
 func TestWhatAnErrorSays(t *testing.T) {
 	mine := errors.New("mine")
-	own := aimd.WithClassifier(func(err error) attempt.Verdict {
+	own := aimd.Config{Classifier: func(err error) attempt.Verdict {
 		if status.Code(err) == codes.NotFound {
 			return attempt.Verdict{Outcome: window.Overload}
 		}
 		return attempt.Verdict{}
-	})
+	}}
 	for name, c := range map[string]struct {
 		err         error
 		want, guard window.Outcome
-		opts        []aimd.Option
+		opts        aimd.Config
 	}{
-		"success":          {nil, window.Success, window.Success, nil},
-		"overload":         {refused, window.Overload, window.Overload, nil},
-		"an answer":        {status.Error(codes.NotFound, ""), window.ClientError, window.ClientError, nil},
-		"by a classifier":  {status.Error(codes.NotFound, ""), window.Overload, window.Overload, []aimd.Option{own}},
-		"no status at all": {mine, window.Neutral, window.Neutral, nil},
-		"not sent":         {aimdgrpc.NotSent(attempt.ErrQueueFull), window.Neutral, 0, nil},
+		"success":          {nil, window.Success, window.Success, aimd.Config{}},
+		"overload":         {refused, window.Overload, window.Overload, aimd.Config{}},
+		"an answer":        {status.Error(codes.NotFound, ""), window.ClientError, window.ClientError, aimd.Config{}},
+		"by a classifier":  {status.Error(codes.NotFound, ""), window.Overload, window.Overload, own},
+		"no status at all": {mine, window.Neutral, window.Neutral, aimd.Config{}},
+		"not sent":         {aimdgrpc.NotSent(attempt.ErrQueueFull), window.Neutral, 0, aimd.Config{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, g := guarded(t, c.opts...)
+			l, g := guarded(t, c.opts)
 			ends := 0
 			ended := func() {
 				t.Helper()
@@ -121,7 +121,7 @@ func TestWhatAnErrorSays(t *testing.T) {
 		})
 	}
 	// Without a call of a method, the end of the context ends such a stream.
-	l := one(t)
+	l := one(t, aimd.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) { return &handmade{}, nil })
 	require.NoError(t, err)
@@ -158,7 +158,7 @@ func (c *counted) AfterFunc(func()) (stop func() bool) {
 
 // A stream of which another interceptor says, before it is opened, that it is over.
 func TestAStreamThatEndsWhileItIsOpened(t *testing.T) {
-	l, ctx := one(t), newCounted()
+	l, ctx := one(t, aimd.Config{}), newCounted()
 	_, err := aimdgrpc.StreamClientInterceptor(l.Limiter)(ctx, &grpc.StreamDesc{}, nil, "/service/method",
 		func(_ context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 			for _, o := range opts {
@@ -339,7 +339,7 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 	for name, c := range rows {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, listener := one(t), bufconn.Listen(1<<16)
+				l, listener := one(t, aimd.Config{}), bufconn.Listen(1<<16)
 				stop := serve(listener, c.service)
 				t.Cleanup(stop)
 				stub, conn := dial(t, "any", append(aimdgrpc.Limit(l.Limiter), dialing(listener.DialContext))...)
@@ -370,7 +370,7 @@ func TestAPanicGivesTheSlotBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := one(t, aimd.WithClassifier(func(error) attempt.Verdict { panic("mine") }))
+			l := one(t, aimd.Config{Classifier: func(error) attempt.Verdict { panic("mine") }})
 			assert.PanicsWithValue(t, "mine", func() { call(l) })
 			l.told(window.Neutral)
 		})
@@ -383,7 +383,7 @@ func TestNotSent(t *testing.T) {
 	mine := errors.New("mine")
 	same := func(ctx context.Context, _ watched) context.Context { return ctx }
 	for name, c := range map[string]struct {
-		opts []aimd.Option
+		opts aimd.Config
 		ctx  func(context.Context, watched) context.Context
 		code codes.Code
 		want error
@@ -395,13 +395,13 @@ func TestNotSent(t *testing.T) {
 		}, code: codes.Canceled, want: context.Canceled},
 		"the limiter is closed": {ctx: func(ctx context.Context, l watched) context.Context { l.Close(); return ctx },
 			code: codes.Canceled, want: aimd.ErrClosed},
-		"the queue is full": {opts: []aimd.Option{aimd.WithQueueBound(1)}, ctx: func(ctx context.Context, l watched) context.Context {
+		"the queue is full": {opts: aimd.Config{Rules: aimd.Rules{QueueBound: 1}}, ctx: func(ctx context.Context, l watched) context.Context {
 			queued, cancel := context.WithTimeout(ctx, time.Second)
 			go func() { defer cancel(); _, _ = l.Acquire(queued) }()
 			l.waiting(1)
 			return ctx
 		}, code: codes.ResourceExhausted, want: attempt.ErrQueueFull},
-		"a guard refuses": {opts: []aimd.Option{aimd.WithGuard(&guard{refusal: mine})}, ctx: same, code: codes.ResourceExhausted, want: mine},
+		"a guard refuses": {opts: aimd.Config{Guards: []attempt.Guard{&guard{refusal: mine}}}, ctx: same, code: codes.ResourceExhausted, want: mine},
 		"cancelled in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
 			ctx, cancel := context.WithCancel(ctx)
 			time.AfterFunc(time.Second, cancel)
@@ -424,7 +424,7 @@ func TestNotSent(t *testing.T) {
 		} {
 			t.Run(name+", "+kind, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l := one(t, c.opts...)
+					l := one(t, c.opts)
 					p, err := l.Acquire(t.Context())
 					require.NoError(t, err)
 					err = send(c.ctx(t.Context(), l), l)
@@ -449,7 +449,7 @@ func TestNotSent(t *testing.T) {
 // No operation with the only slot waits for a second one: Do around a call or a stream, a call within a
 // call, a call that the opening of a stream makes (fetching credentials, say).
 func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
-	l := one(t)
+	l := one(t, aimd.Config{})
 	f := &failing{errs: []error{refused}}
 	client := limited(t, l, f.service())
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) }))
@@ -496,8 +496,9 @@ func (g *guard) Ended(_ context.Context, o window.Outcome) {
 	g.ended = append(g.ended, o)
 }
 
-func guarded(t *testing.T, opts ...aimd.Option) (watched, *guard) {
+func guarded(t *testing.T, config aimd.Config) (watched, *guard) {
 	t.Helper()
 	g := &guard{}
-	return one(t, append(opts, aimd.WithGuard(g))...), g
+	config.Guards = append(config.Guards, g)
+	return one(t, config), g
 }

@@ -4,7 +4,7 @@
 // At the client every call, and every stream, waits for a slot of the window before it is sent, and the
 // window learns from how it ends:
 //
-//	lim, err := aimd.New()
+//	lim, err := aimd.New(aimd.Config{})
 //	...
 //	conn, err := grpc.NewClient(target, append(aimdgrpc.Limit(lim), creds)...)
 //
@@ -19,7 +19,7 @@
 //
 // [Classify] says what the codes, RetryInfo and the trailer grpc-retry-pushback-ms mean; the limiter's own
 // classifier has the last word. An UNAVAILABLE without a header is gRPC's own: the service was not reached
-// (aimd.WithFirstContact). The comment of package attempt says how an attempt ends. With gRPC:
+// (aimd.Rules.FirstContact). The comment of package attempt says how an attempt ends. With gRPC:
 //
 //	event                                          outcome
 //	the context ends while the call waits          an error as Limit says, and no call

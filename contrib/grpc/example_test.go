@@ -29,7 +29,7 @@ func ExampleLimit() {
 	address, stop := demo(8) // a server that serves 8 calls at a time
 	defer stop()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func ExampleRetry() {
 	address, stop := demo(8)
 	defer stop()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func ExampleRetry() {
 
 // Within Do around a client without the interceptors, for what a status says besides its code.
 func ExampleClassify() {
-	lim, err := aimd.New(aimd.WithClassifier(attempt.FirstOf(aimdgrpc.Classify, attempt.Classify)))
+	lim, err := aimd.New(aimd.Config{Classifier: attempt.FirstOf(aimdgrpc.Classify, attempt.Classify)})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func ExampleAdmit() {
 	address, stop := demo(16, opts...) // in your program: grpc.NewServer(opts...)
 	defer stop()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestACallIsTriedAgain(t *testing.T) {
 		"by a limiter": func(l *aimd.Limiter) func(context.Context, func(context.Context) error) error { return l.Do },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, g := guarded(t)
+			l, g := guarded(t, aimd.Config{})
 			f := &failing{errs: []error{refused, status.Error(codes.DeadlineExceeded, "of my own")}}
 			client, _ := dial(t, start(t, f.service()), append([]grpc.DialOption{aimdgrpc.Retry(do(l.Limiter))}, aimdgrpc.Limit(l.Limiter)...)...)
 			require.NoError(t, call(t.Context(), client))
@@ -115,7 +115,7 @@ func TestTheErrorOfACallWhoseContextEnds(t *testing.T) {
 }
 
 func TestTheErrorOfACallThatWasNotTried(t *testing.T) {
-	l := one(t)
+	l := one(t, aimd.Config{})
 	client, _ := dial(t, start(t, &service{}), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
 	l.Close()
 	err := call(t.Context(), client)

@@ -2,7 +2,7 @@
 // operation, each try and each part of its own, waits for a slot of the window before it is sent, and the
 // window learns from how it ends.
 //
-//	lim, err := aimd.New()
+//	lim, err := aimd.New(aimd.Config{})
 //	...
 //	opts := &minio.Options{Creds: creds, Secure: true}
 //	if err := aimdminio.Limit(opts, lim); err != nil {
@@ -16,7 +16,7 @@
 // The other way is a client with MaxRetries 1 and no limiter under it, inside Do of a limiter that knows
 // minio-go's errors:
 //
-//	lim, err := aimd.New(aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify)))
+//	lim, err := aimd.New(aimd.Config{Classifier: attempt.FirstOf(aimdminio.Classify, attempt.Classify)})
 //	...
 //	err = lim.Do(ctx, func(ctx context.Context) error {
 //		_, err := client.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{})

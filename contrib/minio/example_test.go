@@ -20,7 +20,7 @@ func ExampleLimit() {
 	store := start(8, 0, nil) // takes 8 requests at a time, answers SlowDown to the rest
 	defer store.Close()
 
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func ExampleLimit() {
 }
 
 func ExampleClassify() {
-	lim, err := aimd.New(aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify)))
+	lim, err := aimd.New(aimd.Config{Classifier: attempt.FirstOf(aimdminio.Classify, attempt.Classify)})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -36,7 +36,7 @@ import (
 func TestBulkUploadLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, 8, 10*time.Millisecond, nil)
-		l := newLimiter(t)
+		l := newLimiter(t, aimd.Config{})
 		c := s.client(t, l)
 
 		want := upload(t, 300, func(key, body string) error { return put(t.Context(), c, key, body) })
@@ -56,7 +56,7 @@ func TestBulkUploadLosesNothing(t *testing.T) {
 func TestBulkUploadInDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, 8, 10*time.Millisecond, nil)
-		l := newLimiter(t, aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify)))
+		l := newLimiter(t, aimd.Config{Classifier: attempt.FirstOf(aimdminio.Classify, attempt.Classify)})
 		base := s.transport()
 		c := s.client(t, nil, func(o *minio.Options) { o.Transport, o.MaxRetries = base, 1 })
 
@@ -75,7 +75,7 @@ func TestBulkUploadInDo(t *testing.T) {
 }
 
 func TestArgumentsThatAreNil(t *testing.T) {
-	require.EqualError(t, aimdminio.Limit(nil, newLimiter(t)), "aimdminio: options: nil is not allowed")
+	require.EqualError(t, aimdminio.Limit(nil, newLimiter(t, aimd.Config{})), "aimdminio: options: nil is not allowed")
 	require.EqualError(t, aimdminio.Limit(&minio.Options{}, nil), "aimdminio: limiter: nil is not allowed")
 }
 
@@ -83,7 +83,7 @@ func TestArgumentsThatAreNil(t *testing.T) {
 func TestLimitWithinDoWaitsForNoSecondSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, 1, 10*time.Millisecond, nil)
-		l := newLimiter(t, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))
+		l := newLimiter(t, aimd.Config{InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
 		c := s.client(t, l)
 		big := bytes.Repeat([]byte("x"), 6<<20) // three requests and two parts, one at a time
 
@@ -107,7 +107,7 @@ func TestMultipart(t *testing.T) {
 		s := newStore(t, 2, 10*time.Millisecond, s3test.First(completing, func(w http.ResponseWriter, r *http.Request) {
 			s3test.Answer(w, r, http.StatusOK, "\n \n"+s3test.SlowDown)
 		}))
-		l := newLimiter(t, aimd.WithInitialWindow(6))
+		l := newLimiter(t, aimd.Config{InitialWindow: 6})
 		c := s.client(t, l)
 		content := make([]byte, 22<<20)
 		_, _ = rand.NewChaCha8([32]byte{}).Read(content)
@@ -142,7 +142,7 @@ func read(t *testing.T, c *minio.Client, key string) []byte {
 // What is no error stays as it is, the body too.
 func TestAnswersOf200AreLeftAlone(t *testing.T) {
 	s := newStore(t, 0, 0, nil)
-	l := newLimiter(t)
+	l := newLimiter(t, aimd.Config{})
 	c := s.client(t, l)
 	require.NoError(t, put(t.Context(), c, "a", "x"))
 	info, err := c.CopyObject(t.Context(), minio.CopyDestOptions{Bucket: bucket, Object: "b"}, minio.CopySrcOptions{Bucket: bucket, Object: "a"})
@@ -166,7 +166,7 @@ func objects(keys ...string) <-chan minio.ObjectInfo {
 }
 
 func TestLimitKeepsWhatIsSet(t *testing.T) {
-	l := newLimiter(t)
+	l := newLimiter(t, aimd.Config{})
 	opts := &minio.Options{MaxRetries: 3, Transport: http.DefaultTransport}
 	require.NoError(t, aimdminio.Limit(opts, l))
 	require.Equal(t, 3, opts.MaxRetries)
@@ -181,7 +181,7 @@ func TestLimitKeepsWhatIsSet(t *testing.T) {
 func TestContextEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, 0, 0, nil)
-		l := newLimiter(t, aimd.WithMaxWindow(1), aimd.WithInitialWindow(1))
+		l := newLimiter(t, aimd.Config{InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
 		p, err := l.Acquire(t.Context())
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
@@ -206,7 +206,7 @@ func TestAWrongPort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStore(t, 8, 0, nil)
-				l := newLimiter(t)
+				l := newLimiter(t, aimd.Config{})
 				c := s.client(t, l, func(o *minio.Options) {
 					tr := s.transport()
 					tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
@@ -256,7 +256,7 @@ func TestHungUp(t *testing.T) {
 	s := newStore(t, 0, 0, func(_ http.ResponseWriter, r *http.Request) bool {
 		panic(http.ErrAbortHandler)
 	})
-	l := newLimiter(t)
+	l := newLimiter(t, aimd.Config{})
 	err := put(t.Context(), s.client(t, l, func(o *minio.Options) { o.MaxRetries = 1 }), "a", "x")
 	require.Error(t, err)
 	require.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true}, aimdminio.Classify(err), "%v", err)
@@ -354,9 +354,10 @@ func sum(b string) string {
 	return hex.EncodeToString(h[:])
 }
 
-func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(append([]aimd.Option{aimd.WithFactor(0.9)}, opts...)...)
+	config.Law, config.Factor = aimd.Reno, 0.9
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }

@@ -20,7 +20,7 @@ import (
 // was cut off comes as text, and 499 and 520, which minio-go itself tries again. Both are neutral and tried again.
 // It leaves all others, the codes and statuses of an ErrorResponse, to the next of attempt.FirstOf:
 //
-//	aimd.WithClassifier(attempt.FirstOf(aimdminio.Classify, attempt.Classify))
+//	aimd.Config{Classifier: attempt.FirstOf(aimdminio.Classify, attempt.Classify)}
 func Classify(err error) attempt.Verdict {
 	var answer minio.ErrorResponse
 	known := errors.As(err, &answer)

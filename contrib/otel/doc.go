@@ -6,7 +6,7 @@
 //
 // They are read when the SDK collects, so a limiter at work costs the same. The instrumentation scope is
 // github.com/aimd-go/aimd/contrib/otel. The instruments, each with the attribute aimd.limiter.name, the
-// limiter's name (aimd.WithName) or key:
+// limiter's name (aimd.Config.Name) or key:
 //
 //	aimd.cwnd, aimd.ssthresh   gauge, {attempt}: window and slow-start threshold
 //	aimd.gap                   gauge, s: the shortest time between two sends; below a window of
@@ -32,7 +32,7 @@
 //
 //	observe, err := aimdotel.NewObserver()
 //	...
-//	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(observe))
+//	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: observe})
 //
 //	aimd.queue.wait            histogram, s: how long operations waited that had to
 //	aimd.attempt.duration      histogram, s: from slot to answer, with aimd.outcome

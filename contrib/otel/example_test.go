@@ -20,7 +20,7 @@ func ExampleRegister() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(observe))
+	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: observe})
 	if err != nil {
 		log.Fatal(err)
 	}

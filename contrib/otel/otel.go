@@ -59,7 +59,7 @@ type Registration struct {
 }
 
 // Evicted is an aimd.KeyedConfig.Evicted, for limiters that a Keyed makes and drops between two reads. It
-// counts a limiter under its own name (aimd.WithName) if it was never read.
+// counts a limiter under its own name (aimd.Config.Name) if it was never read.
 func (r *Registration) Evicted(l *aimd.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {
@@ -179,8 +179,8 @@ type attributes struct {
 	byOutcome [window.ClientError + 1][]metric.RecordOption
 }
 
-// NewObserver returns an observer for aimd.WithObserver that measures how long operations waited and attempts
-// took, by the limiter's own name (aimd.WithName). One is enough for all limiters; it is safe for any number
+// NewObserver returns an observer for aimd.Config.Observer that measures how long operations waited and attempts
+// took, by the limiter's own name (aimd.Config.Name). One is enough for all limiters; it is safe for any number
 // of goroutines. An error is one of the meter's.
 func NewObserver(opts ...Option) (func(aimd.Event), error) {
 	m := meter(opts)

@@ -24,9 +24,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(opts...)
+	config.Law = aimd.Reno
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }
@@ -94,7 +95,7 @@ func TestInstruments(t *testing.T) { synctest.Test(t, testInstruments) }
 
 func testInstruments(t *testing.T) {
 	reader := sdk.NewManualReader()
-	l := reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(2))
+	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
 	registered, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
 	require.NoError(t, acquire(t, l).Done(window.Overload))
@@ -129,7 +130,7 @@ func testInstruments(t *testing.T) {
 func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
 	var registered *Registration
 	keyed, err := aimd.NewKeyed(
-		func(key string) (*aimd.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
+		func(key string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno, Name: key}) },
 		aimd.KeyedConfig{Keys: 1, Evicted: func(l *aimd.Limiter) { registered.Evicted(l) }})
 	require.NoError(t, err)
 	reader := sdk.NewManualReader()
@@ -156,7 +157,7 @@ func TestHistograms(t *testing.T) {
 	observe, err := NewObserver(WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.WithName("a"), aimd.WithInitialWindow(1), aimd.WithObserver(observe))
+		l := reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: observe})
 		p := acquire(t, l)
 		go func() {
 			p := acquire(t, l)
@@ -178,7 +179,7 @@ func TestTheGlobalProviderIsTheDefault(t *testing.T) {
 	reader := sdk.NewManualReader()
 	otel.SetMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader)))
 	defer otel.SetMeterProvider(noop.NewMeterProvider())
-	_, err := Register(live.Of(reno(t)), WithMeterProvider(nil))
+	_, err := Register(live.Of(reno(t, aimd.Config{})), WithMeterProvider(nil))
 	require.NoError(t, err)
 	require.Len(t, collect(t, reader), 9)
 }

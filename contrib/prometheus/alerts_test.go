@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/aimd-go/aimd"
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
@@ -39,7 +40,7 @@ func TestAlertsNameMetricsThatExist(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(text, &file))
 	known := map[string]bool{}
 	descs := make(chan *prometheus.Desc, 100)
-	aimdprom.New(live.Of(reno(t))).Describe(descs)
+	aimdprom.New(live.Of(reno(t, aimd.Config{}))).Describe(descs)
 	aimdprom.NewHistograms().Describe(descs)
 	close(descs)
 	for d := range descs {

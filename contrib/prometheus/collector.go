@@ -81,7 +81,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 }
 
 // Evicted is an aimd.KeyedConfig.Evicted, for limiters that a Keyed makes and drops between two reads. It
-// counts a limiter under its own name (aimd.WithName) if it was never read.
+// counts a limiter under its own name (aimd.Config.Name) if it was never read.
 func (c *Collector) Evicted(l *aimd.Limiter) { c.tally.Evicted(l) }
 
 // Histograms is a prometheus.Collector of how long operations waited and attempts took, see the package.
@@ -111,7 +111,7 @@ func NewHistograms() *Histograms {
 	}
 }
 
-// Observe is an observer for aimd.WithObserver. It goes by the limiter's own name (aimd.WithName): give
+// Observe is an observer for aimd.Config.Observer. It goes by the limiter's own name (aimd.Config.Name): give
 // the limiters of a Keyed their key for a name.
 func (h *Histograms) Observe(e aimd.Event) {
 	switch {

@@ -25,9 +25,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(opts...)
+	config.Law = aimd.Reno
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }
@@ -80,7 +81,7 @@ aimd_ssthresh{limiter="photos"} 1024
 func TestOneLimiter(t *testing.T) { synctest.Test(t, oneLimiter) }
 
 func oneLimiter(t *testing.T) {
-	l := reno(t, aimd.WithName("photos"), aimd.WithInitialWindow(2))
+	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
 	r := registry(t, aimdprom.New(live.Of(l)))
 	p := acquire(t, l)
 	acquire(t, l)
@@ -112,7 +113,7 @@ aimd_cuts_total{limiter="photos"} 1
 func TestTheGapAndTheEndOfAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // from 2000-01-01, 946684800
 		law := func(window.Settings) window.Law { return paced{} }
-		l, err := aimd.NewWith(law, aimd.Config{Name: "photos", InitialWindow: 2, Rules: aimd.Rules{MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond}})
+		l, err := aimd.New(aimd.Config{Law: law, Name: "photos", InitialWindow: 2, Rules: aimd.Rules{MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond}})
 		require.NoError(t, err)
 		r := registry(t, aimdprom.New(live.Of(l)))
 		for range 2 {
@@ -151,7 +152,7 @@ func (paced) Timed() bool { return true }
 func TestLimitersThatNoScrapeSaw(t *testing.T) {
 	var c *aimdprom.Collector
 	keyed, err := aimd.NewKeyed(
-		func(key string) (*aimd.Limiter, error) { return aimd.NewReno(aimd.WithName(key)) },
+		func(key string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno, Name: key}) },
 		aimd.KeyedConfig{Keys: 1, Evicted: func(l *aimd.Limiter) { c.Evicted(l) }})
 	require.NoError(t, err)
 	c = aimdprom.New(live.Keyed(keyed))
@@ -176,7 +177,7 @@ func TestLimitersThatNoScrapeSaw(t *testing.T) {
 }
 
 func TestNoNameBreaksAScrape(t *testing.T) {
-	a, b, bad := reno(t, aimd.WithName("a")), reno(t, aimd.WithName("a")), reno(t, aimd.WithName("\xff\"\n"))
+	a, b, bad := reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "\xff\"\n"})
 	none := func() iter.Seq2[string, *aimd.Limiter] {
 		return func(yield func(string, *aimd.Limiter) bool) { yield("none", nil) }
 	}
@@ -214,7 +215,7 @@ func TestHistograms(t *testing.T) {
 	h := aimdprom.NewHistograms()
 	r := registry(t, h)
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.WithName("a"), aimd.WithInitialWindow(1), aimd.WithObserver(h.Observe))
+		l := reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: h.Observe})
 		p := acquire(t, l)
 		go func() {
 			p := acquire(t, l)
@@ -245,7 +246,7 @@ func TestHistograms(t *testing.T) {
 
 // The service reports a quota.
 func TestAQuotaOfTheService(t *testing.T) {
-	l := reno(t, aimd.WithName("photos"))
+	l := reno(t, aimd.Config{Name: "photos"})
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-RateLimit-Limit", "60")
 		w.Header().Set("X-RateLimit-Remaining", "59")
@@ -268,7 +269,7 @@ aimd_quota_limit{limiter="photos",quota="requests"} 60
 
 // The name of a quota is a text of the service: docs/quota.md, rule 10.
 func TestAQuotaOfAnyNameIsExported(t *testing.T) {
-	l := reno(t, aimd.WithName("api"))
+	l := reno(t, aimd.Config{Name: "api"})
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-RateLimit-Limit", "60")
 		w.Header().Set("X-RateLimit-Remaining", "50")

@@ -5,7 +5,7 @@
 //	prometheus.MustRegister(aimdprom.New(transport.Limiters))      // one for each host
 //
 // They are read when Prometheus asks, so a limiter at work costs the same. The metrics, each with the
-// label limiter, the limiter's name (aimd.WithName) or key:
+// label limiter, the limiter's name (aimd.Config.Name) or key:
 //
 //	aimd_cwnd, aimd_ssthresh         the window and the slow-start threshold, in attempts
 //	aimd_gap_seconds                 the shortest time between two sends; below a window of
@@ -31,7 +31,7 @@
 //
 //	h := aimdprom.NewHistograms()
 //	prometheus.MustRegister(h)
-//	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(h.Observe))
+//	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: h.Observe})
 //
 //	aimd_queue_wait_seconds          how long operations waited that had to
 //	aimd_attempt_duration_seconds    from slot to answer, with the label outcome

@@ -18,7 +18,7 @@ import (
 )
 
 func ExampleNew() {
-	lim, err := aimd.New(aimd.WithName("photos"))
+	lim, err := aimd.New(aimd.Config{Name: "photos"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func ExampleNewHistograms() {
 	reg := prometheus.NewRegistry()
 	h := aimdprom.NewHistograms()
 	reg.MustRegister(h)
-	lim, err := aimd.New(aimd.WithName("photos"), aimd.WithObserver(h.Observe))
+	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: h.Observe})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // The job is worked again until the service accepts the request.
 func ExampleLimit() {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -16,8 +16,9 @@ import (
 	aimdriver "github.com/aimd-go/aimd/contrib/river"
 )
 
-func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
-	l, err := aimd.New(append(opts, aimd.WithInitialWindow(1), aimd.WithMaxWindow(1))...)
+func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
+	config.InitialWindow, config.MaxWindow = 1, 1
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }
@@ -41,7 +42,7 @@ func TestAJobIsSnoozedBeforeItIsRescued(t *testing.T) {
 		{river.Config{JobTimeout: time.Second, RescueStuckJobsAfter: time.Minute}, 30 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter(t)
+			l := newLimiter(t, aimd.Config{})
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			m, began := middleware(t, &c.config, aimdriver.Settings{Limiter: l}), time.Now()
@@ -56,7 +57,7 @@ func TestAJobIsSnoozedBeforeItIsRescued(t *testing.T) {
 // Jobs that wait when the limiter is closed are snoozed at once.
 func TestAClosedLimiterHandsJobsBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t)
+		l := newLimiter(t, aimd.Config{})
 		_, err := l.Acquire(t.Context())
 		require.NoError(t, err)
 		m := middleware(t, &river.Config{}, aimdriver.Settings{Limiter: l})
@@ -69,7 +70,7 @@ func TestAClosedLimiterHandsJobsBack(t *testing.T) {
 
 // river decides about a job whose context ended: this error is how it knows.
 func TestACancelledJobIsRivers(t *testing.T) {
-	l := newLimiter(t)
+	l := newLimiter(t, aimd.Config{})
 	_, err := l.Acquire(t.Context())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -81,7 +82,7 @@ func TestACancelledJobIsRivers(t *testing.T) {
 
 // Each job has the limiter of its key, or none.
 func TestTheLimiterOfAJob(t *testing.T) {
-	l, errWrong, errWork := newLimiter(t), errors.New("no such tenant"), errors.New("no such file")
+	l, errWrong, errWork := newLimiter(t, aimd.Config{}), errors.New("no such tenant"), errors.New("no such file")
 	m := middleware(t, &river.Config{}, aimdriver.Settings{Of: func(row *rivertype.JobRow) (*aimd.Limiter, error) {
 		switch row.Queue {
 		case "wrong":

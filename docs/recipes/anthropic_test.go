@@ -47,7 +47,7 @@ func TestAnthropicStream(t *testing.T) {
 		tr, calls := serve(t,
 			answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
 			answer{200, events, eventsHello + eventsStop})
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		got, err := streamMessage(t.Context(), lim, anthropicOn(tr), question)
 		require.NoError(t, err)
 		require.Equal(t, "hello", got.Content[0].Text)
@@ -65,7 +65,7 @@ func TestAnthropicErrorEvents(t *testing.T) {
 	for kind, overloads := range map[string]int{"overloaded_error": 30, "api_error": 0} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				lim := newLimiter(t)
+				lim := newLimiter(t, aimd.Config{})
 				for range 30 {
 					tr, calls := serve(t, answer{200, events, failed(kind)}, answer{200, events, eventsHello + eventsStop})
 					got, err := streamMessage(t.Context(), lim, anthropicOn(tr), question)
@@ -81,7 +81,7 @@ func TestAnthropicErrorEvents(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{200, events, failed("invalid_request_error")})
-		_, err := streamMessage(t.Context(), newLimiter(t), anthropicOn(tr), question)
+		_, err := streamMessage(t.Context(), newLimiter(t, aimd.Config{}), anthropicOn(tr), question)
 		var said *anthropic.Error
 		require.ErrorAs(t, err, &said)
 		require.Equal(t, 200, said.StatusCode)
@@ -104,7 +104,7 @@ func TestAnthropic(t *testing.T) {
 			answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
 			answer{429, map[string]string{"Retry-After": "3"}, `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`},
 			answer{200, nil, `{"id":"1","type":"message","role":"assistant","model":"any","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn"}`})
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		got, err := message(t.Context(), lim, anthropicOn(tr), question)
 		require.NoError(t, err)
 		require.Equal(t, "hello", got.Content[0].Text)

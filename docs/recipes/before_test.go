@@ -67,7 +67,7 @@ func beforeFailsafe() *http.Client {
 }
 
 func afterFailsafe() (*http.Client, error) {
-	lim, err := aimd.New(aimd.WithInitialWindow(10), aimd.WithMaxWindow(100))
+	lim, err := aimd.New(aimd.Config{InitialWindow: 10, Rules: aimd.Rules{MaxWindow: 100}})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func TestComingFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.ErrorContains(t, beforeRate(t.Context(), items, once), "429")
 		calls = 0
-		lim := newLimiter(t, aimd.WithMaxWindow(1))
+		lim := newLimiter(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 1}})
 		require.NoError(t, afterBoth(t.Context(), lim, items, once))
 		require.Equal(t, 5, calls)
 	})
@@ -114,7 +114,7 @@ func TestPresigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{503, map[string]string{"Content-Type": "application/xml"}, `<Error><Code>SlowDown</Code></Error>`}, answer{200, nil, ""})
 		byDefault(t, tr)
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		client := httplimit.Client(lim)
 		require.NoError(t, presigned(t.Context(), client, "http://service.example/bucket/key?X-Amz-Signature=1", "hello"))
 		require.Equal(t, 2, *calls)
@@ -123,7 +123,7 @@ func TestPresigned(t *testing.T) {
 
 func customers() (*aimd.Keyed[string], error) {
 	return aimd.NewKeyed(func(customer string) (*aimd.Limiter, error) {
-		return aimd.New(aimd.WithName(customer), aimd.WithQueueBound(4)) // the fifth worker gets ErrQueueFull
+		return aimd.New(aimd.Config{Name: customer, Rules: aimd.Rules{QueueBound: 4}}) // the fifth worker gets ErrQueueFull
 	}, aimd.KeyedConfig{})
 }
 

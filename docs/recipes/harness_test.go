@@ -105,9 +105,9 @@ func byDefault(t *testing.T, tr http.RoundTripper) {
 	t.Cleanup(func() { http.DefaultTransport = kept })
 }
 
-func newLimiter(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	lim, err := aimd.New(opts...)
+	lim, err := aimd.New(config)
 	require.NoError(t, err)
 	return lim
 }

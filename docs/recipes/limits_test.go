@@ -30,7 +30,7 @@ func retrying(base *http.Transport, lim *aimd.Limiter) *retryablehttp.Client {
 func TestRetryableHTTP(t *testing.T) {
 	for _, bound := range []time.Duration{0, 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			lim := newLimiter(t, aimd.WithMaxWindow(1))
+			lim := newLimiter(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 1}})
 			client := retrying(inMemory(t, func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Second) }), lim)
 			client.Logger, client.HTTPClient.Timeout = nil, bound
 			var all sync.WaitGroup
@@ -52,10 +52,10 @@ func TestRetryableHTTP(t *testing.T) {
 }
 
 func twoLimiters() (batch, interactive *aimd.Limiter, err error) {
-	if batch, err = aimd.New(aimd.WithName("batch")); err != nil {
+	if batch, err = aimd.New(aimd.Config{Name: "batch"}); err != nil {
 		return nil, nil, err
 	}
-	interactive, err = aimd.New(aimd.WithName("interactive"))
+	interactive, err = aimd.New(aimd.Config{Name: "interactive"})
 	return batch, interactive, err
 }
 
@@ -102,7 +102,7 @@ func TestInteractiveBesideABatch(t *testing.T) {
 	}
 	var one, two time.Duration
 	synctest.Test(t, func(t *testing.T) {
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		one = typical(t, lim, lim)
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -153,7 +153,7 @@ func behindFirewall(perSecond float64) (*aimd.Limiter, error) {
 		}
 		return attempt.Verdict{}
 	}
-	return aimd.New(aimd.WithMaxRate(perSecond), aimd.WithClassifier(attempt.FirstOf(blocked, attempt.Classify)))
+	return aimd.New(aimd.Config{Classifier: attempt.FirstOf(blocked, attempt.Classify), Rules: aimd.Rules{MaxRate: perSecond}})
 }
 
 // 1000 calls by 64 workers: without the recipe the first ones of a block are lost at the least.
@@ -184,7 +184,7 @@ func TestBehindAFirewall(t *testing.T) {
 		require.Less(t, took, 11*time.Second)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		lost, _ := run(t, newLimiter(t))
+		lost, _ := run(t, newLimiter(t, aimd.Config{}))
 		require.Positive(t, lost)
 	})
 	synctest.Test(t, func(t *testing.T) { // a guess that is too high by a fifth

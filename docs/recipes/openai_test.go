@@ -51,7 +51,7 @@ func TestOpenAIStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{429, map[string]string{"Retry-After": "2"}, `{"error":{"code":"rate_limit_exceeded"}}`},
 			answer{200, events, cutOff + eventHello}, answer{200, events, eventHello + eventDone})
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		start := time.Now()
 		text, err := stream(t.Context(), lim, openAIOn(tr), prompt)
 		require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestOpenAIErrorEvents(t *testing.T) {
 		fault  = "data: {\"error\":{\"message\":\"The response was filtered\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":\"content_filter\"}}\n\n"
 	)
 	synctest.Test(t, func(t *testing.T) {
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		for range 30 {
 			tr, calls := serve(t, answer{200, events, eventHello + failed}, answer{200, events, eventHello + eventDone})
 			text, err := stream(t.Context(), lim, openAIOn(tr), prompt)
@@ -83,7 +83,7 @@ func TestOpenAIErrorEvents(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{200, events, eventHello + fault})
-		_, err := stream(t.Context(), newLimiter(t), openAIOn(tr), prompt)
+		_, err := stream(t.Context(), newLimiter(t, aimd.Config{}), openAIOn(tr), prompt)
 		var said *ssestream.StreamError
 		require.ErrorAs(t, err, &said)
 		require.ErrorContains(t, err, "failed after 1 attempt")
@@ -106,7 +106,7 @@ func TestOpenAI(t *testing.T) {
 	)
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(t, answer{429, map[string]string{"Retry-After": "20"}, tooMany}, answer{500, nil, ""}, answer{200, nil, completion})
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		start := time.Now()
 		got, err := complete(t.Context(), lim, openAIOn(tr), prompt)
 		require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestOpenAI(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tr, calls := serve(t, refusal)
-				lim := newLimiter(t)
+				lim := newLimiter(t, aimd.Config{})
 				_, err := complete(t.Context(), lim, openAIOn(tr), prompt)
 				require.Equal(t, name != "not to be tried", errors.Is(err, attempt.ErrQuota), "%v", err)
 				require.ErrorContains(t, err, "429 Too Many Requests")

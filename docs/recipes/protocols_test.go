@@ -32,7 +32,7 @@ func kafkaLimiter() (*aimd.Limiter, error) {
 		}
 		return attempt.Verdict{} // kafka-go has Timeout and Temporary for the others
 	}
-	return aimd.New(aimd.WithClassifier(attempt.FirstOf(throttled, attempt.Classify)))
+	return aimd.New(aimd.Config{Classifier: attempt.FirstOf(throttled, attempt.Classify)})
 }
 
 func send(ctx context.Context, lim *aimd.Limiter, client *kafka.Client, topic string, value []byte) error {
@@ -84,7 +84,7 @@ func execLimiter() (*aimd.Limiter, error) {
 		}
 		return attempt.Verdict{} // any other is final
 	}
-	return aimd.New(aimd.WithClassifier(attempt.FirstOf(codes, attempt.Classify)))
+	return aimd.New(aimd.Config{Classifier: attempt.FirstOf(codes, attempt.Classify)})
 }
 
 func run(ctx context.Context, lim *aimd.Limiter, name string, args ...string) ([]byte, error) {
@@ -224,13 +224,13 @@ func (p *postgres) start(t *testing.T) *sql.DB {
 func TestPostgres(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &postgres{connections: []string{"53300", "57P03"}, statements: []string{"40P01", "40001"}}
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		require.NoError(t, transfer(t.Context(), lim, p.start(t)))
 		s := lim.Snapshot()
 		require.EqualValues(t, []uint64{1, 2, 2}, []uint64{s.Successes, s.Overloads, s.Neutrals})
 	})
 	synctest.Test(t, func(t *testing.T) {
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		err := transfer(t.Context(), lim, (&postgres{statements: []string{"23505"}}).start(t))
 		var answer *pgconn.PgError
 		require.ErrorAs(t, err, &answer)

@@ -136,7 +136,7 @@ func TestGoogleCloudStorage(t *testing.T) {
 				service, err := storage.NewService(t.Context(),
 					option.WithHTTPClient(&http.Client{Transport: inMemory(t, store.ServeHTTP)}), option.WithEndpoint(service))
 				require.NoError(t, err)
-				lim := newLimiter(t)
+				lim := newLimiter(t, aimd.Config{})
 				start := time.Now()
 				each(t, 1000, func(i int) error {
 					body, err := readObject(t.Context(), lim, service, "bucket", fmt.Sprint(i))
@@ -160,7 +160,7 @@ func TestGoogleAuthentication(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"name":"key"}`)
 		}))
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		client, err := newStorage(t.Context(), lim, option.WithTokenSource(oauth2.StaticTokenSource(&oauth2.Token{AccessToken: "token"})))
 		require.NoError(t, err)
 		client.BasePath = service
@@ -182,7 +182,7 @@ func TestAzureBlob(t *testing.T) {
 		byDefault(t, inMemory(t, store.ServeHTTP))
 		key, err := azblob.NewSharedKeyCredential("account", base64.StdEncoding.EncodeToString([]byte("secret")))
 		require.NoError(t, err)
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		client, err := newBlobs(service, key, lim)
 		require.NoError(t, err)
 		start := time.Now()
@@ -204,7 +204,7 @@ func TestObjstore(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			fmt.Fprint(w, "<Error><Code>SlowDown</Code></Error>")
 		}}
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		config := objs3.DefaultConfig
 		config.Bucket, config.Endpoint, config.Region, config.Insecure = "bucket", "service.example", "us-east-1", true
 		config.AccessKey, config.SecretKey = "key", "secret"

@@ -29,7 +29,7 @@ import (
 )
 
 func gitHub() (*github.Client, error) {
-	lim, err := aimd.New()
+	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func TestGitHubsPrimaryLimit(t *testing.T) {
 		}
 	}
 	around := func(t *testing.T, tr http.RoundTripper, unchecked bool) read {
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		c := github.NewClient(&http.Client{Transport: tr})
 		c.BaseURL, c.DisableRateLimitCheck = &url.URL{Scheme: "http", Host: "service.example", Path: "/"}, unchecked
 		return func(ctx context.Context) error { return lim.Do(ctx, get(c)) }
@@ -154,7 +154,7 @@ func TestGoCloud(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		xml := map[string]string{"Content-Type": "application/xml"}
 		tr, calls := serve(t, answer{503, xml, `<Error><Code>SlowDown</Code></Error>`}, answer{200, xml, ""})
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		bucket, err := openBucket(t.Context(), aws.Config{
 			Region: "us-east-1", BaseEndpoint: aws.String("http://service.example"), HTTPClient: &http.Client{Transport: tr},
 			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
@@ -180,7 +180,7 @@ func TestKubernetes(t *testing.T) {
 		tr, calls := serve(t,
 			answer{429, map[string]string{"Retry-After": "1"}, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`},
 			answer{200, nil, `{"major":"1"}`})
-		lim := newLimiter(t)
+		lim := newLimiter(t, aimd.Config{})
 		config := &rest.Config{Host: "http://service.example", Transport: tr}
 		config.GroupVersion = &schema.GroupVersion{Version: "v1"}
 		config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()

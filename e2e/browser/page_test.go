@@ -27,9 +27,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-func reno(t *testing.T, opts ...aimd.Option) *aimd.Limiter {
+func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.NewReno(opts...)
+	config.Law = aimd.Reno
+	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
 }
@@ -64,7 +65,7 @@ const drawn = `(() => {
 })()`
 
 func TestTheFirstPointComesWithinASecond(t *testing.T) {
-	b := browse(t, serve(t, live.Handler(live.Of(reno(t, aimd.WithName("photos"))))))
+	b := browse(t, serve(t, live.Handler(live.Of(reno(t, aimd.Config{Name: "photos"})))))
 	soon(t, time.Second, func() time.Duration {
 		b.do(chromedp.Reload())
 		b.until(drawn)
@@ -78,7 +79,7 @@ func TestTheFirstPointComesWithinASecond(t *testing.T) {
 func TestA503IsSeenAsACutWithinASecond(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer service.Close()
-	l := reno(t, aimd.WithInitialWindow(64))
+	l := reno(t, aimd.Config{InitialWindow: 64})
 	b := browse(t, serve(t, live.Handler(live.Of(l))))
 	b.until(drawn)
 	client := &http.Client{Transport: httplimit.New(nil, l)}
@@ -126,7 +127,7 @@ func busy(t *testing.T, l *aimd.Limiter) {
 }
 
 func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
-	l := reno(t, aimd.WithInitialWindow(200))
+	l := reno(t, aimd.Config{InitialWindow: 200})
 	b := browse(t, serve(t, live.Handler(live.Of(l))))
 	b.until(drawn)
 	run[bool](b, `(s => { s.value = '100ms'; s.dispatchEvent(new Event('change')); return true })(document.querySelector('#every'))`)
@@ -156,7 +157,7 @@ func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
 func TestHostileNamesAreTexts(t *testing.T) {
 	t.Parallel()
 	hostile := "<img src=x onerror=\"document.title='hacked'\">\u202e<script>document.title='hacked'</script>"
-	b := browse(t, serve(t, live.Handler(live.Of(reno(t, aimd.WithName(hostile)), reno(t, aimd.WithName("b"))))))
+	b := browse(t, serve(t, live.Handler(live.Of(reno(t, aimd.Config{Name: hostile}), reno(t, aimd.Config{Name: "b"})))))
 	b.until(`document.querySelectorAll('#rows tr').length === 2`)
 	require.Equal(t, hostile, run[string](b, `document.querySelector('#rows button').textContent`))
 	require.Equal(t, hostile, run[string](b, `document.querySelector('#name').textContent`))
@@ -166,7 +167,7 @@ func TestHostileNamesAreTexts(t *testing.T) {
 
 func TestTheKeyboardReachesAllOfIt(t *testing.T) {
 	t.Parallel()
-	all := []*aimd.Limiter{reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"), aimd.WithInitialWindow(64))}
+	all := []*aimd.Limiter{reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "b", InitialWindow: 64})}
 	for _, l := range all {
 		p, ok := l.TryAcquire()
 		require.True(t, ok)
@@ -196,8 +197,8 @@ func TestTheKeyboardReachesAllOfIt(t *testing.T) {
 // In a race the page shows who runs, until somebody picks one.
 func TestThePageFollowsWhoIsAtWork(t *testing.T) {
 	t.Parallel()
-	a, b := reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"))
-	page := browse(t, serve(t, live.Handler(live.Of(a, b, reno(t, aimd.WithName("c"))))))
+	a, b := reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "b"})
+	page := browse(t, serve(t, live.Handler(live.Of(a, b, reno(t, aimd.Config{Name: "c"})))))
 	page.until(`document.querySelector('#name').textContent === 'a'`)
 	a.Close()
 	page.until(`document.querySelector('#name').textContent === 'b'`)
@@ -209,7 +210,7 @@ func TestThePageFollowsWhoIsAtWork(t *testing.T) {
 
 func TestAScreenReaderHasANameForEverything(t *testing.T) {
 	t.Parallel()
-	b := browse(t, serve(t, live.Handler(live.Of(reno(t, aimd.WithName("a")), reno(t, aimd.WithName("b"))))))
+	b := browse(t, serve(t, live.Handler(live.Of(reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "b"})))))
 	b.until(drawn)
 	tree, err := chromedp.Call(b.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
 	require.NoError(t, err)
@@ -235,7 +236,7 @@ func TestAScreenReaderHasANameForEverything(t *testing.T) {
 func TestASavedPageWorksFromAFile(t *testing.T) {
 	t.Parallel()
 	name := "</script><!--<script>&amp;"
-	l := reno(t, aimd.WithName(name))
+	l := reno(t, aimd.Config{Name: name})
 	p, ok := l.TryAcquire()
 	require.True(t, ok)
 	require.NoError(t, p.Done(window.Overload))
@@ -263,9 +264,9 @@ func TestASavedPageWorksFromAFile(t *testing.T) {
 
 func TestItFitsEveryScreenLightAndDark(t *testing.T) {
 	t.Parallel()
-	l := reno(t, aimd.WithName("api.example.com:443"), aimd.WithFactor(0.7))
-	other := reno(t, aimd.WithName("a name so long that no telephone has the room for it"), aimd.WithMaxWindow(20))
-	b := browse(t, serve(t, live.Handler(live.Of(l, other, reno(t, aimd.WithName("nobody"))))))
+	l := reno(t, aimd.Config{Name: "api.example.com:443", Rules: aimd.Rules{Factor: 0.7}})
+	other := reno(t, aimd.Config{Name: "a name so long that no telephone has the room for it", Rules: aimd.Rules{MaxWindow: 20}})
+	b := browse(t, serve(t, live.Handler(live.Of(l, other, reno(t, aimd.Config{Name: "nobody"})))))
 	play(t, l, 60)
 	play(t, other, 30)
 	b.until(`document.querySelector('#decisions').textContent.includes('the service asked for 1s')`)
@@ -319,7 +320,7 @@ func contrast(name string) string {
 // A client without a limiter is compared with one; when all have ended, what there was
 // stays in sight.
 func TestWhatHasEndedStaysInSight(t *testing.T) {
-	l := reno(t, aimd.WithName("photos"))
+	l := reno(t, aimd.Config{Name: "photos"})
 	var mu sync.Mutex
 	now := live.Flow{InFlight: 7, Accepted: 3, Refused: 2}
 	clients := []*live.Client{{Name: "plain", Look: func() live.Flow {

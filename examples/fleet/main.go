@@ -63,7 +63,7 @@ func main() {
 
 // run uploads, and returns after the count or a signal.
 func (f *fleet) run(ctx context.Context, workers int, only bool) error {
-	lim, err := aimd.New(aimd.WithName("fleet"))
+	lim, err := aimd.New(aimd.Config{Name: "fleet"})
 	if err != nil {
 		return err
 	}

@@ -204,5 +204,5 @@ func (l Limits) tooLong(wait time.Duration) error {
 	if l.GiveUpAfter == 0 || wait <= l.GiveUpAfter {
 		return nil
 	}
-	return fmt.Errorf("%w: a wait of %v is longer than %v (WithGiveUpAfter)", attempt.ErrQuota, wait, l.GiveUpAfter)
+	return fmt.Errorf("%w: a wait of %v is longer than %v (GiveUpAfter)", attempt.ErrQuota, wait, l.GiveUpAfter)
 }

@@ -51,7 +51,7 @@ func TestPage(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(body), "<title>")
 
-	lim, err := aimd.New(aimd.WithName("the one at work"))
+	lim, err := aimd.New(aimd.Config{Name: "the one at work"})
 	require.NoError(t, err)
 	defer lim.Close()
 	p.Add("another name", lim, nil)

@@ -75,7 +75,8 @@ func New(s sim.Strategy) (Strategy, error) {
 			return Strategy{}, err
 		}
 	}
-	l, err := aimd.NewWith(law, c)
+	c.Law = law
+	l, err := aimd.New(c)
 	if err != nil {
 		return Strategy{}, err
 	}

@@ -40,7 +40,8 @@ func (u *run) connect(parent context.Context) (err error) {
 	if strategy.TakesFactor(u.Law) {
 		c.Factor = 0.9
 	}
-	if u.limiter, err = aimd.NewWith(sim.Window{Law: u.Law}.MakeLaw(), c); err != nil {
+	c.Law = sim.Window{Law: u.Law}.MakeLaw()
+	if u.limiter, err = aimd.New(c); err != nil {
 		return err
 	}
 	if u.Watch != nil {
