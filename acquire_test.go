@@ -26,7 +26,7 @@ func newLimiter(t *testing.T, initial float64, change ...func(*aimd.Config)) *ai
 	for _, f := range change {
 		f(&c)
 	}
-	c.Law = aimd.Reno
+	c.Law = aimd.Reno(0.5)
 	l, err := aimd.New(c)
 	require.NoError(t, err)
 	return l
@@ -50,7 +50,7 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 		observer func(aimd.Event)
 		want     int
 	}{
-		{aimd.Probe, nil, 2 * 100}, {aimd.Reno, nil, 0}, {aimd.Tahoe, nil, 0},
+		{aimd.Probe, nil, 2 * 100}, {aimd.Reno(0.5), nil, 0}, {aimd.Tahoe(0.5, 20), nil, 0},
 		{aimd.Probe, func(aimd.Event) {}, 2 * 100},
 	} {
 		watch := &counting{Clock: clock.NewMock()}

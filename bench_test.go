@@ -86,7 +86,7 @@ func BenchmarkFiveHundredOperations(b *testing.B) {
 }
 
 func benchLimiter(b *testing.B, config aimd.Config) *aimd.Limiter {
-	config.Law = aimd.Reno
+	config.Law = aimd.Reno(0.5)
 	l, err := aimd.New(config)
 	if err != nil {
 		b.Fatal(err)
@@ -96,7 +96,7 @@ func benchLimiter(b *testing.B, config aimd.Config) *aimd.Limiter {
 
 // Acquire and success must not allocate: they are on every request's path.
 func TestAcquireAndSuccessDoNotAllocate(t *testing.T) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	if err != nil {
 		t.Fatal(err)
 	}

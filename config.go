@@ -22,9 +22,6 @@ type Rules struct {
 	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <= MaxWindow <=
 	// window.MaxWindow. 0 means 1 and window.MaxWindow.
 	MinWindow, MaxWindow float64
-	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. A law that
-	// measures, such as aimd.Probe, has no factor: New returns an error for one, Reconfigure ignores it.
-	Factor float64
 	// QueueBound is the most new operations that may wait; 0: no bound.
 	QueueBound int
 	// PauseMin and PauseMax bound the pauses that double while cut follows cut with no answer accepted in
@@ -67,10 +64,10 @@ type Config struct {
 	Name string
 
 	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
-	// means 20, or the nearest bound. Tahoe also restarts there at every cut.
+	// means 20, or the nearest bound.
 	InitialWindow float64
 	// InitialSsthresh is the slow-start threshold at the start: 1 to window.MaxWindow; 0 means 1024,
-	// or window.MaxWindow for a law without a factor.
+	// or window.MaxWindow for a law that needs round-trip times, such as Probe.
 	InitialSsthresh float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
@@ -121,7 +118,7 @@ func (c Config) withDefaults() (Config, error) {
 func (c Config) machine() limiter.Settings {
 	return limiter.Settings{
 		Window: window.Settings{
-			Initial: c.InitialWindow, Ssthresh: c.InitialSsthresh, Factor: c.Factor,
+			Initial: c.InitialWindow, Ssthresh: c.InitialSsthresh,
 			Min: c.MinWindow, Max: c.MaxWindow, Timed: c.Observer != nil,
 		},
 		QueueBound: c.QueueBound, PauseMin: c.PauseMin, PauseMax: c.PauseMax,
@@ -132,7 +129,7 @@ func (c Config) machine() limiter.Settings {
 // inForce returns c with the settings that the machine has in force.
 func (c Config) inForce(s limiter.Settings) *Config {
 	w := s.Window
-	c.InitialWindow, c.InitialSsthresh, c.MinWindow, c.MaxWindow, c.Factor = w.Initial, w.Ssthresh, w.Min, w.Max, w.Factor
+	c.InitialWindow, c.InitialSsthresh, c.MinWindow, c.MaxWindow = w.Initial, w.Ssthresh, w.Min, w.Max
 	c.PauseMin, c.PauseMax, c.Patience, c.MaxRetryAfter = s.PauseMin, s.PauseMax, s.Patience, s.MaxRetryAfter
 	return &c
 }
@@ -164,14 +161,14 @@ func (l *Limiter) Config() Config { return *l.config.Load() }
 // Reconfigure puts the limiter under new rules, made from those of Config: either all take effect or, with an
 // error that names the wrong one, the old rules stay.
 //
-// Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound or the
-// factor changed, a law that keeps state of its own starts with an empty state. A pause for all operations
+// Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound
+// changed, a law that keeps state of its own starts with an empty state. A pause for all operations
 // ends no later than the new rules allow; an operation that backs off on its own does so to the end. A new
 // MaxAttempts also holds for operations under way, a new AttemptTimeout for later attempts.
 func (l *Limiter) Reconfigure(r Rules) error {
 	c := l.Config()
 	c.Rules = r
-	// Where a law restarts, within the new bounds; 0: the default.
+	// The window at the start, of use to a law that is made anew, within the new bounds; 0: the default.
 	if c.InitialWindow = l.initial; c.InitialWindow != 0 {
 		c.InitialWindow = min(max(c.InitialWindow, r.MinWindow), cmp.Or(r.MaxWindow, window.MaxWindow))
 	}

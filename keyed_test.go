@@ -16,7 +16,7 @@ import (
 )
 
 func newKeyed(t *testing.T, c aimd.KeyedConfig) keyedHelper {
-	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno}) }, c)
+	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5)}) }, c)
 	require.NoError(t, err)
 	return keyedHelper{k}
 }

@@ -16,7 +16,7 @@ import (
 var busy = status{code: 503}
 
 func ExampleNew_rules() {
-	lim, err := aimd.New(aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{QueueBound: 100, MaxAttempts: 3}})
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Rules: aimd.Rules{QueueBound: 100, MaxAttempts: 3}})
 	if err != nil {
 		panic(err)
 	}
@@ -66,7 +66,7 @@ func ExampleLog() {
 		}
 		return a
 	}}))
-	lim, err := aimd.New(aimd.Config{Law: aimd.Reno, Name: "photos", Observer: aimd.Log(logger, 10)})
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Name: "photos", Observer: aimd.Log(logger, 10)})
 	if err != nil {
 		panic(err)
 	}

@@ -24,20 +24,20 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // laws are those of "Improve on exponential backoff"; every test of the suite holds for both.
 var laws = []struct {
 	name string
-	law  window.NewLaw
+	law  func(factor, initial float64) window.NewLaw
 	// cut is the window after a cut of one of 10 attempts, with factor 0.5 and an initial window of 4.
 	cut float64
 }{
 	{"tahoe", aimd.Tahoe, 4},
-	{"reno", aimd.Reno, 5},
+	{"reno", func(factor, _ float64) window.NewLaw { return aimd.Reno(factor) }, 5},
 }
 
 // forBoth runs a test of the suite for both laws.
-func forBoth(t *testing.T, test func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), cut float64)) {
+func forBoth(t *testing.T, test func(t *testing.T, newLimiter func(float64, aimd.Config) (*aimd.Limiter, error), cut float64)) {
 	for _, l := range laws {
 		t.Run(l.name, func(t *testing.T) {
-			test(t, func(c aimd.Config) (*aimd.Limiter, error) {
-				c.Law = l.law
+			test(t, func(factor float64, c aimd.Config) (*aimd.Limiter, error) {
+				c.Law = l.law(factor, c.InitialWindow)
 				return aimd.New(c)
 			}, l.cut)
 		})
@@ -64,8 +64,8 @@ func wantWindow(t *testing.T, l *aimd.Limiter, cwnd, ssthresh float64) {
 
 // "use 2 scalar variables cwnd and sshthres (suitable starting values are e.g. 20 and 1024)"
 func TestStartingValues(t *testing.T) {
-	forBoth(t, func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), _ float64) {
-		l, err := newLimiter(aimd.Config{})
+	forBoth(t, func(t *testing.T, newLimiter func(float64, aimd.Config) (*aimd.Limiter, error), _ float64) {
+		l, err := newLimiter(0.5, aimd.Config{})
 		require.NoError(t, err)
 		wantWindow(t, l, 20, 1024)
 		take(t, l, 20)
@@ -77,8 +77,8 @@ func TestStartingValues(t *testing.T) {
 // "on error response, if the request id is not in ignored, set sshthres to cwnd * 0.5 and cwnd to either
 // the initial value (“Tahoe”) or the new sshthres (“Reno”)"
 func TestCut(t *testing.T) {
-	forBoth(t, func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), cut float64) {
-		l, err := newLimiter(aimd.Config{InitialWindow: 4})
+	forBoth(t, func(t *testing.T, newLimiter func(float64, aimd.Config) (*aimd.Limiter, error), cut float64) {
+		l, err := newLimiter(0.5, aimd.Config{InitialWindow: 4})
 		require.NoError(t, err)
 		var p []aimd.Permit
 		for l.Snapshot().Cwnd < 10 {
@@ -100,8 +100,8 @@ func TestCut(t *testing.T) {
 
 // "cwnd never falls below 1": an outage ends, and work goes on.
 func TestTheWindowNeverFallsBelowOne(t *testing.T) {
-	forBoth(t, func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), _ float64) {
-		l, err := newLimiter(aimd.Config{InitialWindow: 1, Rules: aimd.Rules{PauseMax: -1}})
+	forBoth(t, func(t *testing.T, newLimiter func(float64, aimd.Config) (*aimd.Limiter, error), _ float64) {
+		l, err := newLimiter(0.5, aimd.Config{InitialWindow: 1, Rules: aimd.Rules{PauseMax: -1}})
 		require.NoError(t, err)
 		for range 5000 {
 			require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
@@ -177,9 +177,9 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 	}
 	for name, run := range run {
 		t.Run(name, func(t *testing.T) {
-			forBoth(t, func(t *testing.T, newLimiter func(aimd.Config) (*aimd.Limiter, error), _ float64) {
+			forBoth(t, func(t *testing.T, newLimiter func(float64, aimd.Config) (*aimd.Limiter, error), _ float64) {
 				synctest.Test(t, func(t *testing.T) {
-					l, err := newLimiter(aimd.Config{Classifier: refusals, Rules: aimd.Rules{Factor: 0.9}})
+					l, err := newLimiter(0.9, aimd.Config{Classifier: refusals})
 					require.NoError(t, err)
 					c := capped{slots: slots}
 					start := time.Now()
@@ -206,7 +206,6 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		"aimd: InitialSsthresh: NaN is not allowed, want a number from 1 to 1048576":         {InitialSsthresh: nan},
 		"aimd: MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              {Rules: aimd.Rules{MinWindow: inf}},
 		"aimd: MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                {Rules: aimd.Rules{MaxWindow: -1}},
-		"aimd: Factor: 1 is not allowed, want a number greater than 0 and less than 1":       {Rules: aimd.Rules{Factor: 1}},
 		"aimd: MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             {Rules: aimd.Rules{MaxRate: -1}},
 		"aimd: MaxRate: NaN is not allowed, want a number from 0.0001 to 1000000":            {Rules: aimd.Rules{MaxRate: nan}},
 		"aimd: QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           {Rules: aimd.Rules{QueueBound: -1}},
@@ -217,21 +216,30 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		"aimd: Guards: nil is not allowed":                                                   {Guards: []attempt.Guard{nil}},
 		"aimd: Restore: Cwnd: NaN is not allowed, want a number above 0, at most 1048576":    {Restore: aimd.State{State: window.State{Cwnd: nan, Ssthresh: 1}}},
 	} {
-		o.Law = aimd.Reno
+		o.Law = aimd.Reno(0.5)
 		l, err := aimd.New(o)
 		assert.EqualError(t, err, want)
 		assert.Nil(t, l)
 	}
 }
 
-// A factor that would have no effect is told.
-func TestNewHasNoFactor(t *testing.T) {
-	_, err := aimd.New(aimd.Config{Rules: aimd.Rules{Factor: 0.9}})
-	require.EqualError(t, err, "aimd: Factor: 0.9 is not allowed, want none: the law aimd.probe has no factor, Reno and Tahoe have one")
-	_, err = aimd.New(aimd.Config{Law: aimd.Probe, Rules: aimd.Rules{Factor: 0.9}})
-	require.Error(t, err)
-	_, err = aimd.New(aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{Factor: 0.9}})
-	require.NoError(t, err)
+// A law with a number that it cannot have is an error of New, which names the number.
+func TestTheNumbersOfALaw(t *testing.T) {
+	for want, law := range map[string]window.NewLaw{
+		"aimd: factor: 1 is not allowed, want a number greater than 0 and less than 1":    aimd.Reno(1),
+		"aimd: factor: -0.5 is not allowed, want a number greater than 0 and less than 1": aimd.Tahoe(-0.5, 20),
+		"aimd: factor: NaN is not allowed, want a number greater than 0 and less than 1":  aimd.Reno(math.NaN()),
+		"aimd: initial: 0.5 is not allowed, want a number from 1 to 1048576":              aimd.Tahoe(0.5, 0.5),
+	} {
+		_, err := aimd.New(aimd.Config{Law: law})
+		require.EqualError(t, err, want)
+	}
+	for law, cwnd := range map[string]float64{"reno": 10, "tahoe": 20} {
+		l, err := aimd.New(aimd.Config{InitialWindow: 20, Law: map[string]window.NewLaw{"reno": aimd.Reno(0), "tahoe": aimd.Tahoe(0, 0)}[law]})
+		require.NoError(t, err)
+		require.NoError(t, take(t, l, 1)[0].Done(aimd.Overload))
+		wantWindow(t, l, cwnd, 10)
+	}
 }
 
 // A law that is not there is an error, however it is missing.
@@ -242,7 +250,7 @@ func TestALawThatIsNil(t *testing.T) {
 	once := 0
 	l, err := aimd.New(aimd.Config{Law: func(s window.Settings) window.Law {
 		if once++; once == 1 {
-			return aimd.Reno(s)
+			return aimd.Reno(0.5)(s)
 		}
 		return nil
 	}})
@@ -255,7 +263,7 @@ func TestSettingsReachTheLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var seen atomic.Int64
 		l, err := aimd.New(aimd.Config{
-			Law: aimd.Reno, InitialWindow: 8, Observer: func(aimd.Event) { seen.Inc() },
+			Law: aimd.Reno(0.5), InitialWindow: 8, Observer: func(aimd.Event) { seen.Inc() },
 			Rules: aimd.Rules{
 				MinWindow: 2, MaxWindow: 8, QueueBound: 1, MaxAttempts: 2, AttemptTimeout: time.Second,
 				PauseMin: time.Second, PauseMax: 2 * time.Second, MaxRetryAfter: time.Minute,
@@ -279,7 +287,7 @@ func TestSettingsReachTheLimiter(t *testing.T) {
 		require.GreaterOrEqual(t, time.Since(start), 500*time.Millisecond)
 		require.NoError(t, p.Done(aimd.Success))
 
-		next, err := aimd.New(aimd.Config{Law: aimd.Reno, Restore: l.State()})
+		next, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Restore: l.State()})
 		require.NoError(t, err)
 		require.Equal(t, l.State(), next.State())
 	})

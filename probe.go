@@ -135,9 +135,6 @@ func newProbe(s window.Settings, t *tuning) *probe {
 // microsecond.
 func (p *probe) Timed() bool { return true }
 
-// NoFactor makes a factor an error; see window.Law.
-func (p *probe) NoFactor() {}
-
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
 	now, first := at.Seconds(), p.trip == 0
 	if p.trip = s.Trip.Seconds(); first {

@@ -69,8 +69,8 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 func TestReconfigureRefusesWholly(t *testing.T) {
 	l := newLimiter(t, 20)
 	before := l.Config()
-	require.Equal(t, []float64{1, window.MaxWindow, 0.5, 20, window.DefaultSsthresh},
-		[]float64{before.MinWindow, before.MaxWindow, before.Factor, before.InitialWindow, before.InitialSsthresh})
+	require.Equal(t, []float64{1, window.MaxWindow, 20, window.DefaultSsthresh},
+		[]float64{before.MinWindow, before.MaxWindow, before.InitialWindow, before.InitialSsthresh})
 	require.Equal(t, limiter.DefaultPauseMin, before.PauseMin)
 	require.Equal(t, limiter.DefaultPauseMax, before.PauseMax)
 	require.Equal(t, limiter.DefaultPatience, before.Patience)
@@ -81,7 +81,7 @@ func TestReconfigureRefusesWholly(t *testing.T) {
 	}{
 		{func(t *aimd.Rules) { t.MinWindow = 0.5 }, "aimd: MinWindow: 0.5 is not allowed, want a number from 1 to 1048576"},
 		{func(t *aimd.Rules) { t.MinWindow, t.MaxWindow = 9, 3 }, "aimd: MaxWindow: 3 is not allowed, want a number from 9 to 1048576"},
-		{func(t *aimd.Rules) { t.MaxWindow, t.Factor = 10, -1 }, "aimd: Factor: -1 is not allowed, want a number greater than 0 and less than 1"},
+		{func(t *aimd.Rules) { t.MaxWindow, t.Patience = 10, -1 }, "aimd: Patience: -1 is not allowed, want a number from 1"},
 		{func(t *aimd.Rules) { t.QueueBound = -1 }, "aimd: QueueBound: -1 is not allowed, want a number from 1, or 0 for none"},
 		{func(t *aimd.Rules) { t.PauseMin = time.Minute }, "aimd: PauseMin: 1m0s is not allowed, want a duration from 1ms to 5s"},
 		{func(t *aimd.Rules) { t.MaxAttempts = -1 }, "aimd: MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none"},
@@ -112,7 +112,7 @@ func TestReconfigureRefusesALawThatBeginsToNeedTimes(t *testing.T) {
 	calls := 0
 	l, err := aimd.New(aimd.Config{Law: func(s window.Settings) window.Law {
 		calls++
-		return timedFrom{aimd.Reno(s), calls > 1}
+		return timedFrom{aimd.Reno(0.5)(s), calls > 1}
 	}})
 	require.NoError(t, err)
 	require.ErrorContains(t, l.Reconfigure(bounds(0, 3)), "aimd: Law: one that needs round-trip times")
@@ -127,9 +127,9 @@ type timedFrom struct {
 
 func (l timedFrom) Timed() bool { return l.timed }
 
-// Tahoe restarts at the initial window, as near as the bounds let it.
+// Tahoe restarts at its initial window, as near as the bounds let it.
 func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Tahoe, InitialWindow: 8})
+	l, err := aimd.New(aimd.Config{Law: aimd.Tahoe(0.5, 8), InitialWindow: 8})
 	require.NoError(t, err)
 	cut := func() float64 {
 		p := acquire(t, l, 1)[0]
@@ -207,7 +207,7 @@ func TestReconfigureUnderLoad(t *testing.T) {
 	}
 	stop := make(chan struct{})
 	for _, tunings := range [][]aimd.Rules{
-		{bounds(0, 1), bounds(6, 0), {Factor: 0.9, QueueBound: 100}},
+		{bounds(0, 1), bounds(6, 0), {QueueBound: 100}},
 		{bounds(0, 2), bounds(9, 9), bounds(2, 1)},
 	} {
 		tune.Go(func() {
@@ -283,7 +283,7 @@ func TestAStateOfAnotherLawIsItsWindowAlone(t *testing.T) {
 		require.NoError(t, err)
 		return l.State().State
 	}
-	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32}, restored(aimd.Reno))
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32}, restored(aimd.Reno(0.5)))
 	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe))
 	s.Law = ""
 	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Spaced: true, Trip: time.Second}, restored(aimd.Probe), "it does not say which")

@@ -3,6 +3,7 @@ package aimd
 import (
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -11,10 +12,30 @@ import (
 //
 //	"set sshthres to cwnd * 0.5 and cwnd to ... the new sshthres"
 //
-// The factor is Settings.Factor.
+// factor is the part of the window that a cut keeps: greater than 0, less than 1, otherwise New returns an error.
+// 0 means 0.5, as in the text; 0.9 is for a limit from 16 on that is fairly stable. Take Reno to compare, or for
+// such a limit; [Probe] needs no factor.
 //
 // [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
-func Reno(s window.Settings) window.Law { return reno{factor: s.Factor} }
+func Reno(factor float64) window.NewLaw {
+	err := setting.Share("factor", &factor, 0.5)
+	return func(window.Settings) window.Law { return valid(err, reno{factor: factor}) }
+}
+
+// wrongLaw is a law that cannot be made; see window.NewLaw.
+type wrongLaw struct {
+	window.Law
+	error
+}
+
+func (w wrongLaw) Unwrap() error { return w.error }
+
+func valid(err error, law window.Law) window.Law {
+	if err != nil {
+		return wrongLaw{error: err}
+	}
+	return law
+}
 
 type reno struct{ factor float64 }
 

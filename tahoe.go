@@ -1,8 +1,10 @@
 package aimd
 
 import (
+	"cmp"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -10,10 +12,18 @@ import (
 //
 //	"set sshthres to cwnd * 0.5 and cwnd to ... the initial value"
 //
-// The factor is Settings.Factor, the initial value Settings.Initial.
+// factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5, as in the text.
+// initial is the window after a cut, in attempts, from 1; 0 means 20. If it is above the limit of the service, each
+// restart is the next burst of refusals: set it well below. Other numbers are an error of New.
 //
 // [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
-func Tahoe(s window.Settings) window.Law { return tahoe{initial: s.Initial, factor: s.Factor} }
+func Tahoe(factor, initial float64) window.NewLaw {
+	err := cmp.Or(
+		setting.Share("factor", &factor, 0.5),
+		setting.Number("initial", &initial, 20, window.MinWindow, window.MaxWindow),
+	)
+	return func(window.Settings) window.Law { return valid(err, tahoe{factor: factor, initial: initial}) }
+}
 
 type tahoe struct{ initial, factor float64 }
 

@@ -61,7 +61,7 @@ var rules = []Rule{{Client: "storm*", Shed: Last}, {Client: "bug*", Shed: First}
 
 func newModel(t *testing.T, limit, bound byte) *model {
 	m := &model{t: t, bound: int(bound % 8), ended: map[int]string{}}
-	l := Adaptive(aimd.Reno, window.Settings{Initial: float64(1 + limit%16)})
+	l := Adaptive(aimd.Reno(0.5), window.Settings{Initial: float64(1 + limit%16)})
 	if limit&16 == 0 {
 		m.limit = 1 + int(limit%16)
 		l = Fixed(m.limit)

@@ -262,7 +262,7 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	assert.EqualError(t, core(Fixed(0), Config{}), "Fixed: 0 is not allowed, want a number from 1 to 1048576")
 	assert.EqualError(t, core(Fixed(-1), Config{}), "Fixed: -1 is not allowed, want a number from 1 to 1048576")
 	assert.EqualError(t, core(Adaptive(nil, window.Settings{}), Config{}), "law: nil is not allowed")
-	assert.ErrorContains(t, core(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Factor: 2}), Config{}), "Factor: 2 is not allowed")
+	assert.ErrorContains(t, core(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Initial: 0.5}), Config{}), "Initial: 0.5 is not allowed")
 	for want, s := range map[string]Config{
 		"QueueTime: 1h0m0s is not allowed, want a duration from 1ms to 1m0s":         {QueueTime: time.Hour},
 		"QueueTime: -1ns is not allowed, want a duration from 1ms to 1m0s":           {QueueTime: -1},

@@ -78,9 +78,7 @@ func TestFixedServesMoreThanAdaptive(t *testing.T) {
 // serves in time of what the best fixed limit serves is in the doc of Adaptive.
 func TestWhichLawServes(t *testing.T) {
 	const quick, bound = 20 * time.Millisecond, 200 * time.Millisecond
-	settings := func(factor float64) window.Settings {
-		return window.Settings{Initial: 32, Min: 4, Max: 256, Factor: factor}
-	}
+	settings := window.Settings{Initial: 32, Min: 4, Max: 256}
 	for _, b := range []struct {
 		name string
 		// slower is how many times as long an answer takes with that many in service.
@@ -125,9 +123,9 @@ func TestWhichLawServes(t *testing.T) {
 		}
 		fixed := served(Fixed(16))
 		assert.InDelta(t, 6400, fixed, 100, b.name)
-		assert.InDelta(t, b.probe, served(Adaptive(aimd.Probe, settings(0)))/fixed, 0.05, "Probe, %s", b.name)
-		assert.InDelta(t, b.best, served(Adaptive(aimd.Reno, settings(0.9)))/fixed, 0.05, "Reno 0.9, %s", b.name)
-		assert.InDelta(t, b.half, served(Adaptive(aimd.Reno, settings(0.5)))/fixed, 0.05, "Reno 0.5, %s", b.name)
+		assert.InDelta(t, b.probe, served(Adaptive(aimd.Probe, settings))/fixed, 0.05, "Probe, %s", b.name)
+		assert.InDelta(t, b.best, served(Adaptive(aimd.Reno(0.9), settings))/fixed, 0.05, "Reno 0.9, %s", b.name)
+		assert.InDelta(t, b.half, served(Adaptive(aimd.Reno(0.5), settings))/fixed, 0.05, "Reno 0.5, %s", b.name)
 	}
 }
 

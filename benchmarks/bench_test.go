@@ -46,7 +46,7 @@ func over(b *testing.B, unit string, measured, reference func() float64) {
 // waits: a slot under each law, over x/time's Wait for a rate.
 func BenchmarkUncontended(b *testing.B) {
 	r := rate.NewLimiter(1e9, 1e9)
-	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe, "reno": aimd.Reno} {
+	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe, "reno": aimd.Reno(0.5)} {
 		b.Run(name, func(b *testing.B) {
 			const batch = 1000
 			l := bare(b, aimd.Config{Law: law})
@@ -160,7 +160,7 @@ func BenchmarkMetrics(b *testing.B) {
 // bare is a limiter with Reno, unless the options say otherwise.
 func bare(b *testing.B, config aimd.Config) *aimd.Limiter {
 	if config.Law == nil {
-		config.Law = aimd.Reno
+		config.Law = aimd.Reno(0.5)
 	}
 	l, err := aimd.New(config)
 	require.NoError(b, err)

@@ -37,8 +37,8 @@ type bounder struct {
 const reference = "x/sync semaphore"
 
 var (
-	tahoe = aimdContender("aimd Tahoe", aimd.Config{Law: aimd.Tahoe, Rules: aimd.Rules{Factor: 0.9}})
-	reno  = aimdContender("aimd Reno", aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{Factor: 0.9}})
+	tahoe = aimdContender("aimd Tahoe", aimd.Config{Law: aimd.Tahoe(0.9, 20)})
+	reno  = aimdContender("aimd Reno", aimd.Config{Law: aimd.Reno(0.9)})
 	probe = aimdContender("aimd Probe", aimd.Config{})
 )
 

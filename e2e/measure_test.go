@@ -23,7 +23,7 @@ type law struct {
 var (
 	probe = law{"probe", aimd.New}
 	reno  = law{"reno 0.9", func(config aimd.Config) (*aimd.Limiter, error) {
-		config.Law, config.Factor = aimd.Reno, 0.9
+		config.Law = aimd.Reno(0.9)
 		return aimd.New(config)
 	}}
 	laws = []law{probe, reno}

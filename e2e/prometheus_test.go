@@ -37,7 +37,7 @@ import (
 func atWork(t *testing.T) (l *aimd.Limiter, metrics *httptest.Server, stop func()) {
 	t.Helper()
 	h := aimdprom.NewHistograms()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno, Name: "photos", InitialWindow: 2, Observer: h.Observe})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Name: "photos", InitialWindow: 2, Observer: h.Observe})
 	require.NoError(t, err)
 	registry := promclient.NewPedanticRegistry()
 	registry.MustRegister(h, aimdprom.New(live.Of(l)))

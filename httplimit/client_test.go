@@ -30,7 +30,7 @@ func clientOn(base http.RoundTripper, l *aimd.Limiter, opts ...httplimit.Option)
 // narrow is a limiter with one slot that nobody watches.
 func narrow(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno, 1, 1
+	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno(0.5), 1, 1
 	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
@@ -128,7 +128,7 @@ func TestAWrongPortIsTold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+				l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 				require.NoError(t, err)
 				rt := of(t, l)
 				start := time.Now()
@@ -186,7 +186,7 @@ func TestATaggerAboveARetrier(t *testing.T) {
 func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failures := []error{errors.New("http: server closed idle connection"), io.EOF}
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 		require.NoError(t, err)
 		tr := httplimit.New(base(func(*http.Request) (*http.Response, error) {
 			failures = append(failures[1:], failures[0])

@@ -35,7 +35,7 @@ type watched struct {
 func watch(t *testing.T, config aimd.Config) watched {
 	t.Helper()
 	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
-	config.Law = aimd.Reno
+	config.Law = aimd.Reno(0.5)
 	config.Observer = func(e aimd.Event) {
 		if e.Outcome.Valid() {
 			w.outcomes <- e.Outcome

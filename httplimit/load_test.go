@@ -81,7 +81,7 @@ func (c *capped) run(t *testing.T, send func(id string) error) {
 // loaded is a limiter for many requests at once.
 func loaded(t *testing.T) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno, InitialWindow: 64, Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond}})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 64, Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s := l.Snapshot()
@@ -370,11 +370,11 @@ func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
 func (nothing) Close() error             { return nil }
 
 func roundTrips(b *testing.B, bare http.RoundTripper, url string) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts, err := httplimit.PerHost(bare, func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno}) }, aimd.KeyedConfig{})
+	hosts, err := httplimit.PerHost(bare, func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5)}) }, aimd.KeyedConfig{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func perHost(t *testing.T, b http.RoundTripper, c aimd.KeyedConfig) (tr *httplim
 	made = new([]string)
 	tr, err := httplimit.PerHost(b, func(host string) (*aimd.Limiter, error) {
 		*made = append(*made, host)
-		return aimd.New(aimd.Config{Law: aimd.Reno})
+		return aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	}, c)
 	require.NoError(t, err)
 	return tr, made
@@ -54,7 +54,7 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 
 func TestEachHostHasItsOwnSlots(t *testing.T) {
 	tr, err := httplimit.PerHost(answers(200, nil, text("hello")), func(string) (*aimd.Limiter, error) {
-		return aimd.New(aimd.Config{Law: aimd.Reno, InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
+		return aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
 	}, aimd.KeyedConfig{})
 	require.NoError(t, err)
 	first, err := tr.RoundTrip(get(t.Context(), "http://a.example"))
@@ -127,7 +127,7 @@ func TestAHostWithoutALimiter(t *testing.T) {
 }
 
 func TestPerHostSettings(t *testing.T) {
-	newLimiter := func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno}) }
+	newLimiter := func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5)}) }
 	_, err := httplimit.PerHost(nil, nil, aimd.KeyedConfig{})
 	assert.EqualError(t, err, "httplimit: newLimiter: nil is not allowed")
 	_, err = httplimit.PerHost(nil, newLimiter, aimd.KeyedConfig{Idle: -time.Second})

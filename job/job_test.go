@@ -27,7 +27,7 @@ var errRefused = refused("")
 
 // newLimiter returns a limiter with a window of one attempt.
 func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
-	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno, 1, 1
+	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno(0.5), 1, 1
 	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l

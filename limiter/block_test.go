@@ -13,7 +13,7 @@ import (
 
 func newGate(t *testing.T) *limiter.Gate {
 	t.Helper()
-	g, err := limiter.NewGate(aimd.Reno, limiter.Settings{})
+	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
 	require.NoError(t, err)
 	return &g
 }

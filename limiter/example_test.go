@@ -12,7 +12,7 @@ import (
 
 // A driver without a clock: three operations and a window of one; the first attempt is refused.
 func ExampleMachine() {
-	m, err := limiter.New[string](aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 1}})
+	m, err := limiter.New[string](aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 1}})
 	if err != nil {
 		panic(err)
 	}

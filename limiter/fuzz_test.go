@@ -44,7 +44,7 @@ type model struct {
 	t    *testing.T
 	core limiter.Machine[int]
 	twin *literalTwin
-	law  window.NewLaw
+	law  func(factor float64) window.NewLaw
 	// made is what the machine was made with.
 	made limiter.Settings
 	now  time.Duration
@@ -89,9 +89,10 @@ func (l told) Answered(now time.Duration, s window.State, a window.Answer) windo
 }
 
 func newModel(t *testing.T, kind, initial byte) *model {
+	start := 1 + float64(initial)/8
 	law, tahoe := aimd.Reno, false
 	if kind&1 == 1 {
-		law, tahoe = aimd.Tahoe, true
+		law, tahoe = func(factor float64) window.NewLaw { return aimd.Tahoe(factor, start) }, true
 	}
 	factor := 0.5
 	if kind&2 == 2 {
@@ -101,16 +102,17 @@ func newModel(t *testing.T, kind, initial byte) *model {
 	if kind&4 == 4 {
 		ssthresh = 5
 	}
-	start := 1 + float64(initial)/8
-	s := limiter.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Factor: factor, Timed: kind&8 == 8}}
+	s := limiter.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Timed: kind&8 == 8}}
 	m := &model{
 		t: t, twin: newLiteralTwin(tahoe, start, ssthresh, factor), law: law, made: s,
 		answered: map[uint64]bool{}, admitted: start, measured: kind&24 > 0,
 	}
 	if kind&16 == 16 {
-		m.law = func(s window.Settings) window.Law { return told{law(s), m} }
+		m.law = func(factor float64) window.NewLaw {
+			return func(s window.Settings) window.Law { return told{law(factor)(s), m} }
+		}
 	}
-	c, err := limiter.New[int](m.law, s)
+	c, err := limiter.New[int](m.law(factor), s)
 	require.NoError(t, err)
 	m.core = c
 	return m
@@ -276,24 +278,25 @@ func (m *model) late(which int) {
 func (m *model) reconfigure(which int) {
 	s := m.made
 	w := &s.Window
-	w.Min, w.Max, w.Factor = 1, window.MaxWindow, 0.5
+	w.Min, w.Max = 1, window.MaxWindow
+	factor := 0.5
 	switch which % 6 {
 	case 1:
 		w.Max = 3.5
 	case 2:
-		w.Min, w.Max, w.Factor = 6, 40, 0.9
+		w.Min, w.Max, factor = 6, 40, 0.9
 	case 3:
 		w.Min, w.Max = 2, 2
 	case 4:
-		w.Max, w.Factor = 10, 1 // no factor
+		w.Min, w.Max = 10, 9 // no bounds
 	case 5:
-		w.Factor, s.Patience = 0.7, -1 // no patience
+		factor, s.Patience = 0.7, -1 // no patience
 	}
 	initial := w.Initial
 	w.Initial = min(max(initial, w.Min), w.Max)
 	before, paused, flying := m.core.State(), m.core.PausedUntil(), m.core.Flying()
 	m.seen = m.now
-	err := m.core.Reconfigured(m.now, m.law, s)
+	err := m.core.Reconfigured(m.now, m.law(factor), s)
 	require.Equal(m.t, flying, m.core.Flying(), "nothing in flight is dropped")
 	if which%6 >= 4 {
 		require.Error(m.t, err)
@@ -302,7 +305,7 @@ func (m *model) reconfigure(which int) {
 		return
 	}
 	require.NoError(m.t, err)
-	m.twin.reconfigured(w.Min, w.Max, w.Factor, initial)
+	m.twin.reconfigured(w.Min, w.Max, factor, initial)
 }
 
 // checkPause: a pause begins at a cut that follows another with nothing accepted in between, and at

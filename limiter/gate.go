@@ -191,9 +191,6 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 	if err != nil {
 		return err
 	}
-	if !g.HasFactor() {
-		s.Window.Factor = 0
-	}
 	if s.Window != g.rules.Window {
 		if err := g.Window.Reconfigured(law, s.Window); err != nil {
 			return err
@@ -259,7 +256,7 @@ func (g *Gate) Timed() bool {
 	return g.Window.Timed() || g.pausedUntil > g.now || g.Gap() > 0 || g.quotas != nil
 }
 
-// Rules are the settings in force. If the law has no factor, the factor is 0.
+// Rules are the settings in force.
 func (g *Gate) Rules() Settings { return g.rules }
 
 // Gap is the shortest time between two sends: of a law that spaces them and by Settings.MaxRate. 0: there is

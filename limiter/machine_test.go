@@ -87,7 +87,7 @@ func (t *machineTrace) advance(d time.Duration) {
 // less than the current value of cwnd, extract a request from the queue and send it" (Improve on
 // exponential backoff).
 func TestMachineSendsInOrderAsTheWindowAdmits(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 3}})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 3}})
 	c.arrive(1, 6)
 	require.Equal(t, []int{1, 2, 3}, c.sent)
 	require.Equal(t, 3, c.Queue.Len())
@@ -98,7 +98,7 @@ func TestMachineSendsInOrderAsTheWindowAdmits(t *testing.T) {
 
 // docs/design.md, rule 5: "A failed operation rejoins the queue at the front".
 func TestMachineFailedOperationRejoinsAtTheFront(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4}})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 9)
 	c.answer(1, window.Overload, 0) // cwnd 2
 	c.answer(2, window.Overload, 0)
@@ -110,7 +110,7 @@ func TestMachineFailedOperationRejoinsAtTheFront(t *testing.T) {
 
 // docs/design.md, rule 5: "After several failures of its own it backs off on its own".
 func TestMachinePoisonOperationBacksOffByItself(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{Patience: 3})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{Patience: 3})
 	for failures := 1; failures <= 3; failures++ {
 		require.Zero(t, c.Backoff(failures, window.Overload))
 	}
@@ -130,7 +130,7 @@ func TestMachinePoisonOperationBacksOffByItself(t *testing.T) {
 
 // docs/design.md, rule 6: "Successes of ignored attempts widen the window".
 func TestMachineSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 10}})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 10}})
 	c.arrive(1, 30)
 	c.answer(1, window.Overload, 0)
 	require.EqualValues(t, 5, c.State().Cwnd)
@@ -140,7 +140,7 @@ func TestMachineSuccessOfAnIgnoredAttemptGrows(t *testing.T) {
 
 // docs/design.md, rule 10: "Retry-After delays the refused operation".
 func TestMachineRetryAfterDelaysTheRefusedOperation(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{MaxRetryAfter: time.Minute})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{MaxRetryAfter: time.Minute})
 	seen := map[time.Duration]bool{}
 	for range 100 {
 		d := c.Obeyed(10*time.Second, false)
@@ -156,7 +156,7 @@ func TestMachineRetryAfterDelaysTheRefusedOperation(t *testing.T) {
 // docs/design.md, rule 10: "it pauses all operations of the limiter": first attempts too, and then the
 // window starts small.
 func TestMachineRetryAfterHoldsEverybody(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 64}})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 64}})
 	c.arrive(1, 500)
 	cuts, held := c.refuseAll(time.Second)
 	require.Equal(t, 1, cuts)
@@ -195,7 +195,7 @@ func TestMachineRetryAfterHoldsEverybody(t *testing.T) {
 // Refusals among successes pause nobody: obeyed by everybody, each Retry-After of a smooth rate cap with
 // short answers would make the client many times slower.
 func TestMachineRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4}})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 1000)
 	for range 200 {
 		ops := keys(c.flying)
@@ -211,7 +211,7 @@ func TestMachineRetryAfterAmongSuccessesShutsNoGate(t *testing.T) {
 
 // docs/design.md, rule 13: "Cuts in a row pause all operations". "The pause begins with the second such cut".
 func TestMachineCutsWithoutSuccessPauseEverybody(t *testing.T) {
-	c := newMachineTrace(t, aimd.Tahoe, limiter.Settings{Window: window.Settings{Initial: 4}})
+	c := newMachineTrace(t, aimd.Tahoe(0.5, 4), limiter.Settings{Window: window.Settings{Initial: 4}})
 	c.arrive(1, 100)
 	cuts, held := c.refuseAll(0)
 	require.Equal(t, 1, cuts, "exactly one cut per burst")
@@ -236,7 +236,7 @@ func TestMachineCutsWithoutSuccessPauseEverybody(t *testing.T) {
 // sent next, at once. These cuts follow one another with no success in between, but successes are on
 // their way.
 func TestMachineCutsWhileOthersAreServedAreNoStreak(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 40, Factor: 0.9}})
+	c := newMachineTrace(t, aimd.Reno(0.9), limiter.Settings{Window: window.Settings{Initial: 40}})
 	c.arrive(1, 100)
 	served := map[int]bool{}
 	for op := 1; op <= 20; op++ {
@@ -263,7 +263,7 @@ func TestMachineCutsWhileOthersAreServedAreNoStreak(t *testing.T) {
 }
 
 func TestMachinePauseCanBeTurnedOff(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{PauseMax: -1})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{PauseMax: -1})
 	c.arrive(1, 100)
 	for range 20 {
 		_, held := c.refuseAll(0)
@@ -349,7 +349,7 @@ func TestMachineMakesUpForALateTimer(t *testing.T) {
 
 // The same of a greatest rate, under a law that spaces nothing: "the sends of at most 20 ms are made up for".
 func TestMachineMakesUpForALateTimerOfAMaxRate(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{MaxRate: 100})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{MaxRate: 100})
 	require.True(t, c.Timed())
 	c.arrive(1, 10)
 	require.Equal(t, []int{1}, c.sent)
@@ -360,7 +360,7 @@ func TestMachineMakesUpForALateTimerOfAMaxRate(t *testing.T) {
 }
 
 func TestMachineSendsTheFirstAtOnceAtTheLeastRate(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{MaxRate: 0.0001})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{MaxRate: 0.0001})
 	c.arrive(1, 2)
 	require.Equal(t, []int{1}, c.sent)
 	at, ok := c.Machine.Deadline()
@@ -491,7 +491,7 @@ func TestMachinePausesALawWithALargerLeastWindow(t *testing.T) {
 
 // A time older than the last one counts as the last one.
 func TestMachineTimeThatRunsBackwards(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{})
 	c.now = 100 * time.Second
 	c.arrive(1, 60)
 	for range 2 {
@@ -533,9 +533,9 @@ func keys(m map[int]window.Ticket) []int {
 }
 
 func TestMachineReconfiguredLetsWhoWaitsGo(t *testing.T) {
-	c := newMachineTrace(t, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 2}, QueueBound: 4})
+	c := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 2}, QueueBound: 4})
 	c.arrive(1, 6)
-	require.NoError(t, c.Reconfigured(c.now, aimd.Reno, limiter.Settings{Window: window.Settings{Initial: 4, Min: 4}, QueueBound: 1}))
+	require.NoError(t, c.Reconfigured(c.now, aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 4, Min: 4}, QueueBound: 1}))
 	c.drain()
 	require.Equal(t, []int{1, 2, 3, 4}, c.sent)
 	require.Equal(t, 2, c.Queue.Len(), "a lower bound sends nobody away who waits")
@@ -546,12 +546,12 @@ func TestMachineReconfiguredLetsWhoWaitsGo(t *testing.T) {
 // A law keeps what it learned when nothing that it is made from has changed.
 func TestMachineReconfiguredMakesTheLawAnewForTheWindowAlone(t *testing.T) {
 	made := 0
-	law := func(s window.Settings) window.Law { made++; return aimd.Reno(s) }
+	law := func(s window.Settings) window.Law { made++; return aimd.Reno(0.5)(s) }
 	c := newMachineTrace(t, law, limiter.Settings{Window: window.Settings{Timed: true}})
 	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Patience: 2, QueueBound: 9}), "whether it is timed cannot change")
 	require.Equal(t, 1, made)
 	require.Positive(t, c.Backoff(3, window.Overload))
-	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Window: window.Settings{Factor: 0.9}}))
+	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Window: window.Settings{Max: 90}}))
 	require.Equal(t, 2, made)
 	require.Zero(t, c.Backoff(3, window.Overload), "patience is back to its default")
 }
@@ -567,14 +567,14 @@ func TestMachineReconfiguredOpensAGateThatIsShutTooLong(t *testing.T) {
 		{"no pauses, and Retry-After alone counts", limiter.Settings{PauseMax: -1, MaxRetryAfter: time.Second}, 1500 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := newMachineTrace(t, aimd.Reno, limiter.Settings{
+			x := newMachineTrace(t, aimd.Reno(0.5), limiter.Settings{
 				Window: window.Settings{Initial: 1}, PauseMax: time.Hour, MaxRetryAfter: time.Hour, Patience: 2,
 			})
 			x.arrive(1, 2)
 			x.refuseAll(0)
 			_, held := x.refuseAll(time.Hour)
 			require.GreaterOrEqual(t, held, time.Hour)
-			require.NoError(t, x.Reconfigured(x.now, aimd.Reno, c.s))
+			require.NoError(t, x.Reconfigured(x.now, aimd.Reno(0.5), c.s))
 			want := cmp.Or(c.want, held)
 			require.Equal(t, want, x.PausedUntil()-x.now)
 			at, ok := x.Machine.Deadline()

@@ -27,7 +27,7 @@ func sent(t *testing.T, g *limiter.Gate, now time.Duration) window.Ticket {
 // A refusal for a quota that is used up closes the gate until the reset and leaves the window as it is;
 // one with room in the quota cuts.
 func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno, limiter.Settings{})
+	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
 	require.NoError(t, err)
 	first, second, third := sent(t, &g, 0), sent(t, &g, 0), sent(t, &g, 0)
 	_, used := g.Reported(time.Second, first, requests(1))
@@ -61,7 +61,7 @@ func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
 
 // Anthropic's captured refusal: the tokens are whole again in 63 s, and the next request may go in 16.
 func TestARetryAfterComesBeforeTheReset(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno, limiter.Settings{})
+	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
 	require.NoError(t, err)
 	ticket := sent(t, &g, 0)
 	g.Reported(0, ticket, quota.Answer{
@@ -76,7 +76,7 @@ func TestARetryAfterComesBeforeTheReset(t *testing.T) {
 
 // docs/quota.md, rule 3: "Several in an answer: the tightest decides."
 func TestTheTightestOfSeveralQuotasDecides(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno, limiter.Settings{})
+	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
 	require.NoError(t, err)
 	ticket, a := sent(t, &g, 0), requests(50)
 	a.Reports = append(a.Reports, quota.Report{Name: "daily", Limit: 1000, Reset: time.Hour})
@@ -92,7 +92,7 @@ func TestTheTightestOfSeveralQuotasDecides(t *testing.T) {
 
 // A body that is still read takes nothing more of the quota.
 func TestAnAnswerThatHasBegunIsCountedInWhatIsLeft(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno, limiter.Settings{})
+	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
 	require.NoError(t, err)
 	for left := 10.; left > 0; left-- {
 		ticket, ok := g.Tried(0)
@@ -107,7 +107,7 @@ func TestAnAnswerThatHasBegunIsCountedInWhatIsLeft(t *testing.T) {
 
 // If the service says how many requests it allows in flight, no more are, whatever the window is.
 func TestAServiceBoundsTheAttemptsInFlight(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno, limiter.Settings{})
+	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
 	require.NoError(t, err)
 	first := sent(t, &g, 0)
 	g.Reported(0, first, quota.Answer{Reports: []quota.Report{{Name: "slots", InFlight: true, Limit: 2}}})
@@ -120,7 +120,7 @@ func TestAServiceBoundsTheAttemptsInFlight(t *testing.T) {
 
 // A report that comes after the attempt has ended changes nothing.
 func TestAReportThatIsLate(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno, limiter.Settings{})
+	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
 	require.NoError(t, err)
 	first := sent(t, &g, 0)
 	g.Answered(0, first, window.Timeout, 0)
@@ -133,7 +133,7 @@ func TestAReportThatIsLate(t *testing.T) {
 // learned from first answers alone.
 func TestASecondAnswerSpendsNothingOfAQuota(t *testing.T) {
 	admitted := func(again int) (n int) {
-		g, err := limiter.NewGate(aimd.Reno, limiter.Settings{Window: window.Settings{Min: 100}})
+		g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Min: 100}})
 		require.NoError(t, err)
 		var k window.Ticket
 		for left := 300.; left > 60; left -= 10 {

@@ -20,7 +20,7 @@ func TestSettings(t *testing.T) {
 		"PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":    {PauseMax: 2 * time.Hour},
 		"MaxRetryAfter: -1s is not allowed, want a duration from 1ms to 24h0m0s": {MaxRetryAfter: -time.Second},
 	} {
-		_, err := limiter.New[int](aimd.Reno, s)
+		_, err := limiter.New[int](aimd.Reno(0.5), s)
 		assert.EqualError(t, err, want)
 	}
 }

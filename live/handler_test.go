@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	config.Law = aimd.Reno
+	config.Law = aimd.Reno(0.5)
 	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l

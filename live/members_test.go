@@ -13,7 +13,7 @@ import (
 func TestTheGoneAreForgottenThoughNobodyReads(t *testing.T) {
 	sums := NewTally()
 	for i := range 10 * mostNames {
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 		require.NoError(t, err)
 		sums.Evicted(l)
 		if i%100 == 0 {

@@ -20,7 +20,7 @@ import (
 // that many seconds ago.
 func seen(t *testing.T, at func(ago int) aimd.Snapshot, decisions ...aimd.Event) string {
 	t.Helper()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{MaxWindow: 64}})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Rules: aimd.Rules{MaxWindow: 64}})
 	require.NoError(t, err)
 	now := time.Now()
 	s := &series{source: source{limiter: l}}
@@ -84,7 +84,7 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 // A real limiter behind a service of eight at a time.
 func TestTheStateOfARealLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno, InitialWindow: 2})
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 2})
 		require.NoError(t, err)
 		var flying atomic.Int64
 		work := func() window.Outcome {
@@ -187,7 +187,7 @@ func TestAClientWithoutALimiter(t *testing.T) {
 
 // BenchmarkTick is the cost of one event of a page, without the writing.
 func BenchmarkTick(b *testing.B) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -268,7 +268,7 @@ func TestNothingRunsWhileNoPageIsOpen(t *testing.T) {
 
 func TestKeyedLimitersComeAndGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		keyed, err := aimd.NewKeyed(func(int) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno}) }, aimd.KeyedConfig{Idle: time.Minute})
+		keyed, err := aimd.NewKeyed(func(int) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5)}) }, aimd.KeyedConfig{Idle: time.Minute})
 		require.NoError(t, err)
 		p := open(t, live.Handler(live.Keyed(keyed)), "1s")
 		require.Empty(t, p.last().Limiters)
@@ -413,7 +413,7 @@ func TestAPageThatCannotBeToldEnds(t *testing.T) {
 
 // A Keyed yields its limiters in another order at each look.
 func TestTheOrderIsThatOfTheNamesAtEachLook(t *testing.T) {
-	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno}) }, aimd.KeyedConfig{})
+	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5)}) }, aimd.KeyedConfig{})
 	require.NoError(t, err)
 	use := func(name string) {
 		_, err := k.For(name)

@@ -76,7 +76,7 @@ type applier func(Document)
 func (applier) Check(Document) error { return nil }
 func (a applier) Apply(d Document)   { a(d) }
 
-// Limiters brings documents to limiters: window.min, max and factor, retry.max_attempts and retry.max_pause,
+// Limiters brings documents to limiters: window.min and max, retry.max_attempts and retry.max_pause,
 // which turns pauses on. If a document lacks a field, the limiter has the setting that it had when it was
 // added. With a retry.Policy a limiter keeps to the lower of both attempt limits: bring the document to the
 // policy too, with ToPolicy.
@@ -164,7 +164,6 @@ func (t tuned) with(d Document) aimd.Rules {
 	r := t.own
 	r.MinWindow = cmp.Or(d.Window.Min, r.MinWindow)
 	r.MaxWindow = cmp.Or(d.Window.Max, r.MaxWindow)
-	r.Factor = cmp.Or(d.Window.Factor, r.Factor)
 	r.MaxRate = cmp.Or(d.Window.MaxRate, r.MaxRate)
 	r.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, r.MaxAttempts)
 	r.PauseMax = cmp.Or(d.Retry.MaxPause, r.PauseMax)

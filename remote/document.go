@@ -39,8 +39,6 @@ type Document struct {
 		// Min and Max bound the window, in attempts: 1 <= Min <= Max <= 1048576.
 		Min float64 `json:"min,omitzero"`
 		Max float64 `json:"max,omitzero"`
-		// Factor is the part of the window that a cut keeps: greater than 0, less than 1.
-		Factor float64 `json:"factor,omitzero"`
 		// MaxRate is the most attempts of a limiter in a second: 0.0001 to 1000000.
 		MaxRate float64 `json:"max_rate,omitzero"`
 	} `json:"window,omitzero"`
@@ -162,7 +160,6 @@ func (d Document) validate() error {
 	err := cmp.Or(
 		setting.Number("window.min", &w.Min, 1, window.MinWindow, window.MaxWindow),
 		setting.Number("window.max", &w.Max, window.MaxWindow, window.MinWindow, window.MaxWindow),
-		setting.Share("window.factor", &w.Factor, 0.5),
 		setting.Number("window.max_rate", &w.MaxRate, 1, 0.0001, 1_000_000),
 		setting.Count("retry.max_attempts", &r.MaxAttempts, 1, 1, 1000),
 		setting.Duration("retry.max_pause", &r.MaxPause, time.Hour, time.Millisecond, time.Hour),

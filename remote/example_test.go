@@ -151,7 +151,7 @@ func ExampleLimiters_Add() {
 
 func ExampleFeatures() {
 	var features remote.Features // an applier of the program's Client
-	lim, err := aimd.New(aimd.Config{Law: aimd.Reno, Guards: []attempt.Guard{&features}})
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Guards: []attempt.Guard{&features}})
 	if err != nil {
 		panic(err)
 	}

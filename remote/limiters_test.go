@@ -30,7 +30,7 @@ import (
 
 func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	config.Law = aimd.Reno
+	config.Law = aimd.Reno(0.5)
 	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
@@ -54,7 +54,7 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	ls.Apply(fullDocument)
 	want := own
 	want.MaxRate = 50
-	want.MinWindow, want.MaxWindow, want.Factor, want.MaxAttempts, want.PauseMax = 2, 64, 0.9, 4, 30*time.Second
+	want.MinWindow, want.MaxWindow, want.MaxAttempts, want.PauseMax = 2, 64, 4, 30*time.Second
 	equal(t, want, l.Config())
 
 	// If a field is absent, the program's own setting is in force again.
@@ -270,7 +270,7 @@ func (c *closed) Close() error { c.closed = true; return nil }
 func TestTransportSendsNothingOfAFeatureThatIsOff(t *testing.T) {
 	server, n := counted(t)
 	var f remote.Features
-	lim, err := aimd.New(aimd.Config{Law: aimd.Reno})
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	require.NoError(t, err)
 	client := &http.Client{Transport: f.Transport(httplimit.New(server.Client().Transport, lim))}
 	defer client.CloseIdleConnections()

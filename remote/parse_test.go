@@ -22,14 +22,14 @@ import (
 const full = `{
 	"format": 1,
 	"version": 42,
-	"window": {"min": 2, "max": 64, "factor": 0.9, "max_rate": 50},
+	"window": {"min": 2, "max": 64, "max_rate": 50},
 	"retry": {"max_attempts": 4, "max_pause": "30s", "budget_share": 0.2},
 	"schedule": {"period": "5m"},
 	"features_off": ["prefetch of pictures", "thumbnails"]
 }`
 
 var fullDocument = said(42, func(d *remote.Document) {
-	d.Window.Min, d.Window.Max, d.Window.Factor, d.Window.MaxRate = 2, 64, 0.9, 50
+	d.Window.Min, d.Window.Max, d.Window.MaxRate = 2, 64, 50
 	d.Retry.MaxAttempts, d.Retry.MaxPause, d.Retry.BudgetShare = 4, 30*time.Second, 0.2
 	d.Schedule.Period = 5 * time.Minute
 	d.FeaturesOff = []string{"prefetch of pictures", "thumbnails"}
@@ -95,9 +95,8 @@ func TestBadDocuments(t *testing.T) {
 		{head + `"window": {"max": -8}}`, `window.max: -8 is not allowed, ` + window},
 		{head + `"window": {"min": 0}}`, `window.min: 0` + says},
 		{head + `"window": {"max": 1e999}}`, `window.max: number 1e999 is not allowed, want a number`},
-		{head + `"window": {"factor": 1e-999}}`, `window.factor: 0` + says},
+		{head + `"window": {"max_rate": 1e-999}}`, `window.max_rate: 0` + says},
 		{head + `"window": {"max_rate": -1}}`, `window.max_rate: -1 is not allowed, want a number from 0.0001 to 1000000`},
-		{head + `"window": {"factor": 1}}`, `window.factor: 1 is not allowed, want a number greater than 0 and less than 1`},
 		{head + `"window": {"max": "NaN"}}`, `window.max: string is not allowed, want a number`},
 		{head + `"window": {"max": null}}`, `window.max: null` + says},
 		{head + `"window": {"max": {"a": 1}}}`, `window.max: object is not allowed, want a number`},
@@ -223,8 +222,8 @@ func FuzzParse(f *testing.F) {
 		var plain struct {
 			Version uint64
 			Window  struct {
-				Min, Max, Factor float64
-				MaxRate          float64 `json:"max_rate"`
+				Min, Max float64
+				MaxRate  float64 `json:"max_rate"`
 			}
 			Off []string `json:"features_off"`
 		}

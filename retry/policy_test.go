@@ -29,7 +29,7 @@ func TestALimiterWithThePolicy(t *testing.T) {
 		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
 		require.NoError(t, err)
 		p := newPolicy(t, retry.Config{Guards: []attempt.Guard{budget}})
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno, Policy: p})
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Policy: p})
 		require.NoError(t, err)
 
 		fails := func(n *int) func(context.Context) error {

@@ -250,6 +250,7 @@ func (w Window) check(c checker) {
 	if w.Law != "" && w.Law != withoutIgnoredWord {
 		c.of("law", w.Law, Laws()...)
 	}
+	c.when(w.Factor != 0 && w.Law != "" && !w.cuts(), "factor", "%v is not allowed with law: %s, which has none", w.Factor, w.Law)
 	if law := w.MakeLaw(); law != nil {
 		_, err := limiter.New[int](law, w.settings(nil))
 		c.wrong(err, nil)

@@ -90,7 +90,7 @@ func TestEventsAreInOrder(t *testing.T) {
 func TestRegister(t *testing.T) {
 	before := laws
 	t.Cleanup(func() { laws = before })
-	Register("mine", aimd.Reno)
+	Register("mine", aimd.Reno(0.5))
 	assert.Equal(t, []string{"probe", "tahoe", "reno", "mine"}, Laws())
 	assert.NotNil(t, Window{Law: "mine"}.MakeLaw())
 	st, ok := StrategyNamed("mine")
@@ -108,7 +108,7 @@ func TestRegister(t *testing.T) {
 // or if there is no law.
 func TestRegisterWhatIsWrong(t *testing.T) {
 	for _, name := range []string{"", "a law", "probe", "reno", "backoff"} {
-		assert.Panics(t, func() { Register(name, aimd.Reno) }, name)
+		assert.Panics(t, func() { Register(name, aimd.Reno(0.5)) }, name)
 	}
 	assert.Panics(t, func() { Register("lawless", nil) })
 	assert.Nil(t, Window{Law: "lawless"}.MakeLaw())

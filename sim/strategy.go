@@ -70,7 +70,7 @@ type Window struct {
 	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register. Without
 	// one there is no window.
 	Law string `yaml:"law"`
-	// Factor is the part of the window that a cut leaves.
+	// Factor is the part of the window that a cut leaves, for tahoe and reno; 0 means 0.5.
 	Factor float64 `yaml:"factor" needs:"law"`
 	// Initial is the window at the start.
 	Initial float64 `yaml:"initial" needs:"law"`
@@ -97,12 +97,15 @@ func (w Window) MakeLaw() window.NewLaw {
 	if w.NewLaw != nil {
 		return w.NewLaw
 	}
-	return lawNamed(w.Law)
+	if law := lawNamed(w.Law); law != nil {
+		return law(w)
+	}
+	return nil
 }
 
 func (w Window) settings(r *rand.Rand) limiter.Settings {
 	s := limiter.Settings{
-		Window:   window.Settings{Factor: w.Factor, Initial: w.Initial, Min: w.Min, Max: w.Max},
+		Window:   window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max},
 		Patience: w.Patience, Reserve: w.Reserve, Rand: r,
 	}
 	if w.NoPause {
@@ -157,11 +160,15 @@ func (r Retry) kind() backoff.Backoff {
 
 type namedLaw struct {
 	name string
-	law  window.NewLaw
+	law  func(Window) window.NewLaw
 }
 
 // laws are the laws that scenarios and strategies can name; the first builtin ones are there from the start.
-var laws = []namedLaw{{"probe", aimd.Probe}, {"tahoe", aimd.Tahoe}, {"reno", aimd.Reno}}
+var laws = []namedLaw{
+	{"probe", func(Window) window.NewLaw { return aimd.Probe }},
+	{"tahoe", func(w Window) window.NewLaw { return aimd.Tahoe(w.Factor, w.Initial) }},
+	{"reno", func(w Window) window.NewLaw { return aimd.Reno(w.Factor) }},
+}
 
 const builtin = 3
 
@@ -169,7 +176,15 @@ const builtin = 3
 // Scenarios show with it what the set is for; it is no law to choose, and not one of Laws.
 const withoutIgnoredWord = "reno-without-ignored"
 
-func withoutIgnored(s window.Settings) window.Law { return cutsForEach{aimd.Reno(s)} }
+func withoutIgnored(w Window) window.NewLaw {
+	return func(s window.Settings) window.Law {
+		law := aimd.Reno(w.Factor)(s)
+		if _, wrong := law.(error); wrong {
+			return law
+		}
+		return cutsForEach{law}
+	}
+}
 
 type cutsForEach struct{ window.Law }
 
@@ -192,7 +207,7 @@ func Register(name string, law window.NewLaw) {
 	if law == nil {
 		panic(fmt.Sprintf("sim: the law %q is nil, want one", name))
 	}
-	laws = append(laws, namedLaw{name, law})
+	laws = append(laws, namedLaw{name, func(Window) window.NewLaw { return law }})
 }
 
 // Laws returns the names of all laws, the laws of Register last.
@@ -204,7 +219,7 @@ func Laws() []string {
 	return names
 }
 
-func lawNamed(name string) window.NewLaw {
+func lawNamed(name string) func(Window) window.NewLaw {
 	if name == withoutIgnoredWord {
 		return withoutIgnored
 	}
@@ -262,4 +277,9 @@ func StrategyNamed(name string) (Strategy, bool) {
 		return Strategy{}, false
 	}
 	return all[i], true
+}
+
+// cuts reports whether the law has a factor.
+func (w Window) cuts() bool {
+	return w.Law == "tahoe" || w.Law == "reno" || w.Law == withoutIgnoredWord
 }

@@ -60,10 +60,6 @@ type Answer struct {
 // window stays as it was. A law that is not Timed is not asked about an accepted answer (Outcome.Accepted)
 // while Flying + 1 <= Cwnd: growth would be without evidence.
 //
-// A law that finds its own threshold and cuts without Settings.Factor may have a method NoFactor(). A factor is
-// then an error of the constructor, and the law starts with no threshold (MaxWindow) unless Settings.Ssthresh
-// says one.
-//
 // If a law spaces its sends (State.Spaced), the window makes the gap between them: Trip/Cwnd, 15 s at most. It
 // counts from the last send, with its present value. A gap below a millisecond is left out. While refusals
 // follow one another and one attempt at a time is admitted, the gap is spread at random by half, so that
@@ -79,7 +75,8 @@ type Law interface {
 	Timed() bool
 }
 
-// NewLaw makes the law for one window, from the settings with defaults filled in.
+// NewLaw makes the law for one window, from the settings with defaults filled in. A law with numbers of its own
+// that are wrong is made as a law that is an error too: then the constructor of the window returns that error.
 type NewLaw func(Settings) Law
 
 // Outcome is how an attempt ended. Every attempt ends in exactly one.

@@ -20,8 +20,6 @@ const (
 const (
 	// defaultInitial: "suitable starting values are e.g. 20 and 1024" (Improve on exponential backoff).
 	defaultInitial = 20
-	// defaultFactor: "set sshthres to cwnd * 0.5" (the same text); RFC 5681, equation 4.
-	defaultFactor = 0.5
 	// maxGap is the longest gap, so that no law can close a window permanently.
 	maxGap = 15 * time.Second
 	// grain is the gap from which a gap is left out: a timer each costs more.
@@ -31,17 +29,13 @@ const (
 	small = 4
 )
 
-// Settings say where a window starts, its bounds, and which part a cut keeps.
+// Settings say where a window starts, and its bounds.
 type Settings struct {
 	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the nearest bound.
-	// Tahoe also restarts there at every cut.
 	Initial float64
-	// Ssthresh is the slow-start threshold at the start: 1 to MaxWindow; 0 means DefaultSsthresh, or MaxWindow
-	// for a law with NoFactor.
+	// Ssthresh is the slow-start threshold at the start: 1 to MaxWindow; 0 means DefaultSsthresh, or MaxWindow,
+	// which is none, for a law that is Timed.
 	Ssthresh float64
-	// Factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5. Laws
-	// without a multiplicative decrease ignore it.
-	Factor float64
 	// Min and Max bound the window, in attempts: 1 <= Min <= Max <= MaxWindow; 0 means 1 and MaxWindow.
 	Min, Max float64
 	// Timed makes the window measure round-trip times though the law needs none.
@@ -57,7 +51,6 @@ func (s Settings) WithDefaults() (Settings, error) {
 		err,
 		setting.Number("Initial", &s.Initial, first, s.Min, s.Max),
 		setting.Number("Ssthresh", &s.Ssthresh, DefaultSsthresh, MinWindow, MaxWindow),
-		setting.Share("Factor", &s.Factor, defaultFactor),
 	)
 	return s, err
 }

@@ -70,13 +70,9 @@ type Window struct {
 
 // New returns a window in its initial state, or an error that names the wrong setting.
 func New(newLaw NewLaw, s Settings) (Window, error) {
-	factor := s.Factor
 	w := Window{}
 	if err := w.made(newLaw, s); err != nil {
 		return Window{}, err
-	}
-	if factor != 0 && !w.HasFactor() {
-		return Window{}, setting.Wrong("Factor", factor, "none: the law %s has no factor, Reno and Tahoe have one", w.Law())
 	}
 	w.timed = s.Timed || w.lawTimed
 	w.state.Ssthresh = w.settings.Ssthresh
@@ -222,8 +218,7 @@ func (w *Window) Restored(s State) error {
 // names the wrong setting, and the old ones stay.
 //
 // There is a new law with an empty state of its own. Cwnd moves to the nearest new bound; all else stays.
-// s.Initial is where a law restarts (Tahoe), no new start; s.Ssthresh, s.Timed and the factor of a law
-// without one have no effect.
+// s.Initial is no new start; s.Ssthresh and s.Timed have no effect.
 func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 	next := *w
 	if err := next.made(newLaw, s); err != nil {
@@ -314,18 +309,15 @@ func (w *Window) made(newLaw NewLaw, s Settings) error {
 	if newLaw == nil || w.law == nil {
 		return setting.Nil("law")
 	}
+	if err, wrong := w.law.(error); wrong {
+		return err
+	}
 	w.lawTimed = w.law.Timed()
-	if !w.HasFactor() {
-		s.Factor, s.Ssthresh = 0, cmp.Or(threshold, MaxWindow)
+	if w.lawTimed {
+		s.Ssthresh = cmp.Or(threshold, MaxWindow)
 	}
 	w.settings = s
 	return nil
-}
-
-// HasFactor reports whether the law cuts by Settings.Factor; see window.Law.
-func (w *Window) HasFactor() bool {
-	_, none := w.law.(interface{ NoFactor() })
-	return !none
 }
 
 // flights are the attempts in flight. Each has a place until it ends; then the next attempt may have the

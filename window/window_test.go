@@ -288,19 +288,18 @@ func TestTheBoundsOfASpacedWindow(t *testing.T) {
 func TestSettings(t *testing.T) {
 	s, err := window.Settings{}.WithDefaults()
 	require.NoError(t, err)
-	require.Equal(t, window.Settings{Initial: 20, Ssthresh: 1024, Factor: 0.5, Min: 1, Max: window.MaxWindow}, s)
+	require.Equal(t, window.Settings{Initial: 20, Ssthresh: 1024, Min: 1, Max: window.MaxWindow}, s)
 	s, err = window.Settings{Max: 8}.WithDefaults()
 	require.NoError(t, err)
 	require.EqualValues(t, 8, s.Initial, "the default keeps within the bounds")
 
 	inf := math.Inf(1)
 	for want, s := range map[string]window.Settings{
-		"Initial: 0.5 is not allowed, want a number from 1 to 1048576":           {Initial: 0.5},
-		"Initial: +Inf is not allowed, want a number from 1 to 1048576":          {Initial: inf},
-		"Initial: 30 is not allowed, want a number from 2 to 10":                 {Initial: 30, Min: 2, Max: 10},
-		"Min: -2 is not allowed, want a number from 1 to 1048576":                {Min: -2},
-		"Max: 3 is not allowed, want a number from 5 to 1048576":                 {Min: 5, Max: 3},
-		"Factor: 1 is not allowed, want a number greater than 0 and less than 1": {Factor: 1},
+		"Initial: 0.5 is not allowed, want a number from 1 to 1048576":  {Initial: 0.5},
+		"Initial: +Inf is not allowed, want a number from 1 to 1048576": {Initial: inf},
+		"Initial: 30 is not allowed, want a number from 2 to 10":        {Initial: 30, Min: 2, Max: 10},
+		"Min: -2 is not allowed, want a number from 1 to 1048576":       {Min: -2},
+		"Max: 3 is not allowed, want a number from 5 to 1048576":        {Min: 5, Max: 3},
 	} {
 		_, err := window.New(func(window.Settings) window.Law { return halving{} }, s)
 		assert.EqualError(t, err, want)
@@ -432,9 +431,8 @@ func TestReconfigured(t *testing.T) {
 		w.answer(w.Sent(w.now), window.Neutral)
 	}
 	for want, s := range map[string]window.Settings{
-		"Max: 4 is not allowed, want a number from 5 to 1048576":                 {Min: 5, Max: 4},
-		"Factor: 1 is not allowed, want a number greater than 0 and less than 1": {Max: 3, Factor: 1},
-		"Max: NaN is not allowed, want a number from 1 to 1048576":               {Max: math.NaN()},
+		"Max: 4 is not allowed, want a number from 5 to 1048576":   {Min: 5, Max: 4},
+		"Max: NaN is not allowed, want a number from 1 to 1048576": {Max: math.NaN()},
 	} {
 		require.EqualError(t, w.Reconfigured(law, s), want)
 	}

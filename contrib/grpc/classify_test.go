@@ -169,7 +169,7 @@ func FuzzPushback(f *testing.F) {
 	for _, s := range []string{"", "0", "1500", "-1", "1e9", "+5", " 7", "18446744073709551615"} {
 		f.Add(s)
 	}
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, value string) {
 		err := aimdgrpc.UnaryClientInterceptor(l)(t.Context(), "", nil, nil, nil,
@@ -207,7 +207,7 @@ func TestLimitAndRetryInBothOrders(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &failing{errs: []error{refused, refused, refused}}
-				l, err := aimd.New(aimd.Config{Law: aimd.Reno, InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
+				l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
 				require.NoError(t, err)
 				client, conn := dial(t, "any", append(order(l), inMemory(t, f.service()))...)
 				defer conn.Close()
@@ -226,7 +226,7 @@ func TestAWrongPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
 		away.Store(true)
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 		require.NoError(t, err)
 		listener := bufconn.Listen(1 << 16)
 		t.Cleanup(serve(listener, &service{}))
@@ -252,7 +252,7 @@ func TestAWrongPort(t *testing.T) {
 
 // A stream that cannot be opened says so too: there is nobody on port 1.
 func TestAWrongPortOfAStream(t *testing.T) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{FirstContact: time.Nanosecond}})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Rules: aimd.Rules{FirstContact: time.Nanosecond}})
 	require.NoError(t, err)
 	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l)...)
 	_, err = client.FullDuplexCall(t.Context()) // from here on the time counts

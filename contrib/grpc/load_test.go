@@ -71,7 +71,7 @@ func TestNoCallIsLost(t *testing.T) {
 // loaded is a limiter for many calls at once, its first window above the cap.
 func loaded(t *testing.T) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno, Rules: aimd.Rules{Factor: 0.9, PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond}})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.9), Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond}})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s := l.Snapshot()
@@ -148,7 +148,7 @@ func misuse(ctx context.Context, client pb.TestServiceClient) {
 
 // The price of each part, on a call over the loopback.
 func BenchmarkCall(b *testing.B) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	require.NoError(b, err)
 	tags, err := aimdgrpc.Tag("bench", "1")
 	require.NoError(b, err)

@@ -356,7 +356,7 @@ func sum(b string) string {
 
 func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	config.Law, config.Factor = aimd.Reno, 0.9
+	config.Law = aimd.Reno(0.9)
 	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	config.Law = aimd.Reno
+	config.Law = aimd.Reno(0.5)
 	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
@@ -152,7 +152,7 @@ func (paced) Timed() bool { return true }
 func TestLimitersThatNoScrapeSaw(t *testing.T) {
 	var c *aimdprom.Collector
 	keyed, err := aimd.NewKeyed(
-		func(key string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno, Name: key}) },
+		func(key string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5), Name: key}) },
 		aimd.KeyedConfig{Keys: 1, Evicted: func(l *aimd.Limiter) { c.Evicted(l) }})
 	require.NoError(t, err)
 	c = aimdprom.New(live.Keyed(keyed))

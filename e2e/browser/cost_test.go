@@ -37,7 +37,7 @@ func init() {
 // serveAlone serves a limiter's page until its standard input ends, in a process of its
 // own: this one is busy with what the browser says of the page.
 func serveAlone() int {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	if err != nil {
 		panic(err)
 	}

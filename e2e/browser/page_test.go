@@ -29,7 +29,9 @@ import (
 
 func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
-	config.Law = aimd.Reno
+	if config.Law == nil {
+		config.Law = aimd.Reno(0.5)
+	}
 	l, err := aimd.New(config)
 	require.NoError(t, err)
 	return l
@@ -264,7 +266,7 @@ func TestASavedPageWorksFromAFile(t *testing.T) {
 
 func TestItFitsEveryScreenLightAndDark(t *testing.T) {
 	t.Parallel()
-	l := reno(t, aimd.Config{Name: "api.example.com:443", Rules: aimd.Rules{Factor: 0.7}})
+	l := reno(t, aimd.Config{Name: "api.example.com:443", Law: aimd.Reno(0.7)})
 	other := reno(t, aimd.Config{Name: "a name so long that no telephone has the room for it", Rules: aimd.Rules{MaxWindow: 20}})
 	b := browse(t, serve(t, live.Handler(live.Of(l, other, reno(t, aimd.Config{Name: "nobody"})))))
 	play(t, l, 60)

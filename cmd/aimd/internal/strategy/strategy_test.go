@@ -37,7 +37,7 @@ func TestNoSettingIsDropped(t *testing.T) {
 		return s
 	}
 	for want, s := range map[string]sim.Strategy{
-		"Factor":        reno(func(s *sim.Strategy) { s.Window.Factor = 2 }),
+		"factor":        reno(func(s *sim.Strategy) { s.Window.Factor = 2 }),
 		"InitialWindow": reno(func(s *sim.Strategy) { s.Window.Initial = -1 }),
 		"MinWindow":     reno(func(s *sim.Strategy) { s.Window.Min = -1 }),
 		"MaxWindow":     reno(func(s *sim.Strategy) { s.Window.Max = -1 }),

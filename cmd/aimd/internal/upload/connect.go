@@ -37,10 +37,11 @@ func (u *run) connect(parent context.Context) (err error) {
 	defer cancel()
 	// A wrong endpoint shows at once.
 	c := aimd.Config{Name: "upload", Rules: aimd.Rules{MaxWindow: u.MaxWindow, FirstContact: time.Nanosecond}}
+	w := sim.Window{Law: u.Law}
 	if strategy.TakesFactor(u.Law) {
-		c.Factor = 0.9
+		w.Factor = 0.9
 	}
-	c.Law = sim.Window{Law: u.Law}.MakeLaw()
+	c.Law = w.MakeLaw()
 	if u.limiter, err = aimd.New(c); err != nil {
 		return err
 	}
