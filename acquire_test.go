@@ -219,7 +219,7 @@ func TestQueueBound(t *testing.T) {
 	})
 }
 
-func TestCloseAndDrain(t *testing.T) {
+func TestCloseAndShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 2)
 		p := acquire(t, l, 2)
@@ -229,7 +229,7 @@ func TestCloseAndDrain(t *testing.T) {
 
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		err := l.Drain(short)
+		err := l.Shutdown(short)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.EqualError(t, err, "aimd: 2 attempts still in flight: context deadline exceeded")
 		for range 2 {
@@ -241,24 +241,24 @@ func TestCloseAndDrain(t *testing.T) {
 		require.False(t, ok)
 		require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { t.Error("no new work"); return nil }), aimd.ErrClosed)
 
-		drained := make(chan error)
-		go func() { drained <- l.Drain(t.Context()) }()
+		shut := make(chan error)
+		go func() { shut <- l.Shutdown(t.Context()) }()
 		synctest.Wait()
 		require.NoError(t, p[0].Done(window.Success))
 		synctest.Wait()
-		require.Empty(t, drained)
+		require.Empty(t, shut)
 		require.NoError(t, p[1].Done(window.Overload), "what is in flight ends as before")
-		require.NoError(t, <-drained)
-		require.NoError(t, l.Drain(t.Context()), "once more is fine")
+		require.NoError(t, <-shut)
+		require.NoError(t, l.Shutdown(t.Context()), "once more is fine")
 		l.Close()
 		require.ErrorIs(t, p[1].Done(window.Overload), aimd.ErrReleased)
 	})
 }
 
-func TestDrainOfAnIdleLimiterReturnsAtOnce(t *testing.T) {
+func TestShutdownOfAnIdleLimiterReturnsAtOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.NoError(t, newLimiter(t, 2).Drain(ctx), "though the context is over")
+	require.NoError(t, newLimiter(t, 2).Shutdown(ctx), "though the context is over")
 }
 
 // refuseBursts makes so many cuts with no success in between: from two on, a pause.

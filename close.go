@@ -15,9 +15,9 @@ func (l *Limiter) Close() error {
 	return nil
 }
 
-// Drain is Close, and waits until no attempt is in flight. If the context ends first, the error says how many
+// Shutdown is Close, and waits until no attempt is in flight. If the context ends first, the error says how many
 // attempts still are.
-func (l *Limiter) Drain(ctx context.Context) error {
+func (l *Limiter) Shutdown(ctx context.Context) error {
 	l.close()
 	select {
 	case <-l.idle:
@@ -46,7 +46,7 @@ func (l *Limiter) close() {
 	l.unlock(0)
 }
 
-// settle lets Drain return once no attempt is in flight. A closed limiter sends no more.
+// settle lets Shutdown return once no attempt is in flight. A closed limiter sends no more.
 func (l *Limiter) settle() {
 	if l.machine.Flying() > 0 {
 		return

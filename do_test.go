@@ -163,7 +163,7 @@ func TestDoAfterClose(t *testing.T) {
 		close(running)
 		err = <-done
 		require.EqualError(t, err, "gave up after 1 attempt: aimd: closed; last error: 503 Service Unavailable")
-		require.NoError(t, l.Drain(t.Context()))
+		require.NoError(t, l.Shutdown(t.Context()))
 	})
 }
 

@@ -12,7 +12,7 @@
 //
 //   - [Limiter.Do] runs one operation, with retries.
 //   - [Each] runs a function for every item of an iterator.
-//   - [Value] and [Map] are the two for work that has a result.
+//   - [Do] and [Map] are for work that has a result.
 //   - [Limiter.Acquire] is for callers that make each attempt themselves.
 //   - package httplimit has an http.RoundTripper, contrib/aws a middleware for the AWS SDK, contrib/minio
 //     a transport for minio-go, contrib/grpc the interceptors for gRPC.

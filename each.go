@@ -59,9 +59,9 @@ func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(con
 	}
 }
 
-// Value runs fn as one operation of the limiter, as Limiter.Do does, and returns the value of the attempt
+// Do runs fn as one operation of the limiter, as Limiter.Do does, and returns the value of the attempt
 // that succeeded, the zero value with an error.
-func Value[T any](ctx context.Context, l *Limiter, fn func(context.Context) (T, error)) (T, error) {
+func Do[T any](ctx context.Context, l *Limiter, fn func(context.Context) (T, error)) (T, error) {
 	var value T
 	err := l.Do(ctx, keep(&value, fn))
 	return value, err

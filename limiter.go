@@ -18,7 +18,7 @@ import (
 
 // The errors of a limiter, besides attempt.ErrQueueFull. Context errors are returned unwrapped.
 var (
-	// ErrClosed: the limiter takes no new work, Close or Drain was called.
+	// ErrClosed: the limiter takes no new work, Close or Shutdown was called.
 	ErrClosed = errors.New("aimd: closed")
 	// ErrHasSlot: Acquire was called with the context of an attempt of the limiter, as within Do.
 	ErrHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")

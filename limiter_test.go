@@ -191,7 +191,7 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 					s := l.Snapshot()
 					assert.EqualValues(t, c.refused.Load(), s.Overloads)
 					assert.Zero(t, s.InFlight)
-					assert.NoError(t, l.Drain(t.Context()))
+					assert.NoError(t, l.Shutdown(t.Context()))
 				})
 			})
 		})

@@ -17,12 +17,12 @@ import (
 
 var errBusy = &httplimit.StatusError{StatusCode: 503}
 
-func TestValueIsThatOfTheAttemptThatSucceeded(t *testing.T) {
+func TestDoReturnsTheValueOfTheAttemptThatSucceeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		calls := 0
-		v, err := aimd.Value(t.Context(), l, func(context.Context) (int, error) {
+		v, err := aimd.Do(t.Context(), l, func(context.Context) (int, error) {
 			if calls++; calls < 3 {
 				return -1, errBusy
 			}
@@ -32,7 +32,7 @@ func TestValueIsThatOfTheAttemptThatSucceeded(t *testing.T) {
 		require.Equal(t, 42, v)
 
 		final := errors.New("final")
-		v, err = aimd.Value(t.Context(), l, func(context.Context) (int, error) { return 7, final })
+		v, err = aimd.Do(t.Context(), l, func(context.Context) (int, error) { return 7, final })
 		require.ErrorIs(t, err, final)
 		require.Zero(t, v, "no value of an attempt that failed")
 	})
@@ -69,12 +69,12 @@ func TestMapYieldsEveryItemWithItsValueOrError(t *testing.T) {
 	})
 }
 
-func ExampleValue() {
+func ExampleDo() {
 	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
 	}
-	page, err := aimd.Value(context.Background(), lim, func(context.Context) (string, error) {
+	page, err := aimd.Do(context.Background(), lim, func(context.Context) (string, error) {
 		return "<html>", nil // a request
 	})
 	fmt.Println(page, err)

@@ -175,7 +175,7 @@ func TestReconfigureAfterCloseIsHarmless(t *testing.T) {
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
 	require.NoError(t, p.Done(window.Success))
-	require.NoError(t, l.Drain(t.Context()))
+	require.NoError(t, l.Shutdown(t.Context()))
 	require.NoError(t, l.Reconfigure(aimd.Rules{}))
 }
 

@@ -14,13 +14,13 @@ import (
 )
 
 func message(ctx context.Context, lim *aimd.Limiter, client anthropic.Client, params anthropic.MessageNewParams) (*anthropic.Message, error) {
-	return aimd.Value(ctx, lim, func(ctx context.Context) (*anthropic.Message, error) {
+	return aimd.Do(ctx, lim, func(ctx context.Context) (*anthropic.Message, error) {
 		return client.Messages.New(ctx, params, option.WithMaxRetries(0)) // the limiter retries
 	})
 }
 
 func streamMessage(ctx context.Context, lim *aimd.Limiter, client anthropic.Client, params anthropic.MessageNewParams) (*anthropic.Message, error) {
-	return aimd.Value(ctx, lim, func(ctx context.Context) (*anthropic.Message, error) {
+	return aimd.Do(ctx, lim, func(ctx context.Context) (*anthropic.Message, error) {
 		events := client.Messages.NewStreaming(ctx, params, option.WithMaxRetries(0))
 		defer events.Close()
 		message := new(anthropic.Message) // a retry begins again

@@ -19,13 +19,13 @@ import (
 )
 
 func complete(ctx context.Context, lim *aimd.Limiter, client openai.Client, params openai.ChatCompletionNewParams) (*openai.ChatCompletion, error) {
-	return aimd.Value(ctx, lim, func(ctx context.Context) (*openai.ChatCompletion, error) {
+	return aimd.Do(ctx, lim, func(ctx context.Context) (*openai.ChatCompletion, error) {
 		return client.Chat.Completions.New(ctx, params, option.WithMaxRetries(0)) // the limiter retries
 	})
 }
 
 func stream(ctx context.Context, lim *aimd.Limiter, client openai.Client, params openai.ChatCompletionNewParams) (string, error) {
-	return aimd.Value(ctx, lim, func(ctx context.Context) (string, error) {
+	return aimd.Do(ctx, lim, func(ctx context.Context) (string, error) {
 		events := client.Chat.Completions.NewStreaming(ctx, params, option.WithMaxRetries(0))
 		defer events.Close()
 		var text strings.Builder // a retry begins again

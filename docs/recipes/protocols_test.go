@@ -88,7 +88,7 @@ func execLimiter() (*aimd.Limiter, error) {
 }
 
 func run(ctx context.Context, lim *aimd.Limiter, name string, args ...string) ([]byte, error) {
-	return aimd.Value(ctx, lim, func(ctx context.Context) ([]byte, error) {
+	return aimd.Do(ctx, lim, func(ctx context.Context) ([]byte, error) {
 		return exec.CommandContext(ctx, name, args...).Output() // a Cmd runs once
 	})
 }

@@ -38,7 +38,7 @@ func newStorage(ctx context.Context, lim *aimd.Limiter, opts ...option.ClientOpt
 }
 
 func readObject(ctx context.Context, lim *aimd.Limiter, service *storage.Service, bucket, name string) ([]byte, error) {
-	return aimd.Value(ctx, lim, func(ctx context.Context) ([]byte, error) {
+	return aimd.Do(ctx, lim, func(ctx context.Context) ([]byte, error) {
 		resp, err := service.Objects.Get(bucket, name).Context(ctx).Download()
 		if err != nil {
 			return nil, err
