@@ -29,19 +29,7 @@ func store() sim.Scenario {
 	}
 }
 
-// limit is so many a second, answered in that time.
-func limit(r sim.Rate, service time.Duration, operations int) sim.Scenario {
-	return sim.Scenario{
-		Server:  sim.Server{Service: service, Rate: r, Refusal: sim.Refusal{Time: service / 10}},
-		Clients: sim.Clients{Operations: operations},
-	}
-}
-
 func with(s sim.Scenario, change func(*sim.Scenario)) sim.Scenario { change(&s); return s }
-
-func clients(n int) func(*sim.Scenario) {
-	return func(s *sim.Scenario) { s.Clients.Count, s.Horizon = n, 24*time.Hour }
-}
 
 // figure is the median of a measure over five runs.
 func figure(t *testing.T, s sim.Scenario, law window.NewLaw, measure string) float64 {

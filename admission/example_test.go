@@ -37,13 +37,16 @@ func ExampleAdaptive() {
 	if err != nil {
 		panic(err)
 	}
-	var p admission.Permit
+	var all []admission.Permit
 	for range 20 {
-		p, _ = c.Admit(context.Background(), tag.Tags{})
+		p, _ := c.Admit(context.Background(), tag.Tags{})
+		all = append(all, p)
 	}
-	_ = p.Done(window.Overload) // what is behind had room for 19
+	for _, p := range all { // all are refused behind: half of the limit is left
+		_ = p.Done(window.Overload)
+	}
 	fmt.Println(c.Snapshot().Limit)
-	// Output: 19
+	// Output: 16
 }
 
 // Each decision, with the tags and the reason, for metrics and logs. Who sends how much is best counted by

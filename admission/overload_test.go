@@ -69,7 +69,7 @@ func TestFixedServesMoreThanAdaptive(t *testing.T) {
 		fixed := served(Fixed(60))
 		assert.InDelta(t, 1200, fixed, 30, "%d clients", clients)
 		adaptive := served(Adaptive(aimd.Probe, window.Settings{Min: 4, Max: 500})) / fixed
-		assert.InDelta(t, 0.75, adaptive, 0.25, "%d clients: the document of Adaptive says 0.5 to 1", clients)
+		assert.InDelta(t, 0.7, adaptive, 0.3, "%d clients: the document of Adaptive says 0.4 to 1", clients)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestWhichLawServes(t *testing.T) {
 	}{
 		{"queues", func(n float64) float64 { return max(1, n/16) }, 1, 0.44, 0.85},
 		{"thrashes", func(n float64) float64 { return math.Pow(max(1, n/16), 2) }, 0.55, 0.01, 0.23},
-		{"collapses", func(n float64) float64 { return math.Exp2(max(0, n-16) / 8) }, 0.53, 0.01, 0.29},
+		{"collapses", func(n float64) float64 { return math.Exp2(max(0, n-16) / 8) }, 0.43, 0.01, 0.29},
 	} {
 		served := func(l Limit) (inTime float64) {
 			synctest.Test(t, func(t *testing.T) {
