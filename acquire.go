@@ -169,19 +169,19 @@ type Permit struct {
 	t window.Ticket
 }
 
-// Done releases the permit with the attempt's outcome. If the permit was released before, Done returns
-// ErrReleased and has no effect. It panics if o is not an outcome.
-func (p Permit) Done(o window.Outcome) error { return p.release(attempt.Verdict{Outcome: o}, nil) }
+// Done releases the permit with the attempt's outcome. A second call has no effect, and
+// counts as late. It panics if o is not an outcome.
+func (p Permit) Done(o window.Outcome) { p.release(attempt.Verdict{Outcome: o}, nil) }
 
 // release is Done for an attempt that failed with err, and for its verdict.
-func (p Permit) release(v attempt.Verdict, err error) error {
+func (p Permit) release(v attempt.Verdict, err error) {
 	o := v.Outcome
 	if !o.Valid() {
 		panic(fmt.Sprintf("aimd: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
 	}
 	l := p.l
 	if l == nil {
-		return ErrReleased
+		return
 	}
 	l.mu.Lock()
 	var now time.Duration
@@ -194,7 +194,7 @@ func (p Permit) release(v attempt.Verdict, err error) error {
 	if change == window.Late {
 		l.note(now, Event{Kind: Late})
 		l.unlock(now)
-		return ErrReleased
+		return
 	}
 	if l.observer != nil || change != window.Steady && change != window.Grew {
 		l.note(now, Event{Kind: kindOf[change], Before: before, GapBefore: gap, Outcome: o, RTT: l.machine.RTT(), RetryAfter: v.RetryAfter})
@@ -206,5 +206,4 @@ func (p Permit) release(v attempt.Verdict, err error) error {
 		l.paused(now, until-now, v, err)
 	}
 	l.unlock(now)
-	return nil
 }

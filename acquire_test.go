@@ -58,7 +58,7 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 		require.NoError(t, err)
 		watch.read.Store(0)
 		for range 100 {
-			require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
+			acquire(t, l, 1)[0].Done(window.Success)
 		}
 		require.EqualValues(t, c.want, watch.read.Load())
 	}
@@ -85,10 +85,10 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
 
-	require.NoError(t, p[0].Done(window.Neutral))
+	p[0].Done(window.Neutral)
 	for range 3 {
-		require.ErrorIs(t, p[0].Done(window.Overload), aimd.ErrReleased)
-		require.ErrorIs(t, p[0].Settle(attempt.Verdict{Outcome: window.Overload}), aimd.ErrReleased)
+		p[0].Done(window.Overload)                             // no effect
+		p[0].Settle(attempt.Verdict{Outcome: window.Overload}) // no effect
 	}
 	acquire(t, l, 1)
 	_, ok = l.TryAcquire()
@@ -98,9 +98,9 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 	require.EqualValues(t, 6, s.Late)
 	require.EqualValues(t, 2, s.Cwnd, "and told the law nothing")
 	require.EqualValues(t, 1, s.Attempts())
-	require.ErrorIs(t, aimd.Permit{}.Done(window.Success), aimd.ErrReleased)
-	require.Panics(t, func() { _ = p[1].Done(0) })
-	require.NoError(t, p[1].Done(window.Success), "the panic released nothing")
+	aimd.Permit{}.Done(window.Success) // no effect
+	require.Panics(t, func() { p[1].Done(0) })
+	p[1].Done(window.Success) // the panic released nothing
 }
 
 func TestAcquireIsFirstInFirstOut(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAcquireIsFirstInFirstOut(t *testing.T) {
 		for _, want := range []string{"failed before", "failed after", "0", "1", "2", "3", "4"} {
 			_, ok := l.TryAcquire()
 			require.False(t, ok, "nobody jumps the queue")
-			require.NoError(t, p.Done(window.Neutral))
+			p.Done(window.Neutral)
 			g := <-to
 			require.NoError(t, g.err)
 			require.Equal(t, want, g.name)
@@ -125,7 +125,7 @@ func TestAcquireIsFirstInFirstOut(t *testing.T) {
 			require.Empty(t, to, "one slot, one waiter")
 			p = g.permit
 		}
-		require.NoError(t, p.Done(window.Neutral))
+		p.Done(window.Neutral)
 		require.Zero(t, l.Snapshot().InFlight)
 	})
 }
@@ -153,11 +153,11 @@ func TestACancelledWaiterLeavesAtOnce(t *testing.T) {
 		require.ErrorIs(t, g.err, context.DeadlineExceeded)
 		require.EqualError(t, g.err, "waited 1s in the queue, place 2 of 2, window 1: context deadline exceeded")
 
-		require.NoError(t, p.Done(window.Success))
+		p.Done(window.Success)
 		g = <-to
 		require.Equal(t, "last", g.name)
 		require.NoError(t, g.err)
-		require.NoError(t, g.permit.Done(window.Success))
+		g.permit.Done(window.Success)
 	})
 }
 
@@ -188,7 +188,7 @@ func TestCancellationWhileBeingAdmitted(t *testing.T) {
 				if p, err := l.Acquire(ctx); err == nil {
 					assert.LessOrEqual(t, flying.Inc(), int64(slots))
 					flying.Dec()
-					assert.NoError(t, p.Done(window.Success))
+					p.Done(window.Success)
 				} else {
 					assert.ErrorIs(t, err, context.Canceled)
 				}
@@ -213,9 +213,9 @@ func TestQueueBound(t *testing.T) {
 		require.Equal(t, attempt.ErrQueueFull, err)
 		queueUp(t.Context(), "came back", l.Reacquire, to)
 		require.Equal(t, 2, l.Snapshot().Queued)
-		require.NoError(t, p.Done(window.Neutral))
-		require.NoError(t, (<-to).permit.Done(window.Neutral))
-		require.NoError(t, (<-to).permit.Done(window.Neutral))
+		p.Done(window.Neutral)
+		(<-to).permit.Done(window.Neutral)
+		(<-to).permit.Done(window.Neutral)
 	})
 }
 
@@ -244,14 +244,14 @@ func TestCloseAndShutdown(t *testing.T) {
 		shut := make(chan error)
 		go func() { shut <- l.Shutdown(t.Context()) }()
 		synctest.Wait()
-		require.NoError(t, p[0].Done(window.Success))
+		p[0].Done(window.Success)
 		synctest.Wait()
 		require.Empty(t, shut)
-		require.NoError(t, p[1].Done(window.Overload), "what is in flight ends as before")
+		p[1].Done(window.Overload) // what is in flight ends as before
 		require.NoError(t, <-shut)
 		require.NoError(t, l.Shutdown(t.Context()), "once more is fine")
 		l.Close()
-		require.ErrorIs(t, p[1].Done(window.Overload), aimd.ErrReleased)
+		p[1].Done(window.Overload) // no effect
 	})
 }
 
@@ -265,7 +265,7 @@ func TestShutdownOfAnIdleLimiterReturnsAtOnce(t *testing.T) {
 func refuseBursts(t *testing.T, l *aimd.Limiter, n int) {
 	t.Helper()
 	for range n {
-		require.NoError(t, acquire(t, l, 1)[0].Done(window.Overload))
+		acquire(t, l, 1)[0].Done(window.Overload)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestTheTimerIsSetOnce(t *testing.T) {
 		for range reads {
 			g := <-to
 			require.NoError(t, g.err)
-			require.NoError(t, g.permit.Done(window.Success))
+			g.permit.Done(window.Success)
 		}
 	})
 }
@@ -355,7 +355,7 @@ func TestALawThatPaces(t *testing.T) {
 		start := time.Now()
 		p := acquire(t, l, 1)
 		time.Sleep(8 * time.Second) // a window of 8
-		require.NoError(t, p[0].Done(window.Success))
+		p[0].Done(window.Success)
 		p = p[1:]
 		for i := 8; i <= 12; i++ {
 			next, err := l.Acquire(t.Context())
@@ -364,7 +364,7 @@ func TestALawThatPaces(t *testing.T) {
 			require.Equal(t, time.Duration(i)*time.Second, time.Since(start))
 		}
 		for _, permit := range p {
-			require.NoError(t, permit.Done(window.Success))
+			permit.Done(window.Success)
 		}
 	})
 }
@@ -376,16 +376,16 @@ func TestSnapshotInOneLine(t *testing.T) {
 		to := make(chan got, 1)
 		queueUp(t.Context(), "waits", l.Acquire, to)
 		time.Sleep(1500 * time.Millisecond) // of the bubble's time
-		require.NoError(t, p[0].Done(window.Success))
+		p[0].Done(window.Success)
 		p[0] = (<-to).permit
-		require.NoError(t, p[0].Done(window.Overload))
-		require.NoError(t, p[1].Done(window.Timeout))
-		require.NoError(t, p[2].Done(window.Neutral))
-		require.Error(t, p[2].Done(window.Neutral))
+		p[0].Done(window.Overload)
+		p[1].Done(window.Timeout)
+		p[2].Done(window.Neutral)
+		p[2].Done(window.Neutral) // a second time
 		require.Equal(t,
 			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 client-error=0 cuts=1 pauses=0 late=1",
 			l.Snapshot().String())
-		require.NoError(t, p[3].Done(window.Success))
+		p[3].Done(window.Success)
 	})
 }
 
@@ -399,14 +399,14 @@ func TestTheSlotOfAWaiterThatJustLeftGoesToTheNext(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			queueUp(ctx, "first", l.Acquire, first)
 			queueUp(t.Context(), "next", l.Acquire, next)
-			cancel()                                   // it is about to leave...
-			require.NoError(t, p.Done(window.Neutral)) // ...when its turn comes
+			cancel()               // it is about to leave...
+			p.Done(window.Neutral) // ...when its turn comes
 			if g := <-first; g.err == nil {
-				require.NoError(t, g.permit.Done(window.Neutral))
+				g.permit.Done(window.Neutral)
 			}
 			g := <-next // else a deadlock of the bubble
 			require.NoError(t, g.err)
-			require.NoError(t, g.permit.Done(window.Neutral))
+			g.permit.Done(window.Neutral)
 			s := l.Snapshot()
 			require.Zero(t, s.InFlight)
 			require.Zero(t, s.Successes, "what was withdrawn is no answer")

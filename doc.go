@@ -46,7 +46,7 @@
 //     outage: some systems report a dead network that way.
 //   - a waiting caller's context ends: the caller returns at once. If its turn came at that moment the slot
 //     goes to the next operation.
-//   - a permit is released twice: the second release returns [ErrReleased] and is ignored.
+//   - a permit is released twice: the second release has no effect, and Snapshot.Late counts it.
 //
 // Settings follow one rule in all packages. A zero is the default. A wrong value is an error of the
 // constructor, a [SettingError], with the field's name, the value and the allowed values. A required

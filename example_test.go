@@ -110,13 +110,11 @@ func ExampleLimiter_Acquire() {
 		log.Fatal(err) // the context ended, or the limiter is closed
 	}
 	// Send the request, then say how it went: exactly once.
-	fmt.Println(permit.Done(aimd.Success))
-	fmt.Println(permit.Done(aimd.Success))
-	fmt.Println(lim.Snapshot().InFlight)
-	// Output:
-	// <nil>
-	// aimd: permit released already
-	// 0
+	permit.Done(aimd.Success)
+	permit.Done(aimd.Success) // no effect
+	s := lim.Snapshot()
+	fmt.Println(s.InFlight, s.Successes, s.Late)
+	// Output: 0 1 1
 }
 
 // The error of Do tells the whole story.
@@ -145,7 +143,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	permit, _ := lim.TryAcquire()
-	_ = permit.Done(aimd.Overload)
+	permit.Done(aimd.Overload)
 	fmt.Println(lim.Snapshot().Cwnd)
 	// Output: 9.5
 }

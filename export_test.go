@@ -11,6 +11,6 @@ import (
 func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, true) }
 
 // Settle releases the permit as the end of such an attempt does.
-func (p Permit) Settle(v attempt.Verdict) error {
-	return p.release(v, errors.New("429 Too Many Requests"))
+func (p Permit) Settle(v attempt.Verdict) {
+	p.release(v, errors.New("429 Too Many Requests"))
 }

@@ -22,8 +22,6 @@ var (
 	ErrClosed = errors.New("aimd: closed")
 	// ErrHasSlot: Acquire was called with the context of an attempt of the limiter, as within Do.
 	ErrHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
-	// ErrReleased: the permit was released before; the second release is ignored.
-	ErrReleased = errors.New("aimd: permit released already")
 )
 
 // Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in,

@@ -74,6 +74,6 @@ func ExampleLog() {
 	if err != nil {
 		panic(err)
 	}
-	_ = p.Done(window.Overload)
+	p.Done(window.Overload)
 	// Output: level=INFO msg="cut: first refusal of a burst, 20 -> 10" limiter=photos kind=cut before=20 cwnd=10 ssthresh=10 in_flight=0 queued=0 outcome=overload
 }

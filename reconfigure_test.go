@@ -49,13 +49,13 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 		require.NoError(t, l.Reconfigure(tuning))
 		require.Equal(t, 4, l.Snapshot().InFlight)
 		for _, permit := range p[:3] {
-			require.NoError(t, permit.Done(window.Success))
+			permit.Done(window.Success)
 			synctest.Wait()
 			require.Empty(t, to)
 		}
-		require.NoError(t, p[3].Done(window.Success))
-		require.NoError(t, (<-to).permit.Done(window.Success))
-		require.NoError(t, (<-to).permit.Done(window.Success))
+		p[3].Done(window.Success)
+		(<-to).permit.Done(window.Success)
+		(<-to).permit.Done(window.Success)
 		s = l.Snapshot()
 		require.EqualValues(t, 6, s.Successes)
 		require.EqualValues(t, 1, s.Cwnd)
@@ -133,8 +133,8 @@ func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
 	require.NoError(t, err)
 	cut := func() float64 {
 		p := acquire(t, l, 1)[0]
-		require.NoError(t, p.Done(window.Overload))
-		require.NoError(t, acquire(t, l, 1)[0].Done(window.Success))
+		p.Done(window.Overload)
+		acquire(t, l, 1)[0].Done(window.Success)
 		return l.Snapshot().Cwnd
 	}
 	require.EqualValues(t, 8, cut())
@@ -174,7 +174,7 @@ func TestReconfigureAfterCloseIsHarmless(t *testing.T) {
 	require.NoError(t, l.Reconfigure(bounds(9, 0)))
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
-	require.NoError(t, p.Done(window.Success))
+	p.Done(window.Success)
 	require.NoError(t, l.Shutdown(t.Context()))
 	require.NoError(t, l.Reconfigure(aimd.Rules{}))
 }
@@ -199,9 +199,7 @@ func TestReconfigureUnderLoad(t *testing.T) {
 				case i%50 == 1:
 					o = window.Timeout
 				}
-				if err := p.Done(o); err != nil {
-					t.Error(err)
-				}
+				p.Done(o)
 			}
 		})
 	}
@@ -237,7 +235,7 @@ func TestReconfigureUnderLoad(t *testing.T) {
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
 	for _, permit := range slices.Backward(p) {
-		require.NoError(t, permit.Done(window.Success))
+		permit.Done(window.Success)
 	}
 }
 

@@ -24,8 +24,7 @@ func (s *slots) Take(ctx context.Context, retry bool) (window.Ticket, error) {
 }
 
 func (s *slots) Settle(t window.Ticket, v attempt.Verdict, err error) {
-	// A second release would be an error, but an attempt ends once.
-	_ = Permit{s.limiter(), t}.release(v, err)
+	Permit{s.limiter(), t}.release(v, err)
 }
 
 func (s *slots) Reported(t window.Ticket, a quota.Answer) {

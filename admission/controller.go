@@ -161,24 +161,23 @@ type Permit struct {
 
 // Done gives the place back and says how the request ended: Success, Overload or Timeout if the service
 // behind was too loaded for it, Neutral if its end is unrelated to load, ClientError if the answer was final
-// and no success. A second call is an error without effect. Done panics if o is not an outcome.
-func (p Permit) Done(o window.Outcome) error {
+// and no success. A second call has no effect. Done panics if o is not an outcome.
+func (p Permit) Done(o window.Outcome) {
 	if !o.Valid() {
 		panic(fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
 	}
 	c := p.c
 	if c == nil {
-		return errReleased
+		return
 	}
 	c.mu.Lock()
 	now := c.now()
 	if c.core.Answered(now, p.ticket, o) == window.Late {
 		c.unlock(now)
-		return errReleased
+		return
 	}
 	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.gate.RTT()})
 	c.unlock(now)
-	return nil
 }
 
 // Waited is the time that the request waited for its place; 0: it got it at once.

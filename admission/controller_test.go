@@ -56,7 +56,7 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 		require.Equal(t, Counts{Queued: 1}, c.Snapshot().ByCriticality[tag.Sheddable])
 
 		time.Sleep(100 * time.Millisecond)
-		require.NoError(t, p.Done(window.Success))
+		p.Done(window.Success)
 		synctest.Wait()
 		a := <-interactive
 		require.NoError(t, a.err)
@@ -69,8 +69,8 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 		require.ErrorAs(t, (<-background).err, &shed)
 		require.Equal(t, Expired, shed.Reason)
 		require.Equal(t, defaultQueueTime, shed.Waited)
-		require.NoError(t, a.permit.Done(window.Success))
-		require.ErrorIs(t, a.permit.Done(window.Success), errReleased)
+		a.permit.Done(window.Success)
+		a.permit.Done(window.Success) // no effect
 	})
 }
 
@@ -87,9 +87,9 @@ func TestWhoVanishesLeavesTheQueue(t *testing.T) {
 		require.Equal(t, context.Canceled, (<-gone).err)
 		next := admit(t.Context(), c, interactive)
 		require.Empty(t, next, "there is room in the queue again")
-		require.NoError(t, p.Done(window.Success))
+		p.Done(window.Success)
 		synctest.Wait()
-		require.NoError(t, (<-next).permit.Done(window.Success))
+		(<-next).permit.Done(window.Success)
 		_, err = c.Admit(ctx, interactive)
 		require.Equal(t, context.Canceled, err)
 		n := c.Snapshot().ByCriticality[tag.Critical]
@@ -145,9 +145,9 @@ func TestObserverIsToldEverything(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		told(Event{Kind: Vanished, Tags: background}) // it came too late, and is counted
 		assert.Equal(t, 101*time.Millisecond, p.Held())
-		require.NoError(t, p.Done(window.Timeout))
+		p.Done(window.Timeout)
 		told(Event{Kind: Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
-		require.Equal(t, errReleased, p.Done(window.Success))
+		p.Done(window.Success) // no effect
 		told()
 	})
 }
@@ -168,11 +168,11 @@ func TestSnapshotTellsAllInOneLine(t *testing.T) {
 	shed.Tags.Client = ""
 	assert.EqualError(t, err, `admission: shed (full): sheddable request, to come back after 1.2s`)
 	mock.Add(30 * time.Millisecond)
-	require.NoError(t, p.Done(window.Success))
-	require.NoError(t, q.Done(window.Neutral))
+	p.Done(window.Success)
+	q.Done(window.Neutral)
 	missing, err := c.Admit(t.Context(), vital)
 	require.NoError(t, err)
-	require.NoError(t, missing.Done(window.ClientError))
+	missing.Done(window.ClientError)
 	assert.Equal(t, "limit=2.0 in-flight=0 queued=0 success=1 overload=0 timeout=0 neutral=1 client-error=1 service=30ms"+
 		" sheddable=1/1 sheddable-plus=0/0 critical=0/0 critical-plus=2/0 (admitted/shed)", c.Snapshot().String())
 	text, err := json.Marshal(c.Snapshot())
@@ -193,7 +193,7 @@ func TestCriticalitiesThatDoNotExist(t *testing.T) {
 		require.NoError(t, err)
 		_, err = c.Admit(t.Context(), tag.Tags{Criticality: n})
 		require.ErrorAs(t, err, new(*Shed))
-		require.NoError(t, p.Done(window.Success))
+		p.Done(window.Success)
 	}
 	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Sheddable].Full)
 	assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.CriticalPlus].Full)
@@ -212,16 +212,16 @@ func TestPermitsInContexts(t *testing.T) {
 	again, err := c.Admit(ctx, tag.Tags{Client: "within"})
 	require.NoError(t, err, "within the request no second place is needed")
 	assert.Zero(t, again.Held())
-	assert.Equal(t, errReleased, again.Done(window.Success))
+	again.Done(window.Success) // no effect
 	assert.Equal(t, ctx, NewContext(ctx, again))
 	assert.Equal(t, 1, c.Snapshot().InFlight)
 	_, err = controller(t, Fixed(1), Config{}).Admit(ctx, tag.Tags{})
 	require.NoError(t, err, "another controller's place is another's")
 
-	assert.PanicsWithValue(t, "admission: Permit.Done with 0, want Success, Overload, Timeout, Neutral or ClientError", func() { _ = p.Done(0) })
-	assert.Panics(t, func() { _ = again.Done(7) })
-	require.NoError(t, got.Done(window.Success), "a wrong outcome released nothing")
-	assert.Equal(t, errReleased, p.Done(window.Success))
+	assert.PanicsWithValue(t, "admission: Permit.Done with 0, want Success, Overload, Timeout, Neutral or ClientError", func() { p.Done(0) })
+	assert.Panics(t, func() { again.Done(7) })
+	got.Done(window.Success) // a wrong outcome released nothing
+	p.Done(window.Success)   // no effect
 }
 
 // The timer of a waiter is for the end of its time in the queue. When a place comes free before a law
@@ -231,18 +231,18 @@ func TestTheTimerGoesByThePacing(t *testing.T) {
 		c := controller(t, Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{Initial: 1, Max: 1}), Config{})
 		p, err := c.Admit(t.Context(), interactive)
 		require.NoError(t, err)
-		require.NoError(t, p.Done(window.Success)) // from now on the law paces
+		p.Done(window.Success) // from now on the law paces
 		p, err = c.Admit(t.Context(), interactive)
 		require.NoError(t, err)
 		began := time.Now()
 		waits := admit(t.Context(), c, interactive)
 		time.Sleep(time.Millisecond)
-		require.NoError(t, p.Done(window.Success))
+		p.Done(window.Success)
 		a := <-waits
 		require.NoError(t, a.err)
 		require.Equal(t, 10*time.Millisecond, time.Since(began))
 		require.Equal(t, 10*time.Millisecond, a.permit.Waited())
-		require.NoError(t, a.permit.Done(window.Success))
+		a.permit.Done(window.Success)
 	})
 }
 
@@ -280,8 +280,8 @@ func TestNothingLeaks(t *testing.T) {
 					default:
 						assert.LessOrEqual(t, c.Snapshot().InFlight, 4)
 						time.Sleep(time.Duration(random.IntN(500)) * time.Microsecond)
-						assert.NoError(t, p.Done(window.Outcome(1+random.IntN(4))))
-						assert.ErrorIs(t, p.Done(window.Success), errReleased)
+						p.Done(window.Outcome(1 + random.IntN(4)))
+						p.Done(window.Success) // no effect
 					}
 					cancel()
 					mu.Lock()
@@ -321,7 +321,7 @@ func BenchmarkAdmit(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			_ = p.Done(window.Success)
+			p.Done(window.Success)
 		}
 	})
 	b.Run("parallel", func(b *testing.B) {
@@ -334,7 +334,7 @@ func BenchmarkAdmit(b *testing.B) {
 					b.Error(err)
 					return
 				}
-				_ = p.Done(window.Success)
+				p.Done(window.Success)
 			}
 		})
 	})

@@ -24,10 +24,9 @@ func ExampleController_Admit() {
 	if errors.As(err, &shed) {
 		fmt.Println(shed.Reason, shed.Tags.Client, shed.RetryAfter > 0)
 	}
-	fmt.Println(first.Done(window.Success))
+	first.Done(window.Success)
 	// Output:
 	// full backup true
-	// <nil>
 }
 
 func ExampleAdaptive() {
@@ -43,7 +42,7 @@ func ExampleAdaptive() {
 		all = append(all, p)
 	}
 	for _, p := range all { // all are refused behind: half of the limit is left
-		_ = p.Done(window.Overload)
+		p.Done(window.Overload)
 	}
 	fmt.Println(c.Snapshot().Limit)
 	// Output: 16
@@ -88,7 +87,7 @@ func ExampleFromContext() {
 	// In the application:
 	if p, ok := admission.FromContext(ctx); ok {
 		fmt.Println("waited", p.Waited())
-		_ = p.Done(window.Success)
+		p.Done(window.Success)
 	}
 	fmt.Println(c.Snapshot().InFlight)
 	// Output:

@@ -1,15 +1,12 @@
 package admission
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
-
-var errReleased = errors.New("admission: permit released already")
 
 // Shed is the error of a request that was shed.
 type Shed struct {

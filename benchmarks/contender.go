@@ -150,15 +150,15 @@ func aimdContender(name string, config aimd.Config) contender {
 				p, err := l.Acquire(background)
 				must(err)
 				hold()
-				must(p.Done(aimd.Success))
+				p.Done(aimd.Success)
 			},
 			acquire: func(ctx context.Context) (func(bool), error) {
 				p, err := l.Acquire(ctx)
 				return func(refused bool) {
 					if refused {
-						must(p.Done(aimd.Overload))
+						p.Done(aimd.Overload)
 					} else {
-						must(p.Done(aimd.Success))
+						p.Done(aimd.Success)
 					}
 				}, err
 			},

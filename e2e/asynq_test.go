@@ -170,6 +170,6 @@ func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
 	}
 	eventually(t, func() bool { return size("free") == 0 }, "the other queue starves")
 	require.Equal(t, 20, size("stuck"))
-	require.NoError(t, p.Done(aimd.Success))
+	p.Done(aimd.Success)
 	eventually(t, func() bool { return size("stuck") == 0 }, "handed back, and lost")
 }

@@ -30,7 +30,7 @@ type service struct {
 func (s *service) end() {
 	if !s.hijacked {
 		// The application may have released it early.
-		_ = s.permit.Done(s.outcome)
+		s.permit.Done(s.outcome)
 	}
 }
 
@@ -152,7 +152,7 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(s.ResponseWriter).Hijack()
 	if err == nil && !s.hijacked {
 		s.hijacked = true
-		_ = s.permit.Done(window.Success)
+		s.permit.Done(window.Success)
 	}
 	return conn, rw, err
 }

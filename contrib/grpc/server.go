@@ -136,7 +136,7 @@ func codeOf(err error) codes.Code {
 }
 
 // end gives the place back. The application may have released it early.
-func (s *service) end() { _ = s.permit.Done(s.outcome) }
+func (s *service) end() { s.permit.Done(s.outcome) }
 
 type refusal struct {
 	shed *admission.Shed

@@ -98,7 +98,7 @@ func testInstruments(t *testing.T) {
 	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
 	registered, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
-	require.NoError(t, acquire(t, l).Done(window.Overload))
+	acquire(t, l).Done(window.Overload)
 	held := acquire(t, l)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { _, _ = l.Acquire(ctx) }()
@@ -119,7 +119,7 @@ func testInstruments(t *testing.T) {
 	}, collect(t, reader))
 	cancel()
 	synctest.Wait()
-	require.NoError(t, held.Done(window.Overload))
+	held.Done(window.Overload)
 	until := l.Snapshot().PausedUntil
 	require.False(t, until.IsZero())
 	require.InDelta(t, float64(until.UnixMilli())/1000, collect(t, reader)["aimd.paused_until"].points["photos"], 0)
@@ -143,7 +143,7 @@ func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
 			if i == 1 {
 				collect(t, reader)
 			}
-			require.NoError(t, acquire(t, l).Done(window.Success))
+			acquire(t, l).Done(window.Success)
 		}
 	}
 	all := collect(t, reader)
@@ -162,11 +162,11 @@ func TestHistograms(t *testing.T) {
 		go func() {
 			p := acquire(t, l)
 			time.Sleep(500 * time.Millisecond)
-			_ = p.Done(window.ClientError)
+			p.Done(window.ClientError)
 		}()
 		time.Sleep(2 * time.Second)
-		require.NoError(t, p.Done(window.Success))
-		require.Error(t, p.Done(window.Success), "counts once")
+		p.Done(window.Success)
+		p.Done(window.Success) // counts once
 		time.Sleep(time.Second)
 	})
 	require.Equal(t, map[string]instrument{

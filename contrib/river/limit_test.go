@@ -48,7 +48,7 @@ func TestAJobIsSnoozedBeforeItIsRescued(t *testing.T) {
 			m, began := middleware(t, &c.config, aimdriver.Settings{Limiter: l}), time.Now()
 			require.Equal(t, river.JobSnooze(5*time.Second), m.Work(t.Context(), &rivertype.JobRow{}, nothing))
 			require.Equal(t, c.want, time.Since(began))
-			require.NoError(t, p.Done(aimd.Success))
+			p.Done(aimd.Success)
 			require.NoError(t, m.Work(t.Context(), &rivertype.JobRow{}, nothing))
 		})
 	}
