@@ -105,7 +105,7 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	if err != nil {
 		return err
 	}
-	s := passSignals()
+	s := passSignals(cancel)
 	defer s.stop()
 
 	t := try{command: command, rules: &j.rules, in: in, out: terminal.Raw(c.OutOrStdout()), err: terminal.Raw(c.ErrOrStderr()), signals: s}

@@ -1,6 +1,7 @@
 package again
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -12,6 +13,8 @@ import (
 type signals struct {
 	from chan os.Signal
 	done sync.WaitGroup
+	// stopped ends the job, before the command has the signal: the end of that try is its last.
+	stopped context.CancelFunc
 
 	mu sync.Mutex
 	// running is guarded by mu. It is nil between two commands.
@@ -34,9 +37,9 @@ var ending, ignored = func() (ending, ignored []os.Signal) {
 	return ending, ignored
 }()
 
-// passSignals begins to pass signals on.
-func passSignals() *signals {
-	s := &signals{from: make(chan os.Signal, 16), apart: !inForeground()}
+// passSignals begins to pass signals on. stopped is called before.
+func passSignals(stopped context.CancelFunc) *signals {
+	s := &signals{from: make(chan os.Signal, 16), stopped: stopped, apart: !inForeground()}
 	if len(ending) > 0 { // none would be all signals
 		signal.Notify(s.from, ending...)
 	}
@@ -56,6 +59,7 @@ func passSignals() *signals {
 func (s *signals) pass(sig os.Signal) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.stopped()
 	if s.running != nil && (s.apart || sig != os.Interrupt) {
 		_ = s.send(s.running, sig) // the command may have ended
 	}
