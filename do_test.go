@@ -194,7 +194,7 @@ func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
 		start := time.Now()
 		require.NoError(t, l.Do(t.Context(), fn))
 		require.Equal(t, 5*time.Second, time.Since(start))
-		for _, err := range aimd.Each(t.Context(), l, count(1), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+		for _, err := range aimd.Items(t.Context(), l, count(1), func(ctx context.Context, _ int) error { return fn(ctx) }) {
 			require.NoError(t, err)
 		}
 		require.Equal(t, []int{0, 0, 1, 4, 3, 0, 0, 1, 4, 3}, backoffs)
@@ -267,7 +267,7 @@ func TestGuardsOfEach(t *testing.T) {
 		}}
 		l := newLimiter(t, 4, guarded(w))
 		ok, refused := 0, 0
-		for _, err := range aimd.Each(t.Context(), l, count(90), func(context.Context, int) error {
+		for _, err := range aimd.Items(t.Context(), l, count(90), func(context.Context, int) error {
 			time.Sleep(time.Second)
 			return nil
 		}) {
@@ -286,7 +286,7 @@ func TestGuardsOfEach(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		over := 0
-		for _, err := range aimd.Each(ctx, l, count(90), func(context.Context, int) error { return nil }) {
+		for _, err := range aimd.Items(ctx, l, count(90), func(context.Context, int) error { return nil }) {
 			require.ErrorIs(t, err, context.Canceled)
 			over++
 		}
@@ -301,7 +301,7 @@ func TestEachEndsWithItsGuard(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter(t, 2, guarded(&guard{refuse: func() error { bang(); return nil }}))
 			require.Panics(t, func() {
-				for range aimd.Each(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
+				for range aimd.Items(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
 					t.Error("nothing runs")
 				}
 			})
@@ -323,7 +323,7 @@ func TestEachTellsOfItemsThatExitTheirGoroutine(t *testing.T) {
 			require.ErrorContains(t, p, "runtime.Goexit")
 			require.Equal(t, []int{1}, got)
 		}()
-		for i := range aimd.Each(t.Context(), newLimiter(t, 2), items, func(context.Context, int) error { return nil }) {
+		for i := range aimd.Items(t.Context(), newLimiter(t, 2), items, func(context.Context, int) error { return nil }) {
 			got = append(got, i)
 		}
 	})
@@ -383,7 +383,7 @@ func TestNothingLeaksWhateverPanics(t *testing.T) {
 		safely(func() {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 			defer cancel()
-			for range aimd.Each(ctx, l, count(20), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+			for range aimd.Items(ctx, l, count(20), func(ctx context.Context, _ int) error { return fn(ctx) }) {
 			}
 		})
 		safely(func() {

@@ -11,8 +11,8 @@
 // shared by all goroutines that use it.
 //
 //   - [Limiter.Do] runs one operation, with retries.
-//   - [Each] runs a function for every item of an iterator.
-//   - [Do] and [Map] are for work that has a result.
+//   - [Each] runs a function for every item of an iterator, and returns the failures.
+//   - [Do] and [Map] are for work that has a result; Map is an iterator.
 //   - [Limiter.Acquire] is for callers that make each attempt themselves.
 //   - package httplimit has an http.RoundTripper, contrib/aws a middleware for the AWS SDK, contrib/minio
 //     a transport for minio-go, contrib/grpc the interceptors for gRPC.

@@ -12,29 +12,84 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Each runs fn for every item, each as one operation of the limiter like Limiter.Do, as many at a time as
-// the window lets, and yields every item with its error or nil:
+// Each runs fn for every item, each as one operation of the limiter like Limiter.Do, as many at a time as the
+// window lets, and returns when all have ended. An item that fails does not stop the others. The error is nil if
+// none failed; else it has the number of those that failed and the first 20 errors, which errors.Is and errors.As
+// find. [Map] yields every item with its error.
 //
-//	for path, err := range aimd.Each(ctx, lim, paths, upload) {
-//		if err != nil {
-//			log.Printf("%s: %v", path, err)
-//		}
-//	}
-//
-// It pulls items only as the window admits them: at most twice cwnd items, and two, are pulled and not yet
-// yielded. Items are yielded in the order in which they end.
-//
-// An item that fails does not stop the others. To stop, leave the loop: the context of all running calls is
-// cancelled, and the loop ends when they returned. When ctx ends, or the limiter is closed or paused for
-// longer than ctx or Rules.GiveUpAfter allows, Each pulls no more items. Then the error of an item says that
-// items may be left: ctx.Err(), ErrClosed or attempt.ErrQuota.
+// It pulls items only as the window admits them: at most twice cwnd items, and two, are pulled and have not
+// ended. When ctx ends, or the limiter is closed or paused for longer than ctx or Rules.GiveUpAfter allows, it
+// pulls no more items. Then the error is also ctx.Err(), ErrClosed or attempt.ErrQuota.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.
 //
-// items is pulled on a goroutine of its own; if it can block for long it should heed ctx. After a panic in
-// items or in fn, all running calls end and are yielded. Then the loop panics with an error that has the stack
-// of the first panic, and unwraps to its value if that is an error.
-func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
+// items is pulled on a goroutine of its own; if it can block for long it should heed ctx. After a panic in items
+// or in fn, all running calls end. Then Each panics with an error that has the stack of the first panic, and
+// unwraps to its value if that is an error.
+func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) error {
+	var f failures
+	all := false
+	pulled := func(yield func(T) bool) {
+		for item := range items {
+			if !yield(item) {
+				return
+			}
+		}
+		all = true
+	}
+	for item, err := range each(ctx, l, pulled, fn) {
+		f.ended(item, err)
+	}
+	if !all && ctx.Err() != nil {
+		f.left = ctx.Err()
+	}
+	if f.failed == 0 && f.left == nil {
+		return nil
+	}
+	return &f
+}
+
+// firstFailures is the number of errors that Each keeps: enough to see what is wrong. Our choice.
+const firstFailures = 20
+
+// failures is the error of Each.
+type failures struct {
+	items, failed int
+	first         []error
+	// left is the context's error if it ended before all items were pulled.
+	left error
+}
+
+func (f *failures) ended(item any, err error) {
+	f.items++
+	if err == nil {
+		return
+	}
+	if f.failed++; f.failed <= firstFailures {
+		f.first = append(f.first, fmt.Errorf("%.100v: %w", item, err))
+	}
+}
+
+func (f *failures) Error() string {
+	text := fmt.Sprintf("%d of %d items failed", f.failed, f.items)
+	if f.left != nil {
+		text += fmt.Sprintf(", others were not begun: %v", f.left)
+	}
+	for _, err := range f.first {
+		text += "\n" + err.Error()
+	}
+	return text
+}
+
+func (f *failures) Unwrap() []error {
+	if f.left != nil {
+		return append([]error{f.left}, f.first...)
+	}
+	return f.first
+}
+
+// each yields every item with its error or nil, in the order in which they end.
+func each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		b := &bulk[T]{limiter: l, fn: fn, ended: make(chan ended[T]), room: make(chan struct{}, 1)}
@@ -85,7 +140,17 @@ type Result[T, R any] struct {
 	Value R
 }
 
-// Map is [Each] for a function that returns a value: it yields every item with its value or its error.
+// Map returns an iterator that runs fn while it is ranged over, for every item as [Each] does, and yields every item
+// with its value or its error, in the order in which they end:
+//
+//	for r, err := range aimd.Map(ctx, lim, urls, fetch) {
+//		if err != nil {
+//			log.Printf("%s: %v", r.Item, err)
+//		}
+//	}
+//
+// To stop, leave the loop: the context of all running calls is cancelled, and the loop ends when they returned. If
+// no more items are pulled, the error of an item says so: ctx.Err(), ErrClosed or attempt.ErrQuota.
 func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) (R, error)) iter.Seq2[Result[T, R], error] {
 	return func(yield func(Result[T, R], error) bool) {
 		pending := func(yield func(*Result[T, R]) bool) {
@@ -98,7 +163,7 @@ func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(c
 		run := func(ctx context.Context, r *Result[T, R]) error {
 			return keep(&r.Value, func(ctx context.Context) (R, error) { return fn(ctx, r.Item) })(ctx)
 		}
-		for r, err := range Each(ctx, l, pending, run) {
+		for r, err := range each(ctx, l, pending, run) {
 			if !yield(*r, err) {
 				return
 			}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,7 +33,7 @@ func TestEachReportsEveryItem(t *testing.T) {
 		l := newLimiter(t, 4)
 		bad := errors.New("bad item")
 		var ok, failed []int
-		for i, err := range aimd.Each(t.Context(), l, count(100), func(_ context.Context, i int) error {
+		for i, err := range aimd.Items(t.Context(), l, count(100), func(_ context.Context, i int) error {
 			time.Sleep(time.Second)
 			switch {
 			case i%10 == 7:
@@ -80,7 +81,7 @@ func TestEachPullsAsTheWindowAdmits(t *testing.T) {
 						}
 					}
 				}
-				for _, err := range aimd.Each(t.Context(), l, items, func(context.Context, int) error {
+				for _, err := range aimd.Items(t.Context(), l, items, func(context.Context, int) error {
 					time.Sleep(100 * time.Millisecond)
 					return fn(l)
 				}) {
@@ -98,7 +99,7 @@ func TestEachStopsWhenTheLoopIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 4)
 		var running atomic.Int64
-		for i := range aimd.Each(t.Context(), l, count(1000), func(ctx context.Context, i int) error {
+		for i := range aimd.Items(t.Context(), l, count(1000), func(ctx context.Context, i int) error {
 			running.Inc()
 			defer running.Dec()
 			if i == 2 {
@@ -119,7 +120,7 @@ func TestEachStopsWhenTheLoopPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 4)
 		require.PanicsWithValue(t, "mine", func() {
-			for range aimd.Each(t.Context(), l, count(1000), func(context.Context, int) error { return nil }) {
+			for range aimd.Items(t.Context(), l, count(1000), func(context.Context, int) error { return nil }) {
 				panic("mine")
 			}
 		})
@@ -133,7 +134,7 @@ func TestEachWithAContextThatEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
 		defer cancel()
 		var ok, ended int
-		for _, err := range aimd.Each(ctx, l, count(1000), func(ctx context.Context, _ int) error {
+		for _, err := range aimd.Items(ctx, l, count(1000), func(ctx context.Context, _ int) error {
 			select {
 			case <-time.After(time.Second):
 				return nil
@@ -154,7 +155,7 @@ func TestEachWithAContextThatEnds(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	for _, err := range aimd.Each(ctx, newLimiter(t, 2), count(3), func(context.Context, int) error { return nil }) {
+	for _, err := range aimd.Items(ctx, newLimiter(t, 2), count(3), func(context.Context, int) error { return nil }) {
 		require.ErrorIs(t, err, context.Canceled)
 	}
 }
@@ -163,7 +164,7 @@ func TestEachWithALimiterThatIsClosed(t *testing.T) {
 	l := newLimiter(t, 2)
 	l.Close()
 	var got []string
-	for i, err := range aimd.Each(t.Context(), l, count(1000), func(context.Context, int) error { return nil }) {
+	for i, err := range aimd.Items(t.Context(), l, count(1000), func(context.Context, int) error { return nil }) {
 		got = append(got, fmt.Sprint(i, err))
 	}
 	require.Equal(t, []string{"0 gave up before the first attempt: aimd: closed"}, got)
@@ -206,7 +207,7 @@ func TestEachGoesOnWithAPanic(t *testing.T) {
 						require.ErrorIs(t, p, boom)
 						require.Contains(t, p.Error(), "each_test.go", "where it happened")
 					}()
-					for i, err := range aimd.Each(t.Context(), l, c.items, c.fn) {
+					for i, err := range aimd.Items(t.Context(), l, c.items, c.fn) {
 						require.NoError(t, err)
 						got = append(got, i)
 					}
@@ -222,7 +223,7 @@ func TestEachGoesOnWithAPanic(t *testing.T) {
 func TestEachReportsAFunctionThatExitsItsGoroutine(t *testing.T) {
 	l := newLimiter(t, 2)
 	n := 0
-	for _, err := range aimd.Each(t.Context(), l, count(3), func(context.Context, int) error { runtime.Goexit(); return nil }) {
+	for _, err := range aimd.Items(t.Context(), l, count(3), func(context.Context, int) error { runtime.Goexit(); return nil }) {
 		require.ErrorContains(t, err, "runtime.Goexit")
 		n++
 	}
@@ -231,7 +232,37 @@ func TestEachReportsAFunctionThatExitsItsGoroutine(t *testing.T) {
 }
 
 func TestEachOfNothing(t *testing.T) {
-	for range aimd.Each(t.Context(), newLimiter(t, 2), count(0), func(context.Context, int) error { return nil }) {
+	for range aimd.Items(t.Context(), newLimiter(t, 2), count(0), func(context.Context, int) error { return nil }) {
 		t.Error("there is none")
 	}
+}
+
+// "the number of those that failed and the first 20 errors"
+func TestEachReturnsTheNumberAndTheFirstFailures(t *testing.T) {
+	l := newLimiter(t, 4)
+	odd := errors.New("odd")
+	fail := func(_ context.Context, i int) error {
+		if i%2 == 1 {
+			return odd
+		}
+		return nil
+	}
+	require.NoError(t, aimd.Each(t.Context(), l, count(1), fail))
+	err := aimd.Each(t.Context(), l, count(100), fail)
+	require.ErrorIs(t, err, odd)
+	lines := strings.Split(err.Error(), "\n")
+	require.Equal(t, "50 of 100 items failed", lines[0])
+	require.Len(t, lines, 21)
+	require.Regexp(t, `^\d+: failed after 1 attempt: odd$`, lines[20])
+}
+
+// "When ctx ends ... it pulls no more items. Then the error is also ctx.Err()"
+func TestEachTellsOfItemsThatAreLeft(t *testing.T) {
+	l := newLimiter(t, 1, func(c *aimd.Config) { c.MaxWindow = 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	err := aimd.Each(ctx, l, count(1000), func(context.Context, int) error { cancel(); return nil })
+	require.ErrorIs(t, err, context.Canceled)
+	require.Contains(t, err.Error(), "others were not begun: context canceled")
+	require.NoError(t, l.Close())
+	require.ErrorIs(t, aimd.Each(t.Context(), l, count(1000), func(context.Context, int) error { return nil }), aimd.ErrClosed)
 }

@@ -85,18 +85,11 @@ func ExampleEach() {
 		}
 		return nil
 	}
-	done := 0
-	for name, err := range aimd.Each(context.Background(), lim, slices.Values([]string{"a", "", "c"}), upload) {
-		if err != nil {
-			fmt.Printf("%q: %v\n", name, err)
-			continue
-		}
-		done++
-	}
-	fmt.Println(done, "done")
+	err = aimd.Each(context.Background(), lim, slices.Values([]string{"a", "", "c"}), upload)
+	fmt.Println(err)
 	// Output:
-	// "": failed after 1 attempt: no name
-	// 2 done
+	// 1 of 3 items failed
+	// : failed after 1 attempt: no name
 }
 
 // Acquire is for callers that drive their attempts themselves.

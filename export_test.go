@@ -3,6 +3,7 @@ package aimd
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/aimd-go/aimd/attempt"
 )
@@ -13,4 +14,9 @@ func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acqu
 // Settle releases the permit as the end of such an attempt does.
 func (p Permit) Settle(v attempt.Verdict) {
 	p.release(v, errors.New("429 Too Many Requests"))
+}
+
+// Items is the iterator below Each and Map.
+func Items[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
+	return each(ctx, l, items, fn)
 }

@@ -170,7 +170,7 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 				for i := 0; i < operations && yield(i); i++ {
 				}
 			}
-			for _, err := range aimd.Each(t.Context(), l, items, func(ctx context.Context, _ int) error { return c.serve(ctx) }) {
+			for _, err := range aimd.Items(t.Context(), l, items, func(ctx context.Context, _ int) error { return c.serve(ctx) }) {
 				assert.NoError(t, err)
 			}
 		},

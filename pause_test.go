@@ -85,7 +85,7 @@ func TestEachStopsAtAPauseThatOutlastsIt(t *testing.T) {
 			l := pausedBy(t, usedUp, func(c *aimd.Config) { c.GiveUpAfter = giveUp })
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			items := 0
-			for _, err := range aimd.Each(ctx, l, count(100), func(context.Context, int) error { return nil }) {
+			for _, err := range aimd.Items(ctx, l, count(100), func(context.Context, int) error { return nil }) {
 				require.ErrorIs(t, err, reason)
 				items++
 			}

@@ -30,7 +30,7 @@ var ways = map[string]func(context.Context, *aimd.Limiter, func(context.Context)
 		return l.Do(ctx, fn)
 	},
 	"Each": func(ctx context.Context, l *aimd.Limiter, fn func(context.Context) error) error {
-		for _, err := range aimd.Each(ctx, l, count(3), func(ctx context.Context, _ int) error { return fn(ctx) }) {
+		for _, err := range aimd.Items(ctx, l, count(3), func(ctx context.Context, _ int) error { return fn(ctx) }) {
 			if err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func TestAJobOfFinalAnswersIsAsFastAsOneOfSuccesses(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l, start := newLimiter(t, 20), time.Now()
 			var sent atomic.Int64
-			for _, err := range aimd.Each(t.Context(), l, count(6400), func(context.Context, int) error {
+			for _, err := range aimd.Items(t.Context(), l, count(6400), func(context.Context, int) error {
 				time.Sleep(20 * time.Millisecond)
 				if sent.Inc()%100 == 0 {
 					return status{code: 503}
@@ -168,7 +168,7 @@ func TestAWrongPortEndsWithinTheTimeOfTheFirstContact(t *testing.T) {
 			l := newLimiter(t, 4, func(c *aimd.Config) { c.FirstContact = set })
 			start := time.Now()
 			items := 0
-			for _, err := range aimd.Each(t.Context(), l, count(100), func(context.Context, int) error { return nobody }) {
+			for _, err := range aimd.Items(t.Context(), l, count(100), func(context.Context, int) error { return nobody }) {
 				require.ErrorIs(t, err, attempt.ErrNoContact)
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
 				items++

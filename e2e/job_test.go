@@ -93,15 +93,9 @@ func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
 	l, rec := w.limiter(t, j.settings), &recorder{base: newTransport(t, 0)}
 	client := &http.Client{Transport: rec}
 	d := &done{began: time.Now()}
-	var failed error
-	for i, err := range aimd.Each(ctx, l, j.numbers(), func(ctx context.Context, i int) error {
+	require.NoError(t, aimd.Each(ctx, l, j.numbers(), func(ctx context.Context, i int) error {
 		return ask(ctx, client, j.address, fmt.Sprint("/", i), j.body)
-	}) {
-		if err != nil && failed == nil {
-			failed = fmt.Errorf("request %d: %w", i, err)
-		}
-	}
-	require.NoError(t, failed)
+	}))
 	d.took, d.Snapshot, d.sends, d.most = time.Since(d.began), l.Snapshot(), rec.sends, rec.most
 	requireIdle(t, l)
 	return d

@@ -452,13 +452,8 @@ func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	l := one(t, aimd.Config{})
 	nothing := func(context.Context) error { return nil }
 	each := func(ctx context.Context, fn func(context.Context) error) error {
-		for _, err := range aimd.Each(ctx, l.Limiter, func(yield func(int) bool) { _ = yield(1) && yield(2) },
-			func(ctx context.Context, _ int) error { return fn(ctx) }) {
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return aimd.Each(ctx, l.Limiter, func(yield func(int) bool) { _ = yield(1) && yield(2) },
+			func(ctx context.Context, _ int) error { return fn(ctx) })
 	}
 	// through is a request whose base runs fn.
 	through := func(ctx context.Context, fn func(context.Context) error) error {

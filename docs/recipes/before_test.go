@@ -54,11 +54,7 @@ func beforeSemaphore(ctx context.Context, items []string, send func(context.Cont
 }
 
 func afterBoth(ctx context.Context, lim *aimd.Limiter, items []string, send func(context.Context, string) error) error {
-	var failed []error
-	for _, err := range aimd.Each(ctx, lim, slices.Values(items), send) {
-		failed = append(failed, err) // nil if all went well
-	}
-	return errors.Join(failed...)
+	return aimd.Each(ctx, lim, slices.Values(items), send)
 }
 
 func beforeFailsafe() *http.Client {
