@@ -38,7 +38,9 @@ func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(con
 		all = true
 	}
 	for item, err := range each(ctx, l, pulled, fn) {
-		f.ended(item, err)
+		if f.items++; err != nil {
+			f.add(item, err)
+		}
 	}
 	if !all && ctx.Err() != nil {
 		f.left = ctx.Err()
@@ -60,11 +62,7 @@ type failures struct {
 	left error
 }
 
-func (f *failures) ended(item any, err error) {
-	f.items++
-	if err == nil {
-		return
-	}
+func (f *failures) add(item any, err error) {
 	if f.failed++; f.failed <= firstFailures {
 		f.first = append(f.first, fmt.Errorf("%.100v: %w", item, err))
 	}
