@@ -54,7 +54,7 @@ type Verdict struct {
 	// answer in a row, up to 64 minutes.
 	Stop bool
 	// Denied: the answer is a 403 without a code of the service, and neither JSON nor XML. After 50 successes, a
-	// limiter takes five in a row, or twice as many as ever passed by themselves, for a block of the client by a
+	// limiter takes ten in a row, or twice as many as ever passed separately, for a block of the client by a
 	// firewall: it pauses all operations for a minute, then for two and four, and lets those be tried again that it
 	// took so. An operation that cannot wait so long ends the pause.
 	Denied bool

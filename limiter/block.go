@@ -11,8 +11,9 @@ const (
 	// permitted has fewer. Our choice.
 	blockAfter = 50
 	// blockRun is the shortest run that is taken for a block, and blockRunMost the longest that may be needed. All
-	// of it but the last are lost. Our choice: if half of all may not be read, 40 in a row are one in 10^12.
-	blockRun, blockRunMost = 5, 40
+	// of it but the last are lost. Our choice: with 5, a client that may not read half of all paused for 3 minutes in
+	// some orders. If half of all may not be read, 40 in a row are one in 10^12.
+	blockRun, blockRunMost = 10, 40
 	// blockPauses is the most pauses in a run: of 1, 2 and 4 minutes, longer than the 5 minutes for which AWS WAF
 	// counts by default. A run that lasts longer is no block, so a key that was withdrawn fails then.
 	blockPauses = 3

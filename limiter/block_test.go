@@ -36,7 +36,7 @@ func denied(g *limiter.Gate, now time.Duration, n int) (first int) {
 	return first
 }
 
-// A run of five is a block, after fifty successes.
+// A run of ten is a block, after fifty successes.
 func TestBlocksAfterSuccesses(t *testing.T) {
 	g := newGate(t)
 	permitted(t, g, 0, 49)
@@ -45,22 +45,22 @@ func TestBlocksAfterSuccesses(t *testing.T) {
 	require.Equal(t, 40, denied(g, 0, 1000), "after that run, but no more")
 	g = newGate(t)
 	permitted(t, g, 0, 50)
-	require.Equal(t, 5, denied(g, 0, 1000))
+	require.Equal(t, 10, denied(g, 0, 1000))
 	g = newGate(t)
 	permitted(t, g, 0, 200)
-	require.Zero(t, denied(g, 0, 4))
+	require.Zero(t, denied(g, 0, 9))
 	permitted(t, g, 0, 1)
-	require.Zero(t, denied(g, 0, 4))
+	require.Zero(t, denied(g, 0, 9))
 }
 
 // A run twice as long as any that passed on its own is a block. One that a pause ended counts for nothing.
 func TestBlocksAreLongerThanOtherRuns(t *testing.T) {
 	g := newGate(t)
 	permitted(t, g, 0, 200)
-	require.Zero(t, denied(g, 0, 4))
+	require.Zero(t, denied(g, 0, 7))
 	for n := range 3 {
 		permitted(t, g, time.Duration(n)*time.Hour, 1)
-		require.Equal(t, 8, denied(g, time.Duration(n)*time.Hour, 10))
+		require.Equal(t, 14, denied(g, time.Duration(n)*time.Hour, 20))
 	}
 }
 
@@ -70,7 +70,7 @@ func TestBlocksHaveAnEnd(t *testing.T) {
 	permitted(t, g, 0, 50)
 	now := time.Duration(0)
 	for _, minutes := range []time.Duration{1, 2, 4} {
-		denied(g, now, 9)
+		denied(g, now, 19)
 		pause := g.PausedUntil() - now
 		require.GreaterOrEqual(t, pause, minutes*time.Minute)
 		require.LessOrEqual(t, pause, minutes*time.Minute+time.Second)
@@ -92,7 +92,7 @@ func TestBlocksOneAfterAnother(t *testing.T) {
 	for n := range 10 {
 		now := time.Duration(n) * time.Hour
 		permitted(t, g, now, 1)
-		require.Equal(t, 5, denied(g, now, 9))
+		require.Equal(t, 10, denied(g, now, 19))
 		require.LessOrEqual(t, g.PausedUntil()-now, 61*time.Second)
 	}
 }
@@ -121,7 +121,7 @@ func TestAStopIsOnePause(t *testing.T) {
 func TestAPauseThatWasAMistakeIsTheLast(t *testing.T) {
 	g := newGate(t)
 	permitted(t, g, 0, 50)
-	require.Equal(t, 5, denied(g, 0, 5))
+	require.Equal(t, 10, denied(g, 0, 10))
 	now := g.PausedUntil()
 	permitted(t, g, now, 1)
 	blocked, _ := g.Denied(now, true)
@@ -137,7 +137,7 @@ func TestARefusalTwiceIsNoMistake(t *testing.T) {
 	permitted(t, g, 0, 50)
 	_, _ = g.Denied(0, true)
 	permitted(t, g, 0, 1)
-	require.Equal(t, 5, denied(g, 0, 5))
+	require.Equal(t, 10, denied(g, 0, 10))
 }
 
 // The pause of a block is a guess: who cannot wait for its end ends it, but no other pause.
@@ -145,7 +145,7 @@ func TestAPauseThatIsDoubtedEnds(t *testing.T) {
 	g := newGate(t)
 	permitted(t, g, 0, 50)
 	require.False(t, g.Doubted(0))
-	denied(g, 0, 5)
+	denied(g, 0, 10)
 	require.True(t, g.Doubted(time.Second))
 	require.Equal(t, time.Second, g.PausedUntil())
 	require.False(t, g.Doubted(time.Second), "once")
