@@ -225,7 +225,7 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 		"minio":                       {minioError{"SlowDown", 503}, overload},
 		"minio 404":                   {minioError{"NoSuchKey", 404}, refused},
 		"telegram":                    {&telegramError{429, telegramParameters{5}}, after(overload, 5*time.Second)},
-		"telegram, for a century":     {&telegramError{429, telegramParameters{4e9}}, overload},
+		"telegram, for 63 years":      {&telegramError{429, telegramParameters{2e9}}, overload},
 		"telegram, before":            {&telegramError{429, telegramParameters{-5}}, overload},
 		"a method":                    {asked(503), overload},
 		"a method, a success":         {asked(200), unknown},
