@@ -24,8 +24,12 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 	}
 	ctx := context.Background()
 	return func(e Event) {
-		level, to := e.level(), cmp.Or(logger, slog.Default())
-		if level < slog.LevelInfo || !to.Enabled(ctx, level) {
+		level := e.level()
+		if level < slog.LevelInfo {
+			return
+		}
+		to := cmp.Or(logger, slog.Default())
+		if !to.Enabled(ctx, level) {
 			return
 		}
 		leftOut, ok := lines.take(e.Time)
@@ -46,8 +50,10 @@ func (e Event) level() slog.Level {
 	case Paused, Full, Late, Away, Suspect:
 		return slog.LevelWarn
 	}
-	before, after := e.windows()
-	if e.Kind == Ignored || e.Kind == Cut && before == after || !e.decision() {
+	if e.Kind == Ignored || !e.decision() {
+		return slog.LevelDebug
+	}
+	if before, after := e.windows(); e.Kind == Cut && before == after {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo

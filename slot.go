@@ -124,11 +124,11 @@ func (s *slots) Suspect(err error) {
 	}
 }
 
-func (s *slots) Denied(err error, again bool) bool {
+func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 	l := s.limiter()
 	l.mu.Lock()
 	now := l.now()
-	blocked, begun := l.machine.Denied(now, again)
+	blocked, begun := l.machine.Denied(now, t, again)
 	if begun {
 		wait := l.machine.PausedUntil() - now
 		l.note(now, Event{Kind: Suspect, Wait: wait, Err: err})

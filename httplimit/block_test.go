@@ -22,6 +22,7 @@ import (
 
 // firewall blocks a client with 403 for 10 s after more than 110 requests in a second.
 type firewall struct {
+	asked   atomic.Int64
 	mu      sync.Mutex
 	second  time.Time
 	n       int
@@ -30,8 +31,9 @@ type firewall struct {
 	refused int
 }
 
+// Each answer takes a microsecond longer than the one before, so no two are read at the same instant.
 func (f *firewall) RoundTrip(r *http.Request) (*http.Response, error) {
-	time.Sleep(50 * time.Millisecond)
+	time.Sleep(50*time.Millisecond + time.Duration(f.asked.Add(1))*time.Microsecond)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := time.Now()
@@ -50,12 +52,14 @@ func (f *firewall) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answers(status, nil, http.NoBody)(r)
 }
 
-// work does so many calls by 40 workers, and returns how many failed.
+const workers = 40
+
+// work does so many calls by the workers, and returns how many failed.
 func work(calls int, call func(n int) error) (failed int) {
 	var mu sync.Mutex
 	next := make(chan int)
 	var all sync.WaitGroup
-	for range 40 {
+	for range workers {
 		all.Go(func() {
 			for n := range next {
 				if call(n) != nil {
@@ -114,8 +118,8 @@ func request(ctx context.Context, method string) *http.Request {
 	return r
 }
 
-// A client that is blocked for sending too much loses few calls, a POST too, since a firewall does none of the
-// work.
+// A client that is blocked for sending too much loses nine calls for each block, a POST too, since a firewall does
+// none of the work.
 func TestABlockWith403(t *testing.T) {
 	for name, door := range doors {
 		t.Run(name, func(t *testing.T) {
@@ -166,7 +170,10 @@ func TestAKeyThatWasWithdrawn(t *testing.T) {
 
 // Some objects may not be read, in any order: this is no block.
 func TestObjectsThatMayNotBeRead(t *testing.T) {
-	for _, share := range []float64{0.05, 0.3, 0.5} {
+	for _, c := range []struct {
+		share float64
+		quick time.Duration
+	}{{0.05, 0}, {0.3, 0}, {0.5, 0}, {0.05, 45 * time.Millisecond}, {0.3, 45 * time.Millisecond}, {0.5, 45 * time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
 			var told []string
 			l, err := aimd.New(suspects(&told))
@@ -174,17 +181,19 @@ func TestObjectsThatMayNotBeRead(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 2))
 			var mu sync.Mutex
 			call := doors["Do"](base(func(r *http.Request) (*http.Response, error) {
-				time.Sleep(50 * time.Millisecond)
 				mu.Lock()
-				defer mu.Unlock()
-				if random.Float64() < share {
+				denied := random.Float64() < c.share
+				mu.Unlock()
+				if denied {
+					time.Sleep(50*time.Millisecond - c.quick)
 					return answers(403, nil, http.NoBody)(r)
 				}
+				time.Sleep(50 * time.Millisecond)
 				return answers(200, nil, http.NoBody)(r)
 			}), l)
 			start := time.Now()
 			lost := work(5000, func(int) error { return call(t.Context(), http.MethodGet) })
-			t.Logf("share %v: %d of 5000, %v, %d pauses", share, lost, time.Since(start), len(told))
+			t.Logf("%+v: %d of 5000, %v, %d pauses", c, lost, time.Since(start), len(told))
 			require.LessOrEqual(t, len(told), 1)
 		})
 	}

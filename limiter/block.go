@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/window"
 )
 
 const (
@@ -22,11 +23,12 @@ const (
 // block tells a block from single refusals. A firewall answers all requests of a client that it blocks with 403,
 // as AWS WAF does by default; so do services that refuse one object, and after a key was withdrawn.
 type block struct {
-	// successes is their number, and before their number at the latest 403.
-	successes, before uint64
-	// run is the number of 403 since the latest success, longest the longest run that a success ended without a
-	// pause: runs of that length belong to the work.
+	successes uint64
+	// run is the number of 403 since the latest success that was sent after the first of them, longest the longest
+	// run that a success ended without a pause: runs of that length belong to the work.
 	run, longest int
+	// first is the number of the run's first attempt, last the highest number in the run.
+	first, last uint64
 	// pauses is the number of pauses in the run, and until the end of the latest, 0 before the first; spent: they
 	// did not help, so a 403 is final from then on.
 	pauses int
@@ -34,11 +36,29 @@ type block struct {
 	spent  bool
 }
 
-// succeeded notes a success. One during a pause was sent before the block, so it ends no run.
-func (b *block) succeeded(now time.Duration) {
-	if now >= b.until {
-		b.successes++
+// succeeded notes a success. One that was sent before the run, or comes during a pause, says nothing of a block: a
+// firewall refuses more quickly than the service does the work.
+func (b *block) succeeded(now time.Duration, t window.Ticket) {
+	if now < b.until {
+		return
 	}
+	if b.successes++; t.ID() < b.first {
+		return
+	}
+	if b.pauses == 0 {
+		b.longest = max(b.longest, b.run)
+	}
+	b.run, b.pauses, b.first, b.last = 0, 0, 0, 0
+}
+
+// refused notes a 403, and reports whether the run is that of a block: it is long enough, and of what was sent since
+// it began four fifths are refused already. Where single objects are refused, what is permitted takes its time.
+func (b *block) refused(t window.Ticket) bool {
+	if b.run == 0 {
+		b.first = t.ID()
+	}
+	b.run, b.last = b.run+1, max(b.last, t.ID())
+	return b.run >= b.needed() && (b.pauses > 0 || 5*uint64(b.run) >= 4*(b.last-b.first+1))
 }
 
 // needed is the run from which 403 is a block.
@@ -48,19 +68,12 @@ func (b *block) needed() int { return min(max(blockRun, 2*b.longest), blockRunMo
 // tried again. begun: a pause for all begins with it, of a minute, doubled after each pause in the run. again:
 // the operation was refused before. If others passed meanwhile, the service refuses that one object: the pause
 // was a mistake, and the last one.
-func (g *Gate) Denied(now time.Duration, again bool) (blocked, begun bool) {
+func (g *Gate) Denied(now time.Duration, t window.Ticket, again bool) (blocked, begun bool) {
 	b := &g.block
 	if g.seen(now) < b.until {
 		return true, false
 	}
-	if b.before != b.successes {
-		if b.pauses == 0 {
-			b.longest = max(b.longest, b.run)
-		}
-		b.before, b.run, b.pauses = b.successes, 0, 0
-	}
-	b.run++
-	if b.run < b.needed() {
+	if !b.refused(t) {
 		b.spent = b.spent || again && b.until > 0
 		return false, false
 	}

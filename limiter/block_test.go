@@ -29,7 +29,7 @@ func permitted(t *testing.T, g *limiter.Gate, now time.Duration, n int) {
 // denied notes so many 403, and returns the number from which they are of a block.
 func denied(g *limiter.Gate, now time.Duration, n int) (first int) {
 	for i := 1; i <= n; i++ {
-		if blocked, _ := g.Denied(now, false); blocked && first == 0 {
+		if blocked, _ := g.Denied(now, g.Sent(now), false); blocked && first == 0 {
 			first = i
 		}
 	}
@@ -51,6 +51,30 @@ func TestBlocksAfterSuccesses(t *testing.T) {
 	require.Zero(t, denied(g, 0, 9))
 	permitted(t, g, 0, 1)
 	require.Zero(t, denied(g, 0, 9))
+}
+
+// A success that was sent before a run ends no run: a firewall refuses more quickly than the service works.
+func TestASuccessFromBeforeEndsNoRun(t *testing.T) {
+	g := newGate(t)
+	permitted(t, g, 0, 50)
+	before := g.Sent(0)
+	require.Zero(t, denied(g, 0, 5))
+	g.Answered(0, before, window.Success, 0)
+	require.Equal(t, 5, denied(g, 0, 9))
+}
+
+// A run is no block while less than four fifths of what was sent since its first are refused: the others take longer.
+func TestQuickRefusalsAmongSlowSuccesses(t *testing.T) {
+	for refused, want := range map[int]bool{2: false, 4: true} {
+		g := newGate(t)
+		permitted(t, g, 0, 50)
+		blocked := false
+		for range 30 {
+			blocked = denied(g, 0, refused) > 0 || blocked
+			g.Sent(0)
+		}
+		require.Equal(t, want, blocked, "%d of %d", refused, refused+1)
+	}
 }
 
 // A run twice as long as any that passed on its own is a block. One that a pause ended counts for nothing.
@@ -124,7 +148,7 @@ func TestAPauseThatWasAMistakeIsTheLast(t *testing.T) {
 	require.Equal(t, 10, denied(g, 0, 10))
 	now := g.PausedUntil()
 	permitted(t, g, now, 1)
-	blocked, _ := g.Denied(now, true)
+	blocked, _ := g.Denied(now, g.Sent(now), true)
 	require.False(t, blocked)
 	permitted(t, g, now, 50)
 	require.Zero(t, denied(g, now, 99))
@@ -135,7 +159,7 @@ func TestAPauseThatWasAMistakeIsTheLast(t *testing.T) {
 func TestARefusalTwiceIsNoMistake(t *testing.T) {
 	g := newGate(t)
 	permitted(t, g, 0, 50)
-	_, _ = g.Denied(0, true)
+	_, _ = g.Denied(0, g.Sent(0), true)
 	permitted(t, g, 0, 1)
 	require.Equal(t, 10, denied(g, 0, 10))
 }

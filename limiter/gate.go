@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/delay"
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -23,6 +22,8 @@ type Gate struct {
 	apart time.Duration
 	// sent is the last send, if there is a gap: the time it was due, if only the timer was late.
 	sent time.Duration
+	// last is the number of the attempt sent last.
+	last uint64
 	// spaced: the gap alone kept back the operation at the front, so the next send is as late as the timer.
 	spaced bool
 	// spread is the factor of the next gap, if it is spread.
@@ -30,11 +31,9 @@ type Gate struct {
 
 	block block
 
-	// quotas is nil until the service reports one. waiting operations were there at the last call.
-	quotas  *quota.Quotas
+	// told is nil until the service reports a quota. waiting operations were there at the last call.
+	told    *told
 	waiting int
-	// boundedUntil is the time at which the service's bound on the attempts in flight is lifted.
-	boundedUntil time.Duration
 }
 
 // lateness is how late a timer may be without delaying the sends after it. A timer of a busy machine is many
@@ -64,87 +63,20 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 	return g.send(), true
 }
 
-// Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
-func (g *Gate) Withdrawn(t window.Ticket) bool {
-	if g.quotas != nil {
-		g.quotas.Answered(g.now, quota.Answer{Number: t.ID(), Refused: true})
-	}
-	return g.Window.Withdrawn(t)
-}
-
-// Reported notes the quotas that the head of an answer reports, before Answered: a refusal for a quota that
-// is used up does not cut the window. It returns the quota that is used up for longest, if it was not before.
-func (g *Gate) Reported(now time.Duration, t window.Ticket, a quota.Answer) (used quota.State, ok bool) {
-	if len(a.Reports) == 0 || !g.Has(t) {
-		return used, false
-	}
-	if g.quotas == nil {
-		g.quotas = &quota.Quotas{Rand: g.rules.Rand}
-		g.quotas.Sent(g.seen(now), g.Last())
-	}
-	before, _ := g.quotas.UsedUp(g.seen(now))
-	g.bounds(a.Reports)
-	a.Number, g.quotas.Reserve, g.quotas.MaxRetryAfter = t.ID(), g.rules.Reserve, g.rules.MaxRetryAfter
-	g.Window.Reported(t, g.quotas.Answered(g.now, a))
-	used, ok = g.quotas.UsedUp(g.now)
-	return used, ok && used.Name != before.Name
-}
-
-// bounds notes how many attempts in flight the service allows.
-func (g *Gate) bounds(reports []quota.Report) {
-	for _, r := range reports {
-		if r.InFlight && r.Valid() {
-			g.Bounded(r.Limit)
-			g.boundedUntil = g.now + g.rules.MaxRetryAfter
-		}
-	}
-}
-
-// Quotas returns how the quotas stand that the service reports.
-func (g *Gate) Quotas(now time.Duration) []quota.State {
-	if g.quotas == nil {
-		return nil
-	}
-	return g.quotas.States(g.seen(now))
-}
-
-// UsedUp returns the quota that is used up for longest, and false if none is.
-func (g *Gate) UsedUp() (quota.State, bool) {
-	if g.quotas == nil {
-		return quota.State{}, false
-	}
-	return g.quotas.UsedUp(g.now)
-}
-
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what that changed. An
 // attempt that is not in flight is Late and changes nothing.
 func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
-	if g.quotas != nil && g.Has(t) {
-		o = g.counted(g.seen(now), t, o)
+	if g.told != nil && g.Has(t) {
+		o = g.told.ended(g.seen(now), t, o)
 	}
 	change := g.Window.Answered(g.seen(now), t, o)
 	if o == window.Success && change != window.Late {
-		g.block.succeeded(g.now)
+		g.block.succeeded(g.now, t)
 	}
 	if change == window.Cut || change == window.Ignored {
 		g.overloaded(change == window.Cut, retryAfter)
 	}
 	return change
-}
-
-// counted notes the end of an attempt for the quotas, and returns its outcome for the window.
-func (g *Gate) counted(now time.Duration, t window.Ticket, o window.Outcome) window.Outcome {
-	told, short := g.Report(t)
-	if !told {
-		g.quotas.Answered(now, quota.Answer{Number: t.ID(), Refused: !o.Accepted()})
-	}
-	if g.Bound() > 0 && t.ID() > g.BoundAt() { // sent after the bound was reported, and its answer has none
-		g.Bounded(0)
-	}
-	if short && o.Overloaded() {
-		return window.Neutral
-	}
-	return o
 }
 
 // overloaded begins a pause for all, if it is time to.
@@ -200,10 +132,10 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 	// The longest that pause and retryAfter return.
 	longest := max(s.PauseMax+s.PauseMax/2, s.MaxRetryAfter+min(s.MaxRetryAfter/2, time.Second))
 	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
-	if g.quotas != nil {
-		g.quotas.Reserve, g.quotas.MaxRetryAfter = s.Reserve, s.MaxRetryAfter
-		g.quotas.Asked(g.now)
-		g.Bounded(0)
+	if g.told != nil {
+		g.told.Reserve, g.told.MaxRetryAfter = s.Reserve, s.MaxRetryAfter
+		g.told.Asked(g.now)
+		g.told.bound = 0
 	}
 	return nil
 }
@@ -225,8 +157,8 @@ func (g *Gate) Next(now time.Duration, waiting int) (window.Ticket, bool) {
 func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	g.waiting = waiting
 	at := g.due()
-	if !g.Open() && g.Bound() > 0 {
-		return g.boundedUntil, waiting > 0 && g.boundedUntil > g.now
+	if !g.Open() && g.told != nil && g.told.bound > 0 {
+		return g.told.boundedUntil, waiting > 0 && g.told.boundedUntil > g.now
 	}
 	return at, waiting > 0 && g.Open() && at > g.now
 }
@@ -253,7 +185,7 @@ func (g *Gate) asked(retryAfter time.Duration, stop bool) delay.Asked {
 
 // Timed reports whether the next event needs the time. An overload always needs it.
 func (g *Gate) Timed() bool {
-	return g.Window.Timed() || g.pausedUntil > g.now || g.Gap() > 0 || g.quotas != nil
+	return g.Window.Timed() || g.pausedUntil > g.now || g.Gap() > 0 || g.told != nil
 }
 
 // Rules are the settings in force.
@@ -276,8 +208,8 @@ func (g *Gate) ClosedUntil() time.Duration {
 // seen notes the time, which never goes back, and returns the latest one.
 func (g *Gate) seen(now time.Duration) time.Duration {
 	g.now = max(g.now, now)
-	if g.Bound() > 0 && g.now >= g.boundedUntil {
-		g.Bounded(0)
+	if g.told != nil && g.now >= g.told.boundedUntil {
+		g.told.bound = 0
 	}
 	return g.now
 }
@@ -296,10 +228,10 @@ func (g *Gate) due() time.Duration {
 
 // quotaUntil is the time when the quotas let the next attempt go, 0 without quotas.
 func (g *Gate) quotaUntil() time.Duration {
-	if g.quotas == nil {
+	if g.told == nil {
 		return 0
 	}
-	return g.quotas.Due(g.now, g.Flying()-g.Reports(), g.waiting)
+	return g.told.Due(g.now, g.Flying()-len(g.told.heads), g.waiting)
 }
 
 // spacedUntil is the end of the gap: the present gap after the last send. While refusals follow one another the
@@ -323,8 +255,9 @@ func (g *Gate) send() window.Ticket {
 		g.space()
 	}
 	t := g.Sent(g.now)
-	if g.quotas != nil {
-		g.quotas.Sent(g.now, t.ID())
+	g.last = t.ID()
+	if g.told != nil {
+		g.told.Sent(g.now, g.last)
 	}
 	return t
 }

@@ -49,10 +49,8 @@ type Window struct {
 	known bool
 	// gap is the time between two sends that spreads the window over the round trip; 0: sends are not spaced.
 	gap time.Duration
-	// limit is the whole attempts in Cwnd, and one at least; at most those that the service allows; 0: it reports
-	// none. bound is the id given last when it did.
-	limit, most int
-	bound       uint64
+	// limit is the whole attempts in Cwnd, and one at least.
+	limit int
 	// settings have the bounds of state.Cwnd.
 	settings Settings
 
@@ -165,15 +163,6 @@ func (w *Window) resize(cwnd float64) {
 		cwnd = min(math.Ceil(cwnd), w.settings.Max)
 	}
 	w.limit = max(1, int(cwnd))
-	if w.most > 0 {
-		w.limit = min(w.limit, w.most)
-	}
-}
-
-// Bounded notes how many attempts the service allows in flight; 0: it does not say.
-func (w *Window) Bounded(most float64) {
-	w.most, w.bound = int(min(most, MaxWindow)), w.flying.last
-	w.resize(w.state.Cwnd)
 }
 
 // Withdrawn takes back an attempt that was booked and then not sent, without a trace in the window. It
@@ -236,30 +225,7 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 // Has reports whether the attempt is in flight.
 func (w *Window) Has(t Ticket) bool { return w.flying.has(t) }
 
-// Last is the id given last, 0 before the first.
-func (w *Window) Last() uint64 { return w.flying.last }
-
-// Reported notes that the answer of an attempt in flight has begun with a report of a quota. short: the attempt
-// was refused because a quota is used up.
-func (w *Window) Reported(t Ticket, short bool) { w.flying.reported(t, short) }
-
-// Report returns what Reported noted of an attempt in flight.
-func (w *Window) Report(t Ticket) (told, short bool) {
-	f := w.flying.places[t.place]
-	return f.told, f.short
-}
-
-// Reports is the number of attempts in flight whose answers have begun with a report of a quota.
-func (w *Window) Reports() int { return w.flying.told }
-
-// Bound is the number of attempts that the service allows in flight; 0: it does not say.
-func (w *Window) Bound() int { return w.most }
-
-// BoundAt is the id given last when the service said Bound.
-func (w *Window) BoundAt() uint64 { return w.bound }
-
-// Limit is the number of attempts that may be in flight: the whole ones in Cwnd, one at least, and no more than
-// the service allows (Bounded).
+// Limit is the number of attempts that may be in flight: the whole ones in Cwnd, and one at least.
 func (w *Window) Limit() int { return w.limit }
 
 // Settings are the settings in force.
@@ -328,16 +294,12 @@ type flights struct {
 	places []flight
 	// free are the places without an attempt.
 	free []uint32
-	// told counts the attempts in flight whose answers have begun with a report of a quota.
-	told int
 }
 
 // flight is an attempt in flight; id is 0 if the place is free.
 type flight struct {
 	id   uint64
 	sent time.Duration
-	// told: its answer has begun with a report of a quota. short: it was refused because a quota is used up.
-	told, short bool
 }
 
 func (f *flights) n() int { return len(f.places) - len(f.free) }
@@ -358,24 +320,12 @@ func (f *flights) has(t Ticket) bool {
 	return t.id != 0 && int(t.place) < len(f.places) && f.places[t.place].id == t.id
 }
 
-// reported notes that the attempt's answer has begun with a report of a quota.
-func (f *flights) reported(t Ticket, short bool) {
-	p := &f.places[t.place]
-	if !p.told {
-		f.told++
-	}
-	p.told, p.short = true, p.short || short
-}
-
 // landed removes the attempt and returns when it was sent, or false if it is not in flight.
 func (f *flights) landed(t Ticket) (sent time.Duration, ok bool) {
 	if !f.has(t) {
 		return 0, false
 	}
 	p := &f.places[t.place]
-	if p.told {
-		f.told--
-	}
 	sent, p.id = p.sent, 0
 	f.free = append(f.free, t.place)
 	return sent, true

@@ -55,7 +55,7 @@ func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 // Every link of the pages that users read leads to something that is there.
 func TestTheLinksOfTheDocsLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/parts.md", "docs/sources.md", "docs/design.md", "docs/laws.md", "docs/quota.md", "docs/recipes.md", "benchmarks/README.md"} {
+	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/parts.md", "docs/sources.md", "docs/design.md", "docs/laws.md", "docs/quota.md", "docs/recipes.md", "docs/any-language.md", "benchmarks/README.md"} {
 		text, err := os.ReadFile(filepath.FromSlash(page))
 		require.NoError(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {

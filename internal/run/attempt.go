@@ -214,7 +214,7 @@ func (a *Attempt) judged(err error, f fact.Facts) attempt.Verdict {
 	if !v.Outcome.Valid() {
 		return attempt.Verdict{Outcome: window.Neutral}
 	}
-	if v.Denied && a.owns && a.runner.Slots.Denied(err, a.number > 1) {
+	if v.Denied && a.owns && a.runner.Slots.Denied(a.ticket, err, a.number > 1) {
 		v.Outcome, v.Retry = window.Overload, true
 	}
 	return v

@@ -91,12 +91,12 @@ func (d *desk) Settle(_ window.Ticket, v attempt.Verdict, _ error) {
 	d.free <- struct{}{}
 }
 
-func (d *desk) Reached() bool                        { return true }
-func (d *desk) Reported(window.Ticket, quota.Answer) {}
-func (d *desk) Contact(bool, error) (bool, error)    { return true, nil }
-func (d *desk) Suspect(error)                        {}
-func (d *desk) Denied(error, bool) bool              { return d.blocked }
-func (d *desk) Paused() time.Duration                { return d.paused }
+func (d *desk) Reached() bool                          { return true }
+func (d *desk) Reported(window.Ticket, quota.Answer)   {}
+func (d *desk) Contact(bool, error) (bool, error)      { return true, nil }
+func (d *desk) Suspect(error)                          {}
+func (d *desk) Denied(window.Ticket, error, bool) bool { return d.blocked }
+func (d *desk) Paused() time.Duration                  { return d.paused }
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 

@@ -180,7 +180,7 @@ type Slots interface {
 	// Suspect notes an error that is neutral and final though it looks like a refusal.
 	Suspect(err error)
 	// Denied notes an answer that is a 403, and reports whether it is taken for a block: see limiter.Gate.Denied.
-	Denied(err error, again bool) bool
+	Denied(t window.Ticket, err error, again bool) bool
 	// Limits returns the limits of an operation as they are now.
 	Limits() Limits
 	// Closed returns a channel that is closed when the limiter is, and the error for that.
