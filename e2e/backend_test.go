@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -23,6 +24,8 @@ type backend struct {
 	spread float64
 	// slots is how many requests it takes at a time; it refuses the others at once. 0: no bound.
 	slots int
+	// refusal is the status of a refusal; 0: 503.
+	refusal int
 	// refuses returns true for a request, by its number from 1 on, that it refuses at once. It may be nil.
 	refuses func(n int) bool
 	// serves, if not nil, answers the n-th request instead.
@@ -69,7 +72,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	n, ok := b.enter(began)
 	if !ok {
-		w.WriteHeader(http.StatusServiceUnavailable)
+		w.WriteHeader(cmp.Or(b.refusal, http.StatusServiceUnavailable))
 		return
 	}
 	defer b.leave()

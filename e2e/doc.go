@@ -11,6 +11,8 @@
 // PostgreSQL, which keep their data below the test's temporary folder. TestFleet runs the
 // program of examples/fleet.
 //
+// TestAnyLanguage, TestThreePrograms and TestRestarts run python3 and curl through aimd proxy.
+//
 // TestOverload sends an httplimit.Handler twice the load that the service can serve.
 // TestInterruptedUploads stops and kills the process of aimd upload.
 //

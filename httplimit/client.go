@@ -8,6 +8,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -38,7 +39,11 @@ func Client(l *aimd.Limiter, opts ...Option) *http.Client { return New(nil, l, o
 
 // Client returns an http.Client that sends each request through the Transport, and again by the rules of the
 // function [Client].
-func (t *Transport) Client() *http.Client { return &http.Client{Transport: &patient{t}} }
+func (t *Transport) Client() *http.Client {
+	p := &patient{Transport: t}
+	p.send, p.may = t.send, p.again
+	return &http.Client{Transport: p}
+}
 
 // Option is a setting of a Client or a Transport.
 type Option func(*options)
@@ -50,6 +55,8 @@ type options struct {
 	unavailable bool
 	// unread: what the answers report of quotas is not read.
 	unread bool
+	// key says which limiter of PerHost a request has.
+	key func(*http.Request) string
 }
 
 func optionsOf(opts []Option) (all options) {
@@ -73,7 +80,17 @@ func ResendUnavailable() Option { return func(o *options) { o.unavailable = true
 // requests by them, as the package comment says.
 func WithoutQuota() Option { return func(o *options) { o.unread = true } }
 
-type patient struct{ *Transport }
+// By sets the limiter that a request has, for a [PerHost] whose services limit by something else than the host: by
+// the credential, the tenant or the model. Requests with the same key share a limiter. newLimiter gets the key as
+// its host. New ignores By. key must be safe for several goroutines; nil is the default, the host.
+func By(key func(*http.Request) string) Option { return func(o *options) { o.key = key } }
+
+type patient struct {
+	*Transport
+	// send and may are methods, made into functions once.
+	send func(*run.Attempt, *http.Request) (*http.Response, attempt.Verdict, error)
+	may  func(context.Context, attempt.Failure) (bool, error)
+}
 
 // RoundTrip sends the request, again if need be.
 func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -85,7 +102,7 @@ func (p *patient) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	x := &exchange{req: req, send: p.send}
-	return x.result(a.Drive(x, p.again))
+	return x.result(a.Drive(x, p.may))
 }
 
 // sendable is what may be sent again; the limiter decides when.

@@ -52,6 +52,24 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 	}
 }
 
+func TestByTheTenant(t *testing.T) {
+	var made []string
+	tr, err := httplimit.PerHost(empty, func(tenant string) (*aimd.Limiter, error) {
+		made = append(made, tenant)
+		return aimd.New(aimd.Config{})
+	}, aimd.KeyedConfig{}, httplimit.By(func(r *http.Request) string { return r.Header.Get("X-Tenant") }))
+	require.NoError(t, err)
+	for _, tenant := range []string{"a", "b", "a"} {
+		for _, host := range []string{"http://x.example", "http://y.example"} {
+			r := get(t.Context(), host)
+			r.Header.Set("X-Tenant", tenant)
+			_, err := tr.RoundTrip(r)
+			require.NoError(t, err)
+		}
+	}
+	assert.Equal(t, []string{"a", "b"}, made)
+}
+
 func TestEachHostHasItsOwnSlots(t *testing.T) {
 	tr, err := httplimit.PerHost(answers(200, nil, text("hello")), func(string) (*aimd.Limiter, error) {
 		return aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})

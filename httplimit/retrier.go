@@ -135,9 +135,13 @@ func (x *exchange) Try(a *run.Attempt) (attempt.Verdict, error) {
 	if resp != nil && resp.Request == req {
 		resp.Request = x.req
 	}
-	var refusal *StatusError
-	x.answer, x.late = resp, errors.As(err, &refusal) && refusal.late
+	x.answer, x.late = resp, err != nil && tardy(err)
 	return v, err
+}
+
+func tardy(err error) bool {
+	var refusal *StatusError
+	return errors.As(err, &refusal) && refusal.late
 }
 
 // request is the request of the next attempt: a copy, since a RoundTripper changes no request, with a new

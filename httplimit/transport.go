@@ -113,7 +113,7 @@ func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, att
 		}
 	}()
 	sent := req
-	if _, plain := t.base.(*http.Transport); !plain {
+	if _, plain := t.base.(*http.Transport); !plain && req.Context() != a.Context() {
 		sent = req.WithContext(a.Context()) // what the base begins within has the slot
 	}
 	resp, err := t.base.RoundTrip(sent)
@@ -173,6 +173,8 @@ func (t *Transport) limiter(req *http.Request) (*aimd.Limiter, error) {
 		return nil, errors.New("a Transport that is not made with New or PerHost")
 	case req.URL == nil:
 		return nil, errors.New("a request without a URL")
+	case t.key != nil:
+		return t.hosts.For(t.key(req))
 	}
 	return t.hosts.For(host(req.URL))
 }

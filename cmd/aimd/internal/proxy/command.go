@@ -1,0 +1,130 @@
+// Package proxy is aimd proxy: a limiter in front of a service, for programs in any language.
+package proxy
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+)
+
+//go:embed help
+var help embed.FS
+
+// settings are those of the command line.
+type settings struct {
+	to, listen, admin, host string
+	// header says which limiter a request has; empty: those of credentials.
+	header string
+	one    bool
+	// keys is the most limiters, queue the most requests that wait for one of them.
+	keys, queue int
+	// hold bounds the waits of a request, idle the time without a byte, drain the end of the process.
+	hold, idle, drain time.Duration
+	// buffer is the most bytes of a request's body that are kept to send the request again.
+	buffer   int64
+	keepHost bool
+	json     bool
+}
+
+// Command is aimd proxy.
+func Command() *cobra.Command {
+	s := settings{
+		listen: "127.0.0.1:8020", keys: 1000, queue: 10_000, buffer: 16 << 20,
+		hold: time.Minute, idle: 5 * time.Minute, drain: 30 * time.Second,
+	}
+	c := cli.Help(help, &cobra.Command{Use: "proxy", Short: "Put a limiter in front of a service, for programs in any language", Args: cli.NoArgs})
+	f := cli.Flags(c)
+	f.Var(value.URL(&s.to, "a URL without a query, like https://api.example.com", func(u *url.URL) bool {
+		return u.RawQuery == "" && u.Fragment == "" && u.User == nil
+	}), "to", "the service")
+	f.Var(value.Address(&s.listen), "listen", "where the programs ask; 127.0.0.1 is this machine alone")
+	f.Var(value.Text(&s.host, "name", "a name of a host", func(h string) bool { return h != "" }), "host", "a name of this machine, with a dot, that programs ask for")
+	f.Var(value.Text(&s.header, "header", "a name of a header, like X-Tenant", headerName), "key", "the header that says which limiter a request has; without it a credential's")
+	f.BoolVar(&s.one, "one", false, "one limiter for all requests")
+	f.Var(value.Whole(&s.keys, 1, 100_000), "keys", "the most limiters at a time; one that is idle goes")
+	f.Var(value.Whole(&s.queue, 1, 1_000_000), "queue", "the most requests that wait for one limiter")
+	f.Var(value.Duration(&s.hold, 0, time.Hour), "hold", "longest wait of a request, in the queue and between attempts together")
+	f.Var(value.Size(&s.buffer, 0, 1<<30), "buffer", "the largest body that is kept in memory to send a request again")
+	f.Var(value.Duration(&s.idle, time.Second, 24*time.Hour), "idle", "longest time without a byte, of the program or of the service")
+	f.Var(value.Duration(&s.drain, 0, time.Hour), "drain", "how long requests may go on after Ctrl-C or SIGTERM")
+	f.BoolVar(&s.keepHost, "keep-host", false, "send the Host of the request, as a signature of S3 covers it")
+	f.Var(value.Address(&s.admin), "admin", "where the page of the limiters is served; without it nowhere")
+	f.BoolVar(&s.json, "json", false, "logs in JSON")
+	cli.NoDefault(f, "to", "host", "key", "admin")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		switch {
+		case s.to == "":
+			return cli.Usage(c, errors.New("--to: is missing, want the URL of the service, like https://api.example.com"))
+		case s.one && s.header != "":
+			return cli.Usage(c, fmt.Errorf("--one and --key %s: want one of them", s.header))
+		}
+		return s.run(c.Context(), c.ErrOrStderr())
+	}
+	return c
+}
+
+var headerName = regexp.MustCompile("^[0-9A-Za-z-]+$").MatchString
+
+// run serves until the context ends. What is then in flight may end within the time for it.
+func (s settings) run(ctx context.Context, stderr io.Writer) error {
+	var logs slog.Handler = slog.NewTextHandler(stderr, nil)
+	if s.json {
+		logs = slog.NewJSONHandler(stderr, nil)
+	}
+	p, err := newProxy(s, slog.New(logs))
+	if err != nil {
+		return err
+	}
+	defer p.base.CloseIdleConnections()
+	failed := make(chan error, 2)
+	serve := func(address string, h http.Handler, what string) (*http.Server, error) {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, err
+		}
+		server := &http.Server{
+			Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 256 << 10,
+			ErrorLog: slog.NewLogLogger(logs, slog.LevelWarn),
+		}
+		go func() { failed <- server.Serve(l) }()
+		p.log.Info(what, "url", "http://"+l.Addr().String())
+		return server, nil
+	}
+	if s.admin != "" {
+		admin, err := serve(s.admin, p.admin(), "page of the limiters, and /metrics")
+		if err != nil {
+			return err
+		}
+		defer admin.Close()
+	}
+	server, err := serve(s.listen, p, "listening, Ctrl-C ends it")
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	p.log.Info("stopping", "within", s.drain.String())
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drain)
+	defer cancel()
+	if err := server.Shutdown(end); err != nil {
+		_ = server.Close() // the listener is closed
+		return fmt.Errorf("--drain %s: is over, some requests were cut off", value.ShowDuration(s.drain))
+	}
+	return nil
+}

@@ -1,0 +1,292 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/e2e/internal/program"
+)
+
+// guard is a process of aimd proxy.
+type guard struct {
+	address, admin string
+	process        *process
+}
+
+func startGuard(t *testing.T, target string, args ...string) *guard {
+	t.Helper()
+	g := &guard{address: program.Address(t), admin: program.Address(t)}
+	g.start(t, target, args...)
+	return g
+}
+
+// start starts the proxy, also once more after a kill.
+func (g *guard) start(t *testing.T, target string, args ...string) {
+	t.Helper()
+	args = append([]string{aimdTool(t), "proxy", "--to", "http://" + target, "--listen", g.address, "--admin", g.admin}, args...)
+	g.process = startProcess(t, server("TERM", args...)).listening(t, g.address).listening(t, g.admin)
+}
+
+// pid is that of the proxy, which a shell started.
+func (g *guard) pid(t *testing.T) string {
+	t.Helper()
+	shell := g.process.cmd.Process.Pid
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", shell, shell))
+	require.NoError(t, err)
+	pid, _, _ := strings.Cut(string(children), " ")
+	return pid
+}
+
+// metric is the sum of a metric over its labels.
+func (g *guard) metric(t *testing.T, name string) (sum int) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}
+	resp, err := client.Get("http://" + g.admin + "/metrics")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	for _, n := range regexp.MustCompile(`(?m)^`+name+`{.*} (\d+)$`).FindAllStringSubmatch(string(text), -1) {
+		i, err := strconv.Atoi(n[1])
+		require.NoError(t, err)
+		sum += i
+	}
+	return sum
+}
+
+// result is how a program fared.
+type result struct {
+	Lost    int     `json:"lost"`
+	Seconds float64 `json:"seconds"`
+}
+
+func (r result) took() time.Duration { return time.Duration(r.Seconds * float64(time.Second)) }
+
+// foreign is a program that is not ours and knows no limits. It sends so many requests, some at a time.
+type foreign func(ctx context.Context, t *testing.T, address string, atATime, requests int) result
+
+// python is its standard library, which sends each request once.
+func python(ctx context.Context, t *testing.T, address string, atATime, requests int) (r result) {
+	t.Helper()
+	out, err := exec.CommandContext(ctx, program.Path(t, "python3", "python3"), "testdata/batch.py", "http://"+address, fmt.Sprint(atATime), fmt.Sprint(requests)).Output()
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(out, &r))
+	return r
+}
+
+// curl tries each request up to 6 times, the last after waits of a second.
+func curl(ctx context.Context, t *testing.T, address string, atATime, requests int) result {
+	t.Helper()
+	began := time.Now()
+	out, err := exec.CommandContext(ctx, program.Path(t, "curl", "curl"), "-s", "-Z", "--parallel-max", fmt.Sprint(atATime), "--parallel-immediate",
+		"--retry", "5", "--retry-delay", "1", "--retry-all-errors", "-w", "%{http_code}\n", "-o", "/dev/null",
+		fmt.Sprintf("http://%s/[1-%d]", address, requests)).Output()
+	if exit := new(exec.ExitError); err != nil {
+		require.ErrorAs(t, err, &exit) // some were lost
+	}
+	return result{Lost: requests - strings.Count(string(out), "200\n"), Seconds: time.Since(began).Seconds()}
+}
+
+// Programs that send 64 requests at a time to a service that takes fewer: through the proxy they lose nothing,
+// and take about as long as if they knew how many.
+func TestAnyLanguage(t *testing.T) {
+	const atATime, slots, delay, rate = 64, 32, 50 * time.Millisecond, 100
+	requests := amount(1000, 500)
+	for name, send := range map[string]foreign{"python": python, "curl": curl} {
+		t.Run(name+" 32 slots", func(t *testing.T) {
+			beside(t)
+			attempt(t, func(t *testing.T) bool {
+				ctx := begin(t)
+				b := (&backend{delay: delay, slots: slots, refusal: http.StatusTooManyRequests}).serve(t)
+				bare := send(ctx, t, b.address, atATime, requests)
+				knowing := send(ctx, t, b.address, slots, requests)
+				g := startGuard(t, b.address)
+				got := send(ctx, t, g.address, atATime, requests)
+				require.Zero(t, got.Lost)
+				c := cost{span: ratio(got.took(), knowing.took()), attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(requests)}
+				figures.log(t, "%v of a program that knows the slots (%v); without the proxy %d of %d lost, in %v", c, knowing.took(), bare.Lost, requests, bare.took())
+				return c.within(cost{span: 1.15, attempts: 1.05}.eased())
+			})
+		})
+		// The bounds are those of TestRateLimits.
+		t.Run(name+" 100 a second", func(t *testing.T) {
+			beside(t)
+			attempt(t, func(t *testing.T) bool {
+				ctx := begin(t)
+				b := (&backend{delay: delay}).serve(t)
+				limited := haproxy{Rate: rate}.front(t, b.address)
+				bare := send(ctx, t, limited, atATime, requests)
+				g := startGuard(t, limited)
+				got := send(ctx, t, g.address, atATime, requests)
+				require.Zero(t, got.Lost)
+				c := cost{span: ratio(got.took(), time.Second*time.Duration(requests)/rate), attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(requests)}
+				figures.log(t, "%v; without the proxy %d of %d lost, in %v", c, bare.Lost, requests, bare.took())
+				return c.within(cost{span: 1.50, attempts: 1.60}.eased())
+			})
+		})
+	}
+}
+
+// Three programs at a time share what the service takes.
+func TestThreePrograms(t *testing.T) {
+	beside(t)
+	requests := amount(1000, 400)
+	attempt(t, func(t *testing.T) bool {
+		ctx := begin(t)
+		b := (&backend{delay: 50 * time.Millisecond, slots: 32, refusal: http.StatusTooManyRequests}).serve(t)
+		g := startGuard(t, b.address)
+		var all sync.WaitGroup
+		var rates [3]float64
+		sum := 0.0
+		for i := range rates {
+			all.Go(func() {
+				r := python(ctx, t, g.address, 64, requests)
+				assert.Zero(t, r.Lost)
+				rates[i] = float64(requests) / r.Seconds
+			})
+		}
+		all.Wait()
+		for _, r := range rates {
+			sum += r / 3
+		}
+		good := true
+		for _, r := range rates {
+			good = good && r > 0.8*sum && r < 1.2*sum
+		}
+		figures.log(t, "requests a second of each program: %.0f", rates)
+		return good
+	})
+}
+
+// An event passes as soon as the service sends it.
+func TestEventsPassAtOnce(t *testing.T) {
+	beside(t)
+	b := (&backend{serves: func(w http.ResponseWriter, r *http.Request, _ int) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 2 {
+			fmt.Fprintf(w, "data: %d\n\n", time.Now().UnixNano())
+			w.(http.Flusher).Flush()
+			time.Sleep(200 * time.Millisecond)
+		}
+	}}).serve(t)
+	g := startGuard(t, b.address)
+	attempt(t, func(t *testing.T) bool {
+		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request(begin(t), t, g.address))
+		require.NoError(t, err)
+		defer resp.Body.Close()
+		line, err := bufio.NewReader(resp.Body).ReadString('\n')
+		require.NoError(t, err)
+		sent, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(line, "data: ")), 10, 64)
+		require.NoError(t, err)
+		took := time.Since(time.Unix(0, sent))
+		figures.log(t, "an event passes in %v", took)
+		return took <= amount(1, time.Duration(noise))*20*time.Millisecond
+	})
+}
+
+func request(ctx context.Context, t *testing.T, address string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
+	require.NoError(t, err)
+	return r
+}
+
+// An SDK that signs its requests, through a proxy that keeps their Host.
+func TestAnSDKThroughTheProxy(t *testing.T) {
+	beside(t)
+	const objects = 300
+	ctx := begin(t)
+	store := startGateway(t, slots)
+	steward := steward(ctx, t, store.address)
+	g := startGuard(t, store.address, "--keep-host")
+	cfg := config(g.address, newTransport(t, 0))
+	cfg.RetryMaxAttempts = 1
+	upload, want := put(pathStyle(cfg)), map[string]string{}
+	for i := range objects {
+		want[fmt.Sprintf("%05d", i)] = sum(body(i, objectSize))
+	}
+	together(goroutines, objects, func(i int) {
+		assert.NoError(t, upload(ctx, fmt.Sprintf("%05d", i), body(i, objectSize)))
+	})
+	require.Equal(t, want, stored(ctx, t, store, steward))
+	figures.log(t, "%.3f attempts each", float64(g.metric(t, "aimd_attempts_total"))/objects)
+}
+
+// The service restarts, and the proxy is killed and started again. What a program sends then still succeeds: the
+// proxy repeats what the service did not answer, and curl what the proxy did not answer.
+func TestRestarts(t *testing.T) {
+	beside(t)
+	const requests = 1000
+	for _, which := range []string{"the service", "the proxy"} {
+		t.Run(which, func(t *testing.T) {
+			beside(t)
+			ctx := begin(t)
+			b := (&backend{delay: 50 * time.Millisecond, slots: 32, refusal: http.StatusTooManyRequests}).serve(t)
+			g := startGuard(t, b.address)
+			ended := make(chan result, 1)
+			go func() { ended <- curl(ctx, t, g.address, 64, requests) }()
+			eventually(t, func() bool { n, _ := b.paths(); return n >= requests/4 }, "requests are served")
+			if which == "the service" {
+				b.close()
+				require.NoError(t, b.open())
+			} else {
+				require.NoError(t, exec.Command("kill", "-9", g.pid(t)).Run())
+				g.process.stop()
+				g.start(t, b.address)
+			}
+			require.Zero(t, (<-ended).Lost)
+			n, _ := b.paths()
+			require.Equal(t, requests, n)
+			eventually(t, func() bool { return g.metric(t, "aimd_in_flight")+g.metric(t, "aimd_queued") == 0 }, "nothing is left")
+		})
+	}
+}
+
+// 10 000 requests wait in little memory, and each is answered.
+func TestManyWait(t *testing.T) {
+	const requests = 10_000
+	ctx := begin(t)
+	free := make(chan struct{})
+	b := (&backend{serves: func(http.ResponseWriter, *http.Request, int) { <-free }}).serve(t)
+	g := startGuard(t, b.address, "--hold", "10m")
+	conns := make([]net.Conn, requests)
+	for i := range conns {
+		c, err := new(net.Dialer).DialContext(ctx, "tcp", g.address)
+		require.NoError(t, err)
+		defer c.Close()
+		_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+		require.NoError(t, err)
+		conns[i] = c
+	}
+	eventually(t, func() bool { return g.metric(t, "aimd_in_flight")+g.metric(t, "aimd_queued") == requests }, "all wait")
+	status, err := os.ReadFile("/proc/" + g.pid(t) + "/status")
+	require.NoError(t, err)
+	used := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
+	require.NotNil(t, used)
+	kB, err := strconv.Atoi(string(used[1]))
+	require.NoError(t, err)
+	figures.log(t, "%d requests wait in %d MB", requests, kB/1000)
+	assert.LessOrEqual(t, kB, 270_000, "most of it is the buffers and stacks of net/http") // a connection has 6 kB and 10 kB of them
+	close(free)
+	for _, c := range conns {
+		line, err := bufio.NewReader(c).ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, "HTTP/1.1 200 OK\r\n", line)
+	}
+}
