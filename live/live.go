@@ -8,7 +8,7 @@ import (
 )
 
 // Limiters yields the present limiters, each with a name to show, "" for the limiter's own name; if they are
-// too many for the page, the first ones are shown. A name may change. While a page is open, its Handler calls
+// too many for the page, the first ones by name are shown. A name may change. While a page is open, its Handler calls
 // the function several times a second, by one goroutine at a time. A Tally calls it at each Read.
 //
 // The methods httplimit.Transport.Limiters and aimd.Keyed[string].All are Limiters as they are.

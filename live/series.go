@@ -42,8 +42,6 @@ type source struct {
 type series struct {
 	source
 	id int
-	// found is the look that found it last.
-	found time.Time
 	// closed: it takes no more work.
 	closed bool
 
@@ -53,8 +51,6 @@ type series struct {
 	// decisions up to seq were seen.
 	decisions []aimd.Event
 	seq       uint64
-	// worked is the time when it had work last.
-	worked time.Time
 }
 
 // sample is a limiter at a time. A client without one has a window of 0.
@@ -65,8 +61,7 @@ type sample struct {
 
 // sample looks at the limiter, until that has ended.
 func (s *series) sample(now time.Time) {
-	before := s.now
-	if s.closed && before.InFlight == 0 {
+	if s.closed && s.now.InFlight == 0 {
 		return
 	}
 	if s.client != nil {
@@ -75,9 +70,6 @@ func (s *series) sample(now time.Time) {
 		s.closed = f.Ended
 	} else {
 		s.now = sample{now, s.limiter.Snapshot()}
-	}
-	if s.now.InFlight > 0 || s.now.Queued > 0 || s.now.Attempts() != before.Attempts() || before.at.IsZero() {
-		s.worked = now
 	}
 	// A tick may be a little early.
 	if n := len(s.past); n == 0 || now.Sub(s.past[n-1].at) >= spacing-fastest/2 {

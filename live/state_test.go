@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/window"
 )
 
 // seen returns the state of a series with ten samples, a second apart; at has the sample of
@@ -79,40 +76,6 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 	} {
 		require.Equal(t, c.want, seen(t, c.at, c.decisions...), name)
 	}
-}
-
-// A real limiter behind a service of eight at a time.
-func TestTheStateOfARealLimiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 2})
-		require.NoError(t, err)
-		var flying atomic.Int64
-		work := func() window.Outcome {
-			defer flying.Add(-1)
-			n := flying.Add(1)
-			time.Sleep(100 * time.Millisecond)
-			if n > 8 {
-				return window.Overload
-			}
-			return window.Success
-		}
-		var callers sync.WaitGroup
-		for range 100 {
-			callers.Go(func() {
-				for p, err := l.Acquire(t.Context()); err == nil; p, err = l.Acquire(t.Context()) {
-					p.Done(work())
-				}
-			})
-		}
-		w, p, said := Handler(Of(l)).(*handler).watch, page{every: usual, seen: map[int]known{}}, map[string]int{}
-		for range int(30 * time.Second / usual) {
-			time.Sleep(usual)
-			said[w.news(&p).Limiters[0].State]++
-		}
-		l.Close()
-		callers.Wait()
-		require.Greater(t, said["limited"], 100, fmt.Sprint(said))
-	})
 }
 
 // A first look that kept an entry for each limiter compared each with all before it: ten

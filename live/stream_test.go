@@ -307,18 +307,6 @@ func TestThereIsRoomForSoManyLimiters(t *testing.T) {
 		require.Equal(t, "00", first.names()[0])
 		time.Sleep(20 * time.Second)
 		require.Empty(t, p.last().names(), "they do not take turns")
-
-		for i := range 59 {
-			acquire(t, all[1+i]).Done(window.Success)
-		}
-		time.Sleep(29 * time.Second)
-		require.Empty(t, p.last().names(), "those at work keep their places")
-		busy := acquire(t, all[1])
-		time.Sleep(2 * time.Second)
-		news := p.told()
-		require.Len(t, append(news[0].names(), news[1].names()...), 10, "the others lose them")
-		require.Equal(t, 1, news[1].Limiters[0].ID)
-		busy.Done(window.Success)
 	})
 }
 

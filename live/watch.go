@@ -9,12 +9,10 @@ import (
 )
 
 const (
-	// shown is the largest number of limiters that are shown.
+	// shown is the largest number of limiters that are shown: the first ones by name.
 	shown = 50
 	// kept is the length of the past that is kept, with a sample each second.
 	kept, spacing = 10 * time.Minute, time.Second
-	// dull is the time without work after which a limiter loses its place to another.
-	dull = 30 * time.Second
 )
 
 // watch looks at limiters when a page asks for news, and keeps what it saw. It has no
@@ -72,30 +70,19 @@ func (w *watch) news(p *page) message {
 	return m
 }
 
-// look takes a sample of every limiter and client that has a place, in the order of their names.
+// look takes a sample of the first limiters and clients by name.
 func (w *watch) look(now time.Time) {
-	before := make(map[any]*series, len(w.all))
-	for _, s := range w.all {
-		before[s.key] = s
-	}
-	var all []*series
-	var fresh []source // at most shown, so that the time to look grows with their number only
-	count, first := 0, len(w.all) == 0
+	var first []source // at most shown, so that a look allocates for their number only
+	count := 0
 	found := func(f source) {
-		if s := before[f.key]; s != nil && s.found.Equal(now) || slices.ContainsFunc(fresh, func(other source) bool { return other.key == f.key }) {
+		if slices.ContainsFunc(first, func(other source) bool { return other.key == f.key }) {
 			return // it was yielded twice
-		} else if s != nil {
-			s.name, s.found = f.name, now
-			all = append(all, s)
-		} else if first { // the first ones by name; later each has its chance
-			f.name = f.title()
-			if at, _ := slices.BinarySearchFunc(fresh, f.name, byName); at < shown {
-				fresh = slices.Insert(fresh[:min(len(fresh), shown-1)], at, f)
-			}
-		} else if len(fresh) < shown {
-			fresh = append(fresh, f)
 		}
 		count++
+		f.name = f.title()
+		if at, _ := slices.BinarySearchFunc(first, f.name, byName); at < shown {
+			first = slices.Insert(first[:min(len(first), shown-1)], at, f)
+		}
 	}
 	for name, l := range w.limiters() {
 		if l != nil {
@@ -105,16 +92,22 @@ func (w *watch) look(now time.Time) {
 	for _, c := range w.clients() {
 		found(source{key: c, name: c.Name, client: c})
 	}
-	w.all = all
-	for _, f := range fresh {
-		w.place(now, f)
-	}
+	before := make(map[any]*series, len(w.all))
 	for _, s := range w.all {
-		s.name = s.title()
+		before[s.key] = s
+	}
+	w.all, w.more = nil, count-len(first)
+	for _, f := range first {
+		s := before[f.key]
+		if s == nil {
+			w.last++
+			s = &series{id: w.last}
+		}
+		s.source = f
 		s.sample(now)
+		w.all = append(w.all, s)
 	}
 	slices.SortFunc(w.all, func(a, b *series) int { return cmp.Or(strings.Compare(a.name, b.name), a.id-b.id) })
-	w.more = count - len(w.all)
 }
 
 // byName finds the place after all sources of a name.
@@ -123,17 +116,4 @@ func byName(s source, name string) int {
 		return -1
 	}
 	return 1
-}
-
-// place gives a limiter a place, maybe that of an idle one.
-func (w *watch) place(now time.Time, f source) {
-	if len(w.all) == shown {
-		at := slices.IndexFunc(w.all, func(old *series) bool { return now.Sub(old.worked) >= dull })
-		if at < 0 {
-			return
-		}
-		w.all = slices.Delete(w.all, at, at+1)
-	}
-	w.last++
-	w.all = append(w.all, &series{source: f, id: w.last, found: now, worked: now})
 }

@@ -20,8 +20,8 @@ func (b *arrivals) init(e *engine) {
 	if b.left == 0 {
 		b.left = -1
 	}
-	if b.burst = b.conf.Burst.Operations; b.burst > 0 {
-		e.at(b.conf.Burst.At, burstKind, 0, 0)
+	if b.burst = b.conf.Burst; b.burst > 0 {
+		e.at(b.conf.BurstAt, burstKind, 0, 0)
 	}
 	switch {
 	case b.conf.Arrivals == closedWord, b.conf.Arrivals == periodicWord, b.conf.Stagger > 0:
@@ -58,7 +58,7 @@ func (b *arrivals) next(e *engine) {
 
 func (b *arrivals) bursts(e *engine) {
 	for ; b.burst > 0; b.burst-- {
-		e.bear(&e.clients[(b.conf.Burst.Operations-b.burst)%len(e.clients)])
+		e.bear(&e.clients[(b.conf.Burst-b.burst)%len(e.clients)])
 	}
 }
 

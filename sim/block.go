@@ -12,10 +12,8 @@ import (
 type Block struct {
 	// For is the length of a block; 0: no blocks.
 	For time.Duration `yaml:"for" in:"0 720h"`
-	// Requests is the most requests in a time of Within; the next one begins a block.
+	// Requests is the most requests in a second; the next one begins a block.
 	Requests int `yaml:"requests" in:"1 10000000" needs:"for"`
-	// Within is the length of the sliding window in which Requests count; 0 means 1 s.
-	Within time.Duration `yaml:"within" in:"1ms 1h"`
 	// Refused makes Requests the most refused requests; 0: the first refusal begins a block.
 	Refused bool `yaml:"refused" needs:"for"`
 	// Renew makes each request during a block begin its time anew: a ban.
@@ -29,12 +27,12 @@ type Block struct {
 var errForbidden = errors.New("forbidden")
 
 func (b Block) check(c checker) {
-	c.when(b.For > 0 && b.Requests == 0 && !b.Refused, "requests", "0 is not allowed without refused, want a number from 1 to %d", maxSlots)
+	c.when(b.For > 0 && b.Requests == 0 && !b.Refused, "requests", 0, "a number from 1 to %d, or refused", maxSlots)
 }
 
 // perSecond is the most requests a second that begin no block, and false if their number alone begins none.
 func (b Block) perSecond() (float64, bool) {
-	return float64(b.Requests) / b.Within.Seconds(), b.For > 0 && !b.Refused
+	return float64(b.Requests), b.For > 0 && !b.Refused
 }
 
 // times are the times of the requests that count in a sliding window, in order.
@@ -54,7 +52,7 @@ type blocks struct {
 
 // excess counts a request, and reports whether it begins a block.
 func (b *blocks) excess(conf Block, now time.Duration) bool {
-	b.counted = append(b.counted.within(now, conf.Within), now)
+	b.counted = append(b.counted.within(now, time.Second), now)
 	if len(b.counted) <= conf.Requests {
 		return false
 	}
@@ -86,11 +84,11 @@ func (s *server) blocked(e *engine, a *attempt) bool {
 
 // early reports whether the clairvoyant's request would begin a block, and has it come again if so.
 func (b *blocks) early(e *engine, a *attempt, conf Block) bool {
-	b.counted = b.counted.within(e.now, conf.Within)
+	b.counted = b.counted.within(e.now, time.Second)
 	if len(b.counted) < conf.Requests {
 		b.counted = append(b.counted, e.now)
 		return false
 	}
-	e.at(b.counted[0]+conf.Within, arriveKind, a.id, a.gen)
+	e.at(b.counted[0]+time.Second, arriveKind, a.id, a.gen)
 	return true
 }

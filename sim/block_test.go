@@ -30,8 +30,6 @@ func TestABlockRefusesAllForItsTime(t *testing.T) {
 		"for 20 s":              {sim.Block{For: 20 * sec, Requests: 5}, 3 * sec, 21*sec + 10*ms, 35},
 		"not so many":           {sim.Block{For: 10 * sec, Requests: 10}, 3 * sec, 10 * ms, 0},
 		"it renews, and ends":   {sim.Block{For: 2 * sec, Requests: 5, Renew: true}, 3 * sec, 3*sec + 10*ms, 5},
-		"of the window alone":   {sim.Block{For: sec, Requests: 5, Within: 10 * sec}, 2 * sec, 2*sec + 10*ms, 5},
-		"a long window":         {sim.Block{For: sec, Requests: 9, Within: 10 * sec}, 2 * sec, 2*sec + 10*ms, 1},
 		"of refusals, and none": {sim.Block{For: sec, Refused: true}, 2 * sec, 10 * ms, 0},
 	} {
 		r := run(t, blocked(c.block), fixed(c.retry))
@@ -80,7 +78,10 @@ func TestTheOptimumBesideABlock(t *testing.T) {
 	s := blocked(sim.Block{For: 10 * sec, Requests: 4})
 	assert.Equal(t, 2*sec+10*ms, run(t, s, fixed(sec)).Optimum)
 	s.Horizon, s.Watch = time.Minute, sim.Watch{From: sec, For: sec}
-	assert.InDelta(t, 4, run(t, s, fixed(sec)).Watched.Capacity, 1e-9, "a second's requests that begin no block")
+	load := s.Clients
+	s.Clients = sim.Clients{Rate: 4}
+	assert.InDelta(t, 1, value(t, run(t, s, fixed(sec)), "watch_use").Value, 1e-9, "four a second begin no block")
+	s.Clients = load
 	s.Server.Block = sim.Block{For: 10 * sec, Refused: true}
 	s.Server.Slots = 5
 	assert.Equal(t, 20*ms, run(t, s, fixed(sec)).Optimum)
@@ -110,13 +111,13 @@ func TestClientsStandStill(t *testing.T) {
 	}
 	r := run(t, s, sim.Strategy{})
 	assert.Equal(t, 2*sec, r.Makespan)
-	s.Clients.Stops = sim.Stops{For: 90 * ms, Every: ms}
+	s.Clients.StopFor, s.Clients.StopEvery = 90*ms, ms
 	stopped := run(t, s, sim.Strategy{})
 	assert.Equal(t, r.Optimum, stopped.Optimum)
 	assert.InDelta(t, 18.2, stopped.Makespan.Seconds(), 0.2, "each answer comes while they stand still")
-	s.Clients.Stops = sim.Stops{For: 100 * ms, Every: 100 * ms}
+	s.Clients.StopFor, s.Clients.StopEvery = 100*ms, 100*ms
 	assert.InDelta(t, 4, run(t, s, sim.Strategy{}).Makespan.Seconds(), 0.4, "half of the time is left")
-	s.Clients.Stops = sim.Stops{For: 90 * ms, Every: ms}
+	s.Clients.StopFor, s.Clients.StopEvery = 90*ms, ms
 	s.Clients.Timeout = 50 * ms
 	assert.Zero(t, run(t, s, fixed(ms)).TimedOut, "the answer was there in time")
 }

@@ -23,19 +23,8 @@ const (
 	maxSlots   = 10_000_000 // or places
 )
 
-// FieldError says which field of a scenario is wrong, and why. An error about several fields
-// joins one FieldError for each, in the order of the fields.
-type FieldError struct {
-	// Path names the field as in a scenario file: "server.outages[1].from".
-	Path string
-	// Problem is the value with the allowed values: "-1 is not allowed, want a number from 0 to 1".
-	Problem string
-}
-
-// Error returns "path: problem".
-func (e *FieldError) Error() string { return e.Path + ": " + e.Problem }
-
-// Validate returns nil, or an error that joins a [FieldError] for each field that is wrong.
+// Validate returns nil, or an error that joins an aimd.SettingError for each field that is wrong, in the order of
+// the fields. Its Name is the field's path as in a scenario file: "server.outages[1].from".
 func (s Scenario) Validate() error { return validate(s, "") }
 
 func validate(v any, path string) error {
@@ -79,7 +68,7 @@ func (c checker) fields(v reflect.Value) {
 	for i := range v.NumField() {
 		tag, f := v.Type().Field(i).Tag, v.Field(i)
 		if needed := tag.Get("needs"); needed != "" && !f.IsZero() && !given(v, needed) {
-			c.fail(tag.Get("yaml"), "%v is not allowed without %s", f, needed)
+			c.fail(tag.Get("yaml"), f, "%s with it", needed)
 		}
 	}
 	if x, ok := v.Interface().(interface{ check(checker) }); ok {
@@ -88,10 +77,9 @@ func (c checker) fields(v reflect.Value) {
 }
 
 func (c checker) of(field, v string, allowed ...string) {
-	if err := setting.OneOf(field, v, allowed...); err != nil {
-		var wrong *setting.Error
-		errors.As(err, &wrong)
-		c.fail(field, "%s", strings.Replace(wrong.Problem(), v, strconv.Quote(v), 1))
+	var wrong *setting.Error
+	if errors.As(setting.OneOf(field, v, allowed...), &wrong) {
+		c.fail(field, strconv.Quote(v), "%s", wrong.Want)
 	}
 }
 
@@ -113,14 +101,15 @@ func (c checker) in(field string) checker {
 	return checker{strings.Trim(c.path+"."+field, "."), c.errs}
 }
 
-func (c checker) fail(field, format string, args ...any) {
-	*c.errs = append(*c.errs, &FieldError{c.in(field).path, fmt.Sprintf(format, args...)})
+// fail notes that a field has a wrong value; want says which values are allowed.
+func (c checker) fail(field string, value any, want string, args ...any) {
+	*c.errs = append(*c.errs, setting.Wrong(c.in(field).path, value, want, args...))
 }
 
 // when fails if something is wrong.
-func (c checker) when(wrong bool, field, format string, args ...any) {
+func (c checker) when(wrong bool, field string, value any, want string, args ...any) {
 	if wrong {
-		c.fail(field, format, args...)
+		c.fail(field, value, want, args...)
 	}
 }
 
@@ -134,9 +123,9 @@ func (c checker) wrong(err error, fields map[string]string) {
 	switch {
 	case err == nil:
 	case errors.As(err, &s):
-		c.fail(cmp.Or(fields[s.Name], strings.ToLower(s.Name)), "%s", s.Problem())
+		c.fail(cmp.Or(fields[s.Name], strings.ToLower(s.Name)), s.Value, "%s", s.Want)
 	default:
-		c.fail("", "%v", err)
+		c.fail("", err, "another")
 	}
 }
 
@@ -151,41 +140,39 @@ func given(in reflect.Value, name string) bool {
 }
 
 func (s Scenario) check(c checker) {
-	const need = "%v is not allowed without clients.timeout: clients wait for a lost answer until then"
+	const want = "clients.timeout with it: clients wait for a lost answer until then"
 	forever := s.Clients.Timeout == 0
-	c.when(forever && s.Server.Failures.Lost, "server.failures.lost", need, true)
+	c.when(forever && s.Server.Failures.Lost, "server.failures.lost", true, want)
 	for i, o := range s.Server.Outages {
-		c.when(forever && o.Kind == lostWord, fmt.Sprintf("server.outages[%d].kind", i), need, o.Kind)
+		c.when(forever && o.Kind == lostWord, fmt.Sprintf("server.outages[%d].kind", i), o.Kind, want)
 	}
 	names := map[string]bool{}
 	for i, st := range s.Strategies {
-		c.when(names[st.Name], fmt.Sprintf("strategies[%d].name", i), "there are two strategies with the name %s", st.Name)
+		c.when(names[st.Name], fmt.Sprintf("strategies[%d].name", i), st.Name, "another name: a strategy before has that one")
 		names[st.Name] = true
 	}
 }
 
 func (s Server) check(c checker) {
-	c.when(s.Reserve > 0 && s.Queue > 0, "reserve", "%v is not allowed with a queue, which knows no priorities", s.Reserve)
+	c.when(s.Reserve > 0 && s.Queue > 0, "reserve", s.Reserve, "no queue with it, which knows no priorities")
 	n := s.Slowdown.Limit
 	slows := n > 0
-	const one = ": a slowdown has one time for all requests"
-	c.when(slows && s.Spread.Kind != "" && s.Spread.Kind != constantWord, "slowdown.limit", "%d is not allowed with a spread"+one, n)
-	c.when(slows && s.Blocks.Operations > 0, "slowdown.limit", "%d is not allowed with blocks"+one, n)
-	c.when(slows && s.Knee.At > 0, "slowdown.limit", "%d is not allowed with a knee: choose one of them", n)
+	c.when(slows && s.Spread.Kind != "" && s.Spread.Kind != constantWord, "slowdown.limit", n, "no spread with it: a slowdown has one time for all requests")
+	c.when(slows && s.Knee.At > 0, "slowdown.limit", n, "no knee with it: choose one of them")
+	c.when(slows && s.Blocks.Operations > 0, "slowdown.limit", n, "no blocks with it: a slowdown has one time for all requests")
 	var before time.Duration
 	for i, ch := range s.Capacity {
 		c := c.in(fmt.Sprintf("capacity[%d]", i))
-		c.when(ch.At < before, "at", "%v is not allowed after %v: changes stand in the order of time", ch.At, before)
-		c.when(ch.Slots > 0 && s.Slots == 0, "slots", "%d is not allowed without server.slots", ch.Slots)
-		c.when(ch.Rate > 0 && s.Rate.PerSecond == 0, "rate", "%v is not allowed without server.rate.per_second", ch.Rate)
-		c.when(ch.Service > 0 && slows, "service", "%v is not allowed with a slowdown, which has one time for all requests", ch.Service)
+		c.when(ch.At < before, "at", ch.At, "%v or later: changes stand in the order of time", before)
+		c.when(ch.Slots > 0 && s.Slots == 0, "slots", ch.Slots, "server.slots with it")
+		c.when(ch.Service > 0 && slows, "service", ch.Service, "no slowdown with it, which has one time for all requests")
 		before = ch.At
 	}
 	before = 0
 	for i, o := range s.Outages {
 		c := c.in(fmt.Sprintf("outages[%d]", i))
-		c.when(o.For == 0, "for", "0s is not allowed, want a duration from 1ns to %v", maxHorizon)
-		c.when(o.From < before, "from", "%v is not allowed, the outage before ends at %v", o.From, before)
+		c.when(o.For == 0, "for", o.For, "a duration from 1ns to %v", maxHorizon)
+		c.when(o.From < before, "from", o.From, "%v or later, when the outage before has ended", before)
 		before = o.end()
 	}
 }
@@ -193,16 +180,17 @@ func (s Server) check(c checker) {
 func (r Rate) check(c checker) {
 	most := r.PerSecond * r.Window.Seconds()
 	slides := r.Window > 0 && r.PerSecond > 0
-	c.when(slides && r.Burst > 1, "burst", "%v is not allowed with a window, which has no bucket", r.Burst)
-	c.when(slides && (most < 1 || most > maxSlots), "window", "%v is not allowed with %v per second, want one in which there are 1 to %d requests", r.Window, r.PerSecond, maxSlots)
+	c.when(slides && r.Burst > 1, "burst", r.Burst, "no window with it, which has no bucket")
+	c.when(slides && (most < 1 || most > maxSlots), "window", r.Window, "one in which there are 1 to %d requests, at %v per second", maxSlots, r.PerSecond)
 }
 
 func (q Quota) check(c checker) {
-	c.when(q.Limit == 0 || q.Per == 0, "", "%v per %v is not allowed, want a limit and a per that are more than 0", q.Limit, q.Per)
+	c.when(q.Limit == 0, "limit", 0, "a number that is more than 0")
+	c.when(q.Per == 0, "per", "0s", "a duration that is more than 0")
 }
 
 func (f Failures) check(c checker) {
-	c.when(f.Period > 0 && (f.For == 0 || f.For >= f.Period), "period", "%v is not allowed with for: %v, want a for that is longer than 0 and shorter than the period", f.Period, f.For)
+	c.when(f.Period > 0 && (f.For == 0 || f.For >= f.Period), "period", f.Period, "a for that is longer than 0 and shorter than the period")
 }
 
 func (s Spread) check(c checker) {
@@ -213,31 +201,32 @@ func (s Spread) check(c checker) {
 	case s.Kind == uniformWord:
 		c.bounds("width", reflect.ValueOf(s.Width), "0 1")
 	default:
-		c.fail("width", "%v is not allowed, only a uniform or lognormal spread has a width", s.Width)
+		c.fail("width", s.Width, "kind uniform or lognormal with it")
 	}
 }
 
 func (s Clients) check(c checker) {
 	// So that the last client starts within the longest horizon.
 	c.wrong(setting.Duration("stagger", &s.Stagger, 0, 0, maxHorizon/time.Duration(max(s.Count, 1))), nil)
-	const with = "%v is not allowed with arrivals: %s"
+	const none = "none with arrivals: %s"
 	arrivals := s.withDefaults().Arrivals
 	rated := arrivals == steadyWord || arrivals == poisson
-	c.when(rated != (s.Rate > 0), "rate", with, s.Rate, arrivals)
-	c.when(s.Stagger > 0 && arrivals != onceWord && arrivals != closedWord, "stagger", with, s.Stagger, arrivals)
-	c.when(s.Burst.Operations > 0 && (arrivals == closedWord || arrivals == periodicWord), "burst.operations", with, s.Burst.Operations, arrivals)
+	c.when(s.Rate > 0 && !rated, "rate", s.Rate, none, arrivals)
+	c.when(s.Rate == 0 && rated, "rate", 0, "one with arrivals: %s", arrivals)
+	c.when(s.Stagger > 0 && arrivals != onceWord && arrivals != closedWord, "stagger", s.Stagger, none, arrivals)
+	c.when(s.Burst > 0 && (arrivals == closedWord || arrivals == periodicWord), "burst", s.Burst, none, arrivals)
 	if arrivals == periodicWord {
 		_, err := grid.New(beginning, grid.Settings{Period: s.Period})
 		c.wrong(err, nil)
-		c.when(s.Start != "" && s.onGrid(), "start", "%q is not allowed with form: %s, which has a start of its own", s.Start, s.withDefaults().Form)
+		c.when(s.Start != "" && s.onGrid(), "start", strconv.Quote(s.Start), "none with form: %s, which has a start of its own", s.withDefaults().Form)
 	}
 }
 
 func (s Strategy) check(c checker) {
-	c.when(s.Name == "", "name", "a strategy needs a name")
-	_, err := budget.New(budget.Settings(s.Budget))
-	c.in("budget").wrong(err, nil)
-	c.when(s.Sense != 0 && s.Window.on(), "sense", "%v is not allowed with a window", s.Sense)
+	c.when(s.Name == "", "name", `""`, "a name")
+	_, err := budget.New(budget.Settings{Share: s.Budget})
+	c.wrong(err, map[string]string{"Share": "budget"})
+	c.when(s.Sense != 0 && s.Window.on(), "sense", s.Sense, "no window with it")
 }
 
 func (r Retry) check(c checker) {
@@ -250,7 +239,7 @@ func (w Window) check(c checker) {
 	if w.Law != "" && w.Law != withoutIgnoredWord {
 		c.of("law", w.Law, Laws()...)
 	}
-	c.when(w.Factor != 0 && w.Law != "" && !w.cuts(), "factor", "%v is not allowed with law: %s, which has none", w.Factor, w.Law)
+	c.when(w.Factor != 0 && w.Law != "" && !w.cuts(), "factor", w.Factor, "none with law: %s", w.Law)
 	if law := w.MakeLaw(); law != nil {
 		_, err := limiter.New[int](law, w.settings(nil))
 		c.wrong(err, nil)

@@ -37,9 +37,9 @@ func ExampleScenario_Validate() {
 	}
 	fmt.Println(scenario.Validate())
 	// Output:
-	// server.queue: 10 is not allowed without slots
+	// server.queue: 10 is not allowed, want slots with it
 	// server.outages[0].for: 0s is not allowed, want a duration from 1ns to 720h0m0s
-	// clients.rate: 0 is not allowed with arrivals: poisson
+	// clients.rate: 0 is not allowed, want one with arrivals: poisson
 }
 
 func ExampleResult_Measures() {

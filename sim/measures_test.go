@@ -50,8 +50,8 @@ func TestOptimum(t *testing.T) {
 func TestLatencies(t *testing.T) {
 	s := sim.Scenario{Server: sim.Server{Service: sec}, Clients: clients(3, 0)}
 	r := run(t, s, sim.Strategy{Window: sim.Window{Law: "reno", Initial: 1, Max: 1}})
-	assert.Equal(t, sim.Latency{Mean: 2 * sec, P50: 2 * sec, P99: 3 * sec, Max: 3 * sec}, r.SinceBirth)
-	assert.Equal(t, sim.Latency{Mean: sec, P50: sec, P99: sec, Max: sec}, r.SinceSend)
+	assert.Equal(t, []time.Duration{2 * sec, 3 * sec, sec}, []time.Duration{r.P50, r.P99, r.SentP99})
+	assert.Equal(t, known("mean_s", 2), value(t, r, "mean_s"))
 	assert.Equal(t, 1, r.PeakInFlight)
 }
 
@@ -61,22 +61,26 @@ func TestJain(t *testing.T) {
 		Server:  sim.Server{Service: 3 * sec, Slots: 2},
 		Clients: sim.Clients{Count: 3, Operations: 3},
 	}
-	assert.InDelta(t, 2.0/3, run(t, s, sim.Strategy{}).Jain, 1e-9)
+	jain := func(st sim.Strategy) float64 { return value(t, run(t, s, st), "jain").Value }
+	assert.InDelta(t, 2.0/3, jain(sim.Strategy{}), 1e-9)
 	// The third is served from 3 s to 6 s: throughputs of 1/3, 1/3 and 1/6.
-	assert.InDelta(t, (5.0/6)*(5.0/6)/(3*(1.0/9+1.0/9+1.0/36)), run(t, s, fixed(ms)).Jain, 1e-3)
+	assert.InDelta(t, (5.0/6)*(5.0/6)/(3*(1.0/9+1.0/9+1.0/36)), jain(fixed(ms)), 1e-3)
 }
 
-// The time to find and to regain 90% of the capacity.
-func TestFindAndRecovery(t *testing.T) {
+// known is a measure that is known to the end.
+func known(name string, v float64) sim.Measure {
+	return sim.Measure{Name: name, Value: v, Applies: true}
+}
+
+// The time to regain 90% of the capacity after an outage.
+func TestRecovery(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Service: 100 * ms, Outages: []sim.Outage{{From: 20 * sec, For: 10 * sec}}},
 		Clients: sim.Clients{Rate: 100}, Horizon: 60 * sec,
 	}
-	// Nobody has to find anything: the first second has 90% already, for all that
-	// the first answer takes a tenth of it.
+	// The first second has 90% already, for all that the first answer takes a tenth of it.
 	r := run(t, s, sim.Strategy{})
-	assert.Equal(t, sim.Spell{Over: true, Applies: true}, r.Find)
-	assert.Equal(t, sim.Spell{Over: true, Applies: true}, r.Recovery)
+	assert.Equal(t, known("recovery_s", 0), value(t, r, "recovery_s"))
 	assert.Equal(t, 1000, r.OutageSent)
 	// All look every 7 s from 30 s on: at 36 s they find it, and are back.
 	s.Clients = sim.Clients{Count: 100, Arrivals: "closed"}
@@ -84,15 +88,10 @@ func TestFindAndRecovery(t *testing.T) {
 	s.Server.Outages[0].From = 20*sec + ms
 	s.Server.Outages[0].For = 9 * sec
 	r = run(t, s, fixed(7*sec))
-	assert.Equal(t, sim.Spell{For: 35*sec + 100*ms - 29*sec - ms, Over: true, Applies: true}, r.Recovery)
-	// Slow start from a window of one, a second for a round: 1, 2, 4 ... 64 are
-	// done at the end of the seventh, and more than 90 at that of the eighth.
-	s = sim.Scenario{Server: sim.Server{Service: sec, Slots: 100}, Clients: clients(1000, 0)}
-	r = run(t, s, sim.Strategy{Window: sim.Window{Law: "reno", Initial: 1}})
-	assert.Equal(t, sim.Spell{For: 7100 * ms, Over: true, Applies: true}, r.Find)
-	assert.False(t, r.Recovery.Applies)
+	assert.Equal(t, known("recovery_s", 6.099), value(t, r, "recovery_s"))
 	// No capacity that could be used up, and clients who want it all at once.
-	assert.False(t, run(t, sim.Scenario{Clients: clients(3, 0)}, sim.Strategy{}).Find.Applies)
+	s = sim.Scenario{Server: sim.Server{Outages: []sim.Outage{{For: sec}}}, Clients: clients(3, 0)}
+	assert.False(t, value(t, run(t, s, fixed(sec)), "recovery_s").Applies)
 }
 
 // The request rate's mean, its peak, and that of the first second after an outage: 10 a second, of which
@@ -105,10 +104,11 @@ func TestRates(t *testing.T) {
 	r := run(t, s, fixed(sec))
 	// 10, 20 ... 100 in the seconds of the outage, 110 in the next.
 	assert.Equal(t, 10*(1+2+3+4+5+6+7+8+9+10), r.OutageSent)
-	assert.InDelta(t, 110, r.PeakRate, 1e-9)
-	assert.InDelta(t, 110, r.ReturnRate, 1e-9)
 	assert.Equal(t, 400+r.Retries, r.Attempts)
-	assert.InEpsilon(t, float64(r.Attempts)/39.9, r.MeanRate, 1e-9)
+	mean := float64(r.Attempts) / 39.9
+	for name, want := range map[string]float64{"peak_rate": 110, "mean_rate": mean, "return_over_mean": 110 / mean, "peak_over_mean": 110 / mean} {
+		assert.InEpsilon(t, want, value(t, r, name).Value, 1e-9, name)
+	}
 }
 
 // value is the measure with that name, of which there is one.
@@ -149,11 +149,11 @@ func TestMeasures(t *testing.T) {
 // The traces say what the measures do.
 func TestTraces(t *testing.T) {
 	r := run(t, published(2000), named(t, "reno-0.9"))
-	n := len(r.Traces.Of("cwnd"))
+	n := len(r.Traces["cwnd"])
 	assert.Equal(t, 253, n, "25.205 s in tenths")
 	total := func(name string) (sum float64) {
-		for _, v := range r.Traces.Of(name) {
-			sum += v * r.Traces.Interval.Seconds()
+		for _, v := range r.Traces[name] {
+			sum += v * r.Interval.Seconds()
 		}
 		return sum
 	}
@@ -163,25 +163,24 @@ func TestTraces(t *testing.T) {
 	} {
 		assert.InDelta(t, want, total(name), 1e-6, name)
 	}
-	for _, s := range r.Traces.Series {
-		assert.Len(t, s.Values, n, s.Name)
-		assert.NotEmpty(t, s.Unit)
+	assert.Len(t, r.Traces, 11)
+	for name, values := range r.Traces {
+		assert.Len(t, values, n, name)
 	}
-	waiting := r.Traces.Of("waiting")
+	waiting := r.Traces["waiting"]
 	assert.InDelta(t, 2000-r.PeakInFlight, waiting[19], 100, "at 2 s all are born")
 	assert.Zero(t, waiting[n-1])
-	assert.Nil(t, r.Traces.Of("no such"))
 
 	// Without a window there is no cwnd; a long run has longer intervals.
 	s := published(2000)
 	s.Trace = ms
 	r = run(t, s, named(t, "backoff"))
-	assert.Nil(t, r.Traces.Of("cwnd"))
+	assert.Nil(t, r.Traces["cwnd"])
 	assert.InDelta(t, r.Attempts, total("requests"), 1e-6)
-	assert.LessOrEqual(t, len(r.Traces.Of("requests")), 4096)
-	assert.Equal(t, 16*ms, r.Traces.Interval)
+	assert.LessOrEqual(t, len(r.Traces["requests"]), 4096)
+	assert.Equal(t, 16*ms, r.Interval)
 	s.NoTraces = true
-	assert.Empty(t, run(t, s, named(t, "backoff")).Traces.Series)
+	assert.Empty(t, run(t, s, named(t, "backoff")).Traces)
 }
 
 // How long a number of operations took is known where the service has no optimum.
@@ -205,22 +204,22 @@ func TestWatch(t *testing.T) {
 	r := run(t, s, sim.Strategy{})
 	// Sent at 2.5 to 6; those of 1.5 to 3.5 s are done by 4.5, that of 4 by 5, the one
 	// of 4.5 is refused, that of 5 is done at 6, and that of 5.5 is refused.
-	assert.True(t, r.Watched.Applies)
-	assert.Equal(t, 8, r.Watched.Attempts)
-	assert.Equal(t, 2, r.Watched.Errors)
-	assert.Equal(t, 7, r.Watched.Done)
+	assert.Equal(t, known("watch_errors", 2), value(t, r, "watch_errors"))
+	assert.Equal(t, known("watch_attempts_per_op", 8./7), value(t, r, "watch_attempts_per_op"))
 	// 2 s at 2 a second and 2 s at 1.
-	assert.InDelta(t, 6, r.Watched.Capacity, 1e-9)
+	assert.InDelta(t, 7./6, value(t, r, "watch_use").Value, 1e-9)
 	// Of the first client those of 2, 3, 4 and 5, of the other those of 1.5, 2.5 and 3.5.
-	assert.InDelta(t, 49.0/(2*(16+9)), r.Watched.Jain, 1e-9)
+	assert.InDelta(t, 49.0/(2*(16+9)), value(t, r, "watch_jain").Value, 1e-9)
 
-	assert.Equal(t, sim.Watched{}, run(t, sim.Scenario{Server: s.Server, Clients: s.Clients}, sim.Strategy{}).Watched)
-	s.Watch = sim.Watch{From: 11 * sec, For: sec}
-	assert.Equal(t, sim.Watched{}, run(t, s, sim.Strategy{}).Watched, "the run ended before")
-	s.Watch = sim.Watch{From: 9 * sec, For: 5 * sec}
-	assert.InDelta(t, 1, run(t, s, sim.Strategy{}).Watched.Capacity, 1e-9, "as long as the run lasts")
+	use := func(w sim.Watch) sim.Measure {
+		s.Watch = w
+		return value(t, run(t, s, sim.Strategy{}), "watch_use")
+	}
+	assert.False(t, use(sim.Watch{}).Applies)
+	assert.False(t, use(sim.Watch{From: 11 * sec, For: sec}).Applies, "the run ended before")
+	assert.InDelta(t, 2, use(sim.Watch{From: 9 * sec, For: 5 * sec}).Value, 1e-9, "done at 9 s and 10 s, where the run ends: one of a second's capacity")
 	s.Server.Slots, s.Server.Capacity = 0, nil
-	assert.Zero(t, run(t, s, sim.Strategy{}).Watched.Capacity, "no bound")
+	assert.False(t, use(sim.Watch{From: 9 * sec, For: 5 * sec}).Applies, "no bound")
 }
 
 // A hundred clients that each have one request a second under way.
@@ -231,13 +230,13 @@ func TestRegain(t *testing.T) {
 	}
 	// Of the others 40 ask every 7 s from the start, and from 21 s on there is room for them; 40 more are
 	// refused at 5 s, ask at 12, 19 and 26 s and are done at 27: the second from 26.1 s on has them all.
-	r := run(t, s, fixed(7*sec))
-	assert.Equal(t, sim.Spell{For: 6100 * ms, Over: true, Applies: true}, r.Regain)
+	regain := func() sim.Measure { return value(t, run(t, s, fixed(7*sec)), "regain_s") }
+	assert.Equal(t, known("regain_s", 6.1), regain())
 	s.Regain = 0.15
-	assert.Zero(t, run(t, s, fixed(7*sec)).Regain.For, "a fifth of it is there all the time")
+	assert.Zero(t, regain().Value, "a fifth of it is there all the time")
 	// An outage after the last change.
 	s.Regain, s.Server.Outages = 0.8, []sim.Outage{{From: 25 * sec, For: sec}}
-	assert.Greater(t, run(t, s, fixed(7*sec)).Regain.For, 5*sec)
+	assert.Greater(t, regain().Value, 5.0)
 	s.Regain = 0
-	assert.Equal(t, sim.Spell{}, run(t, s, fixed(7*sec)).Regain)
+	assert.False(t, regain().Applies)
 }

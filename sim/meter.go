@@ -34,14 +34,14 @@ func (m *meter) init(s Scenario, windowed bool) {
 
 func (m *meter) born(op *operation) {
 	m.Operations++
-	m.kind(op).Operations++
+	m.kind(op).born++
 }
 
 func (m *meter) kind(op *operation) *fared {
 	if op.background {
-		return &m.Background
+		return &m.background
 	}
-	return &m.Interactive
+	return &m.interactive
 }
 
 func (m *meter) sent(e *engine, again bool) {
@@ -50,7 +50,7 @@ func (m *meter) sent(e *engine, again bool) {
 		m.counts[retries]++
 	}
 	if m.watch.on(e.now) {
-		m.Watched.Attempts++
+		m.watched.attempts++
 	}
 	m.inFlight++
 	m.PeakInFlight = max(m.PeakInFlight, m.inFlight)
@@ -68,32 +68,21 @@ func (m *meter) sent(e *engine, again bool) {
 func (m *meter) ended(now time.Duration, o window.Outcome) {
 	m.inFlight--
 	if o != window.Success && m.watch.on(now) {
-		m.Watched.Errors++
+		m.watched.errors++
 	}
 	m.counts[byOutcome[o]]++
 }
 
 func (m *meter) done(now time.Duration, op *operation) {
 	m.Done++
-	m.kind(op).Done++
+	m.kind(op).done++
 	m.Makespan = now
 	m.sinceBirth = append(m.sinceBirth, now-op.born)
 	m.sinceSend = append(m.sinceSend, now-op.sent)
 	m.regained.done(now)
 	if m.watch.on(now) {
-		m.Watched.Done++
+		m.watched.done++
 		m.watchedDone[op.client.id]++
-	}
-}
-
-func (m *meter) concurrent(n int) { m.PeakConcurrency = max(m.PeakConcurrency, n) }
-
-// worked: the server spent time on an attempt.
-func (m *meter) worked(d time.Duration, useful bool) {
-	if useful {
-		m.Useful += d
-	} else {
-		m.Wasted += d
 	}
 }
 
@@ -104,73 +93,69 @@ func (m *meter) over() bool { return m.Done+m.GivenUp == m.Operations }
 func (m *meter) result(e *engine) Result {
 	r, s := m.Result, e.scenario
 	r.Scenario, r.Strategy = s.Name, e.strategy.Name
-	r.Ended, r.End, r.Events, r.Finite = e.ended, e.now, e.events, s.Clients.Operations > 0
+	r.Ended, r.End, r.Events, r.finite = e.ended, e.now, e.events, s.Clients.Operations > 0
 	r.Attempts, r.Retries = m.counts[requests], m.counts[retries]
 	r.Succeeded, r.Refused, r.Failed, r.TimedOut = m.counts[successes], m.counts[refusals], m.counts[failures], m.counts[timeouts]
-	r.SinceBirth, r.SinceSend = latency(m.sinceBirth), latency(m.sinceSend)
-	r.Jain = fairness(throughputs(e.clients))
-	r.Find, r.Traces = m.regained.since(0, e.now, 0.9), m.tracer.traces(e)
+	slices.Sort(m.sinceBirth)
+	slices.Sort(m.sinceSend)
+	r.P50, r.P99, r.SentP99 = percentile(m.sinceBirth, 50), percentile(m.sinceBirth, 99), percentile(m.sinceSend, 99)
+	r.mean, r.jain = mean(m.sinceBirth), fairness(throughputs(e.clients))
+	r.Interval, r.Traces = m.tracer.traces(e)
 	if s.Clients.Background == 0 {
-		r.Interactive = fared{}
+		r.interactive = fared{}
 	}
 	if w := s.Watch; w.For > 0 && e.now > w.From {
-		r.Watched.Applies, r.Watched.Jain = true, fairness(m.watchedDone)
-		r.Watched.Capacity = s.Server.capacity(w.From, min(e.now, w.From+w.For))
+		r.watched.applies, r.watched.jain = true, fairness(m.watchedDone)
+		r.watched.capacity = s.Server.capacity(w.From, min(e.now, w.From+w.For))
 	}
 	for _, q := range s.Server.Quotas {
-		r.QuotaClients = s.Clients.Count
+		r.quotaClients = s.Clients.Count
 		switch {
-		case r.Watched.Applies:
-			r.QuotaShare = float64(r.Watched.Done) / r.Watched.Capacity
+		case r.watched.applies:
+			r.quotaShare = float64(r.watched.done) / r.watched.capacity
 		case e.now >= q.Per:
-			r.QuotaShare = float64(m.Done) / s.Server.capacity(0, e.now)
+			r.quotaShare = float64(m.Done) / s.Server.capacity(0, e.now)
 		}
 	}
 	if at, changed := s.Server.lastChange(e.now); changed && s.Regain > 0 {
-		r.Regain = m.regained.since(at, e.now, s.Regain)
+		r.regain = m.regained.since(at, e.now, s.Regain)
 	}
 	for _, o := range s.Server.Outages {
 		if o.From < e.now {
-			r.Outages = true
+			r.outages = true
 		}
 		if o.end() < e.now {
-			r.Recovery = m.regained.since(o.end(), e.now, 0.9)
-			r.ReturnRate = 0
+			r.recovery = m.regained.since(o.end(), e.now, 0.9)
+			r.returnRate = 0
 			if i := int(o.end() / time.Second); i < len(m.requests) {
-				r.ReturnRate = float64(m.requests[i])
+				r.returnRate = float64(m.requests[i])
 			}
 		}
 	}
-	if e.now > 0 {
-		r.MeanRate = float64(r.Attempts) / e.now.Seconds()
-	}
+	r.meanRate = ratio(r.Attempts, e.now.Seconds())
 	if len(m.requests) > 0 {
-		r.PeakRate = float64(slices.Max(m.requests))
+		r.peakRate = float64(slices.Max(m.requests))
 	}
 	return r
 }
 
-// latency sorts all times and sums them up.
-func latency(all []time.Duration) Latency {
-	if len(all) == 0 {
-		return Latency{}
-	}
-	slices.Sort(all)
+// mean is the mean of the times, 0 without times.
+func mean(all []time.Duration) time.Duration {
 	// In two parts, so that the sum of many long times does not overflow.
-	n := time.Duration(len(all))
+	n := time.Duration(max(1, len(all)))
 	var whole, rest time.Duration
 	for _, d := range all {
 		whole += d / n
 		rest += d % n
 	}
-	return Latency{
-		Mean: whole + rest/n,
-		P50:  percentile(all, 50), P99: percentile(all, 99), Max: all[n-1],
-	}
+	return whole + rest/n
 }
 
-// percentile is the smallest of the sorted times that p percent do not exceed.
+// percentile is the smallest of the sorted times that p percent do not exceed; 0 without times.
 func percentile(sorted []time.Duration, p int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
@@ -228,11 +213,11 @@ func (r *regained) done(now time.Duration) {
 	r.dones[i]++
 }
 
-// since is how long after the time from the throughput was at that share.
-func (r *regained) since(from, end time.Duration, share float64) Spell {
+// since is the time after from until the throughput was at that share.
+func (r *regained) since(from, end time.Duration, share float64) spell {
 	want := r.want(from)
 	if math.IsInf(want, 1) || want == 0 {
-		return Spell{}
+		return spell{}
 	}
 	need := int32(math.Ceil(share * want * (buckets * r.width).Seconds()))
 	first := int((from + r.width - 1) / r.width)
@@ -244,8 +229,8 @@ func (r *regained) since(from, end time.Duration, share float64) Spell {
 		}
 		if sum >= need {
 			begin := time.Duration(max(first, i-buckets+1)) * r.width
-			return Spell{For: max(0, begin-from), Over: true, Applies: true}
+			return spell{max(0, begin-from), true, true}
 		}
 	}
-	return Spell{For: max(0, end-from), Applies: true}
+	return spell{max(0, end-from), false, true}
 }

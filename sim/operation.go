@@ -95,8 +95,8 @@ func newParty(e *engine, id int32) *party {
 	if w := e.strategy.Window; w.on() {
 		p.core = checked(limiter.New[*operation](w.MakeLaw(), w.settings(e.random.Rand)))
 	}
-	if b := e.strategy.Budget; b.Share > 0 {
-		p.budget = checked(budget.New(budget.Settings(b)))
+	if share := e.strategy.Budget; share > 0 {
+		p.budget = checked(budget.New(budget.Settings{Share: share}))
 	}
 	if k := e.strategy.Throttle; k > 0 {
 		p.throttle = checked(rejection.New(rejection.Settings{K: k, Rand: e.random.Rand}))
@@ -220,7 +220,7 @@ func (e *engine) read(a *attempt) {
 	}
 	v := loop.Verdict{Outcome: a.outcome, Retry: true, RetryAfter: a.retryAfter, Reason: a.final}
 	if c := a.op.client; c.core != nil && a.final == errForbidden {
-		if blocked, _ := c.core.Denied(e.now, a.tries > 0); blocked {
+		if blocked, _ := c.core.Denied(e.now, a.ticket, a.tries > 0); blocked {
 			v.Outcome, v.Reason = window.Overload, nil
 		}
 	}

@@ -124,7 +124,7 @@ func (s *server) allowed(e *engine, a *attempt) bool {
 
 // fill adds the tokens that are due.
 func (s *server) fill(now time.Duration) {
-	due := (now - s.filled).Seconds() * s.perSecond
+	due := (now - s.filled).Seconds() * s.conf.Rate.PerSecond
 	s.tokens = min(s.conf.Rate.Burst, s.tokens+float64(due))
 	s.filled = now
 }
@@ -149,7 +149,7 @@ func (s *server) token(e *engine) (now bool, at time.Duration) {
 	case s.conf.Rate.CountRefused:
 		s.tokens = max(s.tokens-1, -s.conf.Rate.debt())
 	}
-	return now, e.now + min(time.Duration(-s.tokens/s.perSecond*float64(time.Second)), maxDuration)
+	return now, e.now + min(time.Duration(-s.tokens/s.conf.Rate.PerSecond*float64(time.Second)), maxDuration)
 }
 
 // place takes a place in the sliding window. It reports whether there is one now, or when there is.
@@ -157,7 +157,7 @@ func (s *server) place(e *engine) (now bool, at time.Duration) {
 	width := s.conf.Rate.Window
 	s.passed = s.passed.within(e.now, width)
 	at = e.now
-	most := int(math.RoundToEven(s.perSecond * width.Seconds()))
+	most := int(math.RoundToEven(s.conf.Rate.PerSecond * width.Seconds()))
 	now = len(s.passed) < most
 	if !now && e.clairvoyant {
 		at = s.passed[len(s.passed)-most] + width

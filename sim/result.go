@@ -15,7 +15,8 @@ const (
 )
 
 // Result is the result of one run. An operation is born when a client wants it done, and takes one attempt or
-// more; it is done after a success, or given up. Times are virtual.
+// more; it is done after a success, or given up. Times are virtual. Measures returns the numbers that are worked
+// out from these, such as the time to recover.
 type Result struct {
 	// Scenario, Strategy and Seed identify the run.
 	Scenario, Strategy string
@@ -27,8 +28,8 @@ type Result struct {
 	End    time.Duration
 	Events int
 
-	// Operations is how many were born, Done and GivenUp how many were done and given up. The others were
-	// under way at the end.
+	// Operations is the number of operations that were born, Done and GivenUp the numbers that were done and given
+	// up. The others were under way at the end.
 	Operations, Done, GivenUp int
 	// Attempts is the number of requests that were sent, with Retries that were not an operation's first.
 	Attempts, Retries int
@@ -37,86 +38,86 @@ type Result struct {
 	Succeeded, Refused, Failed, TimedOut int
 	// Rejected is the number of times that a budget, a throttle or carrier sense refused an attempt.
 	Rejected int
+	// OutageSent is the number of requests that were sent during outages.
+	OutageSent int
+	// PeakInFlight is the most attempts that clients waited for at one time.
+	PeakInFlight int
 
-	// Finite reports whether the clients had a number of operations.
-	Finite bool
 	// Makespan is the time when the last operation was done; a lower bound if Done is less than Operations.
 	Makespan time.Duration
 	// Optimum is the makespan of a clairvoyant, who sends each operation so that it arrives just when the
 	// server has room; 0 without a number of operations, or if that does not end either.
 	Optimum time.Duration
+	// P50 and P99 are the median and the 99th percentile of the latency of done operations, from their birth to
+	// their success; SentP99 is the latter from their first attempt. They are 0 if no operation was done.
+	P50, P99, SentP99 time.Duration
 
-	// SinceBirth and SinceSend are the latencies of done operations, from their birth and from their first
-	// attempt to their success.
-	SinceBirth, SinceSend Latency
+	// Interval is the time between two samples of the traces; 0: there are no traces.
+	Interval time.Duration
+	// Traces are courses over time, all of the same length, by name. "requests", "retries", "successes",
+	// "refusals", "failures" and "timeouts" are rates, a second: sample i is the rate from i to i+1 intervals.
+	// Sample i of the others is the value at the end of that time: "in_flight" is the attempts that clients wait
+	// for, "concurrency" the requests that the server has, "waiting" the operations in a limiter's queue or
+	// backing off; "cwnd" and "ssthresh" are the windows, summed up over the limiters, only with a window. The
+	// last interval may be cut short.
+	Traces map[string][]float64
 
-	// PeakInFlight is the most attempts that clients waited for at one time, PeakConcurrency the most requests
-	// that the server had at one time.
-	PeakInFlight, PeakConcurrency int
-	// Useful is the server's time for requests that reached a client as a success, Wasted its time for busy
-	// refusals, for requests that were given up, and for collisions.
-	Useful, Wasted time.Duration
-	// Jain is Jain's fairness index of the clients' throughputs, 1/clients to 1; 0 if no operation was done.
-	Jain float64
+	measures
+}
 
-	// Find is the time that it took from the start until 90% of the capacity was used, or of the clients' demand if
-	// that is less. Recovery is the same from the end of the last outage.
-	Find, Recovery Spell
-	// OutageSent is the number of requests that were sent during outages; Outages reports whether there was one.
-	OutageSent int
-	Outages    bool
-
-	// MeanRate and PeakRate are requests sent a second: over the run, and in its worst second. ReturnRate is
+// measures are the parts of a result that Measures alone shows.
+type measures struct {
+	// finite: the clients had a number of operations. outages: there was an outage.
+	finite, outages bool
+	// mean is the mean latency of done operations, from their birth.
+	mean time.Duration
+	// jain is Jain's fairness index of the clients' throughputs, 1/clients to 1; 0 if no operation was done.
+	jain float64
+	// recovery is the time from the end of the last outage until 90% of the capacity was used, or of the clients'
+	// demand if that is less; regain is the same for Scenario.Regain, from the last change or outage.
+	recovery, regain spell
+	// meanRate and peakRate are requests sent a second: over the run, and in its worst second. returnRate is
 	// the rate of the first second after the last outage.
-	MeanRate, PeakRate, ReturnRate float64
-
-	// Watched has the counts of the time of Scenario.Watch.
-	Watched Watched `json:",omitzero"`
-	// Regain is the time that it took, after the last change of capacity or end of an outage, until Scenario.Regain
-	// of the capacity was used again.
-	Regain Spell `json:",omitzero"`
-
-	// Interactive and Background count the operations of the two kinds, with Clients.Background.
-	Interactive, Background fared `json:",omitzero"`
-
-	// QuotaClients is the number of clients that share the service's quotas, 0 if it has none. QuotaShare is the share of
-	// the quotas that done operations used, in the time of Scenario.Watch if there is one; 0 if no quota came
-	// back. It may be more than 1, since a bucket is full at the start.
-	QuotaClients int     `json:",omitzero"`
-	QuotaShare   float64 `json:",omitzero"`
-
-	// Traces are the courses over time.
-	Traces Traces
+	meanRate, peakRate, returnRate float64
+	watched                        watched
+	// interactive and background count the operations of the two kinds, with Clients.Background.
+	interactive, background fared
+	// quotaClients is the number of clients that share the service's quotas, 0 if it has none. quotaShare is the
+	// share of the quotas that done operations used, in the time of Scenario.Watch if there is one; 0 if no quota
+	// came back. It may be more than 1, since a bucket is full at the start.
+	quotaClients int
+	quotaShare   float64
 }
 
-// Latency is the mean, the median, the 99th percentile and the longest of many times; zero for no times.
-type Latency struct{ Mean, P50, P99, Max time.Duration }
-
-// Spell is a time that may not be Over: For is then the time to the end of the run. Applies is false if the
+// spell is a time that may not be over: length is then the time to the end of the run. applies is false if the
 // measure has no meaning.
-type Spell struct {
-	For           time.Duration
-	Over, Applies bool
+type spell struct {
+	length        time.Duration
+	over, applies bool
 }
 
-// Watched has the counts of the time of Scenario.Watch.
-type Watched struct {
-	// Applies is false without a Watch, or if the run ended before.
-	Applies bool
-	// Attempts is the number of requests that were sent, Errors how many ended without success, and Done how many
-	// operations were done.
-	Attempts, Errors, Done int
-	// Capacity is the number of operations that the server could have served, outages or not; 0: no bound.
-	Capacity float64
-	// Jain is Jain's fairness index of the clients' done operations, as in Result.
-	Jain float64
+func (s spell) measure(name string) Measure {
+	return Measure{name, s.length.Seconds(), !s.over, s.applies}
 }
 
-// fared is how many operations of one kind were born, and how many were done.
-type fared struct{ Operations, Done int }
+// watched has the counts of the time of Scenario.Watch.
+type watched struct {
+	// applies is false without a Watch, or if the run ended before.
+	applies bool
+	// attempts is the number of requests that were sent, errors the number that ended without success, and done
+	// the number of operations that were done.
+	attempts, errors, done int
+	// capacity is the number of operations that the server could have served, outages or not; 0: no bound.
+	capacity float64
+	// jain is Jain's fairness index of the clients' done operations.
+	jain float64
+}
 
-func (f fared) done(name string) Measure {
-	return Measure{name, float64(f.Done) / float64(max(f.Operations, 1)), false, f.Operations > 0}
+// fared is the number of operations of one kind that were born, and that were done.
+type fared struct{ born, done int }
+
+func (f fared) measure(name string) Measure {
+	return Measure{name, ratio(f.done, f.born), false, f.born > 0}
 }
 
 // Measure is one number of a result, for tables.
@@ -129,6 +130,14 @@ type Measure struct {
 	AtLeast, Applies bool
 }
 
+// ratio is a over b; 0 if b is 0.
+func ratio[A, B int | float64](a A, b B) float64 {
+	if b == 0 {
+		return 0
+	}
+	return float64(a) / float64(b)
+}
+
 // Measures are the result's numbers, always the same and in the same order.
 func (r Result) Measures() []Measure {
 	unfinished := r.Done < r.Operations
@@ -137,85 +146,41 @@ func (r Result) Measures() []Measure {
 		// Some operations are under way still: the makespan is no less than the run was long.
 		makespan = r.End
 	}
-	ratio := func(a, b float64) float64 {
-		if b == 0 {
-			return 0
-		}
-		return a / b
-	}
+	always := func(name string, n int) Measure { return Measure{name, float64(n), false, true} }
+	seconds := func(name string, d time.Duration) Measure { return Measure{name, d.Seconds(), false, r.Done > 0} }
 	return []Measure{
-		{"makespan_s", makespan.Seconds(), unfinished, r.Finite},
+		{"makespan_s", makespan.Seconds(), unfinished, r.finite},
 		{"span", ratio(makespan.Seconds(), r.Optimum.Seconds()), unfinished, r.Optimum > 0},
-		{"operations", float64(r.Operations), false, true},
-		{"done", float64(r.Done), false, true},
-		{"given_up", float64(r.GivenUp), false, true},
-		{"attempts", float64(r.Attempts), false, true},
-		{"attempts_per_op", ratio(float64(r.Attempts), float64(r.Operations)), false, r.Operations > 0},
-		{"efficiency", ratio(float64(r.Succeeded), float64(r.Attempts)), false, r.Attempts > 0},
-		{"refused", float64(r.Refused), false, true},
-		{"timed_out", float64(r.TimedOut), false, true},
-		{"mean_s", r.SinceBirth.Mean.Seconds(), false, r.Done > 0},
-		{"p50_s", r.SinceBirth.P50.Seconds(), false, r.Done > 0},
-		{"p99_s", r.SinceBirth.P99.Seconds(), false, r.Done > 0},
-		{"first_send_mean_s", r.SinceSend.Mean.Seconds(), false, r.Done > 0},
-		{"first_send_p50_s", r.SinceSend.P50.Seconds(), false, r.Done > 0},
-		{"first_send_p99_s", r.SinceSend.P99.Seconds(), false, r.Done > 0},
-		{"peak_in_flight", float64(r.PeakInFlight), false, true},
-		{"peak_concurrency", float64(r.PeakConcurrency), false, true},
-		{"useful_s", r.Useful.Seconds(), false, true},
-		{"wasted_s", r.Wasted.Seconds(), false, true},
-		{"jain", r.Jain, false, r.Done > 0},
-		{"throughput", ratio(float64(r.Done), r.End.Seconds()), false, r.End > 0},
-		{"find_s", r.Find.For.Seconds(), !r.Find.Over, r.Find.Applies},
-		{"recovery_s", r.Recovery.For.Seconds(), !r.Recovery.Over, r.Recovery.Applies},
-		{"outage_sent", float64(r.OutageSent), false, r.Outages},
-		{"mean_rate", r.MeanRate, false, true},
-		{"peak_rate", r.PeakRate, false, true},
-		{"peak_over_mean", ratio(r.PeakRate, r.MeanRate), false, r.MeanRate > 0},
-		{"return_over_mean", ratio(r.ReturnRate, r.MeanRate), false, r.MeanRate > 0 && r.Recovery.Applies},
-		{"watch_use", ratio(float64(r.Watched.Done), r.Watched.Capacity), false, r.Watched.Capacity > 0},
-		{"watch_attempts_per_op", ratio(float64(r.Watched.Attempts), float64(r.Watched.Done)), false, r.Watched.Done > 0},
-		{"watch_errors", float64(r.Watched.Errors), false, r.Watched.Applies},
-		{"watch_jain", r.Watched.Jain, false, r.Watched.Done > 0},
-		{"regain_s", r.Regain.For.Seconds(), !r.Regain.Over, r.Regain.Applies},
-		{"refused_per_hour", ratio(float64(r.Refused), r.End.Hours()*float64(r.QuotaClients)), false, r.QuotaClients > 0},
-		{"quota_share", r.QuotaShare, false, r.QuotaShare > 0},
-		r.Interactive.done("interactive_done"),
-		r.Background.done("background_done"),
+		always("done", r.Done),
+		always("given_up", r.GivenUp),
+		always("attempts", r.Attempts),
+		{"attempts_per_op", ratio(r.Attempts, r.Operations), false, r.Operations > 0},
+		{"efficiency", ratio(r.Succeeded, r.Attempts), false, r.Attempts > 0},
+		always("refused", r.Refused),
+		always("timed_out", r.TimedOut),
+		seconds("mean_s", r.mean),
+		seconds("p50_s", r.P50),
+		seconds("p99_s", r.P99),
+		seconds("first_send_p99_s", r.SentP99),
+		always("peak_in_flight", r.PeakInFlight),
+		{"jain", r.jain, false, r.Done > 0},
+		{"throughput", ratio(r.Done, r.End.Seconds()), false, r.End > 0},
+		r.recovery.measure("recovery_s"),
+		{"outage_sent", float64(r.OutageSent), false, r.outages},
+		{"mean_rate", r.meanRate, false, true},
+		{"peak_rate", r.peakRate, false, true},
+		{"peak_over_mean", ratio(r.peakRate, r.meanRate), false, r.meanRate > 0},
+		{"return_over_mean", ratio(r.returnRate, r.meanRate), false, r.meanRate > 0 && r.recovery.applies},
+		{"watch_use", ratio(r.watched.done, r.watched.capacity), false, r.watched.capacity > 0},
+		{"watch_attempts_per_op", ratio(r.watched.attempts, r.watched.done), false, r.watched.done > 0},
+		{"watch_errors", float64(r.watched.errors), false, r.watched.applies},
+		{"watch_jain", r.watched.jain, false, r.watched.done > 0},
+		r.regain.measure("regain_s"),
+		{"refused_per_hour", ratio(r.Refused, r.End.Hours()*float64(r.quotaClients)), false, r.quotaClients > 0},
+		{"quota_share", r.quotaShare, false, r.quotaShare > 0},
+		r.interactive.measure("interactive_done"),
+		r.background.measure("background_done"),
 	}
-}
-
-// Traces are courses over time, all with the same interval.
-type Traces struct {
-	// Interval is the time between two samples; 0: there are no traces. Sample i of a rate is the
-	// rate from i to i+1 intervals; sample i of another series is its value at the end of that
-	// time. The last interval may be cut short.
-	Interval time.Duration
-	// Series are the courses, all of the same length.
-	Series []Series
-}
-
-// Series is one course over time.
-type Series struct {
-	// Name identifies the measured quantity: "requests", "retries", "successes", "refusals", "failures" and
-	// "timeouts" are rates, a second; "in_flight" is the attempts that clients wait for, "concurrency" the
-	// requests that the server has, "waiting" the operations in a limiter's queue or backing off; "cwnd" and
-	// "ssthresh" are the windows, summed up over the limiters, only with a window.
-	Name string
-	// Unit is "1/s", "requests", "operations" or "attempts".
-	Unit string
-	// Values are the samples.
-	Values []float64
-}
-
-// Of returns the samples of the series with that name, or nil.
-func (t Traces) Of(name string) []float64 {
-	for _, s := range t.Series {
-		if s.Name == name {
-			return s.Values
-		}
-	}
-	return nil
 }
 
 const maxSamples = 4096
@@ -228,7 +193,7 @@ const (
 	refusals
 	failures
 	timeouts
-	rates // how many these are
+	rates // the number of these
 )
 
 const (
@@ -240,11 +205,9 @@ const (
 	traced
 )
 
-var traceNames = [traced]struct{ name, unit string }{
-	{"requests", "1/s"}, {"retries", "1/s"}, {"successes", "1/s"},
-	{"refusals", "1/s"}, {"failures", "1/s"}, {"timeouts", "1/s"},
-	{"in_flight", "requests"}, {"concurrency", "requests"}, {"waiting", "operations"},
-	{"cwnd", "attempts"}, {"ssthresh", "attempts"},
+var traceNames = [traced]string{
+	"requests", "retries", "successes", "refusals", "failures", "timeouts",
+	"in_flight", "concurrency", "waiting", "cwnd", "ssthresh",
 }
 
 var byOutcome = [...]int{
@@ -320,14 +283,14 @@ func (t *tracer) halve() {
 }
 
 // traces are the traces up to the end of the run, whose last interval may be cut short.
-func (t *tracer) traces(e *engine) Traces {
+func (t *tracer) traces(e *engine) (time.Duration, map[string][]float64) {
 	if t.off {
-		return Traces{}
+		return 0, nil
 	}
 	if e.now > t.next-t.interval || t.counted != e.meter.counts {
 		t.sample(e)
 	}
-	r := Traces{Interval: t.interval}
+	all := map[string][]float64{}
 	for i, v := range t.values {
 		if v == nil {
 			continue
@@ -337,7 +300,7 @@ func (t *tracer) traces(e *engine) Traces {
 				v[j] /= t.interval.Seconds()
 			}
 		}
-		r.Series = append(r.Series, Series{traceNames[i].name, traceNames[i].unit, v})
+		all[traceNames[i]] = v
 	}
-	return r
+	return t.interval, all
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Run plays the scenario once, with one strategy and one seed. The error joins a [FieldError] for each field of
-// the scenario or the strategy that is wrong.
+// Run plays the scenario once, with one strategy and one seed. The error joins an aimd.SettingError for each
+// field of the scenario or the strategy that is wrong.
 func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
 	s.Strategies = nil // only this one runs
 	if err := errors.Join(validate(s, ""), validate(st, "strategy")); err != nil {
@@ -132,8 +132,8 @@ func (e *engine) step() {
 
 // stopLater arranges for the clients' first stop after that time.
 func (e *engine) stopLater(from time.Duration) {
-	if p := e.scenario.Clients.Stops; p.For > 0 {
-		e.at(from+stretched(p.Every, 0.5+e.random.Float64()), stopKind, 0, 0)
+	if c := e.scenario.Clients; c.StopFor > 0 {
+		e.at(from+stretched(c.StopEvery, 0.5+e.random.Float64()), stopKind, 0, 0)
 	}
 }
 
@@ -163,7 +163,7 @@ func (e *engine) handle(v event) {
 	case capacityKind:
 		e.server.changed(e, v.id)
 	case stopKind:
-		e.stopped = e.now + e.scenario.Clients.Stops.For
+		e.stopped = e.now + e.scenario.Clients.StopFor
 		e.stopLater(e.stopped)
 	case checkKind:
 		if v.gen == e.server.station.version {
@@ -207,7 +207,7 @@ func (e *engine) attempted(v event, a *attempt) {
 // end fewer may be better: of some concurrencies the best is taken, within 3% of a search of all (see the test).
 func optimum(s Scenario, seed uint64) time.Duration {
 	s.NoTraces = true
-	s.Clients.Timeout, s.Clients.Stops = 0, Stops{}
+	s.Clients.Timeout, s.Clients.StopFor = 0, 0
 	s.Server.Reserve = 0
 	var best time.Duration
 	for _, most := range s.concurrencies() {

@@ -9,7 +9,7 @@ import (
 // Scenario is a service, its clients, and the strategies to compare. Only Server and Clients are needed; zero
 // fields take the documented default. Run changes nothing in a scenario.
 //
-// The yaml tags are the names of the fields in scenario files and in a [FieldError].
+// The yaml tags are the names of the fields in scenario files and in errors.
 type Scenario struct {
 	// Name is a word of a-z, 0-9, '-' and '.'. In a file without one it is the file's name.
 	Name string `yaml:"name"`
@@ -131,32 +131,22 @@ type Clients struct {
 	Background float64 `yaml:"background" in:"0 1"`
 	// Stagger is how much later each client starts than the client before it, of "once" and "closed".
 	Stagger time.Duration `yaml:"stagger"`
-	// Burst comes in addition, except with "closed" and "periodic".
-	Burst Burst `yaml:"burst"`
+	// Burst is the number of operations that are born at once at BurstAt, in addition to Operations; 0: no burst.
+	// Not for "closed" and "periodic".
+	Burst int `yaml:"burst" in:"0 10000000"`
+	// BurstAt is the time at which the burst is born.
+	BurstAt time.Duration `yaml:"burst_at" in:"0 720h" needs:"burst"`
 	// Timeout is the time for which a client waits for an answer; 0: for ever. The server keeps a request that the
 	// client gave up.
 	Timeout time.Duration `yaml:"timeout" in:"0 720h"`
 	// Lateness bounds the random time by which the clients' timers fire late, 1 ms on real machines: the end
 	// of a wait, of a pause or gap of a limiter, or of a Timeout.
 	Lateness time.Duration `yaml:"lateness" in:"0 1m"`
-	// Stops are times in which all clients stand still, as on a machine that is busy with other work.
-	Stops Stops `yaml:"stops"`
-}
-
-// Stops are times in which no client sends a request or reads an answer.
-type Stops struct {
-	// For is the length of a stop; 0: no stops.
-	For time.Duration `yaml:"for" in:"0 1h" needs:"every"`
-	// Every is the mean time between two stops, from half of that to 1.5 times as long.
-	Every time.Duration `yaml:"every" in:"1ms 720h" needs:"for"`
-}
-
-// Burst is operations that are born at once, in addition to Clients.Operations.
-type Burst struct {
-	// At is the time at which they are born.
-	At time.Duration `yaml:"at" in:"0 720h" needs:"operations"`
-	// Operations is their number, over all clients, who take turns; 0: no burst.
-	Operations int `yaml:"operations" in:"0 10000000"`
+	// StopFor is the length of the times in which no client sends a request or reads an answer, as on a machine
+	// that is busy with other work; 0: no stops.
+	StopFor time.Duration `yaml:"stop_for" in:"0 1h" needs:"stop_every"`
+	// StopEvery is the mean time between two stops, from half of that to 1.5 times as long.
+	StopEvery time.Duration `yaml:"stop_every" in:"1ms 720h" needs:"stop_for"`
 }
 
 // beginning is the time when virtual time begins for parts of the library that want a time.Time.
@@ -167,7 +157,7 @@ func (s Clients) total() int {
 	if s.Operations == 0 {
 		return 0
 	}
-	return s.Operations + s.Burst.Operations
+	return s.Operations + s.Burst
 }
 
 // background reports whether the nth operation is background work: evenly and without chance, so that

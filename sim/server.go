@@ -50,7 +50,7 @@ type Server struct {
 	Outages []Outage `yaml:"outages"`
 }
 
-// Blocks are operations of two sizes: each second block, in the order of birth, has another service time.
+// Blocks are operations of two sizes: every second block, in the order of birth, has another service time.
 type Blocks struct {
 	// Operations is the length of a block; 0: all operations are alike.
 	Operations int `yaml:"operations" in:"0 10000000"`
@@ -135,7 +135,7 @@ func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 //
 //	Server.Service * Factor ^ ((concurrency - Limit) / Scale)
 //
-// without spread. A request is answered once it is as old as that time at the present concurrency.
+// without spread, and at most 24 h. A request is answered once it is as old as that time at the present concurrency.
 // Requests that a client gave up stay until they are served.
 type Slowdown struct {
 	// Limit is the concurrency without slowdown; 0: no slowdown.
@@ -144,8 +144,6 @@ type Slowdown struct {
 	Factor float64 `yaml:"factor" in:"1.0001 1000"`
 	// Scale is the number of requests more for which Factor applies once (K); 0 means 15, as in the text.
 	Scale float64 `yaml:"scale" in:"0.01 1e6"`
-	// Max is the longest time; 0 means 24 h.
-	Max time.Duration `yaml:"max" in:"0 876000h"`
 }
 
 // Knee is a server whose requests share its workers: beyond At each request gets slower.
@@ -206,8 +204,6 @@ type Change struct {
 	At time.Duration `yaml:"at" in:"0 720h"`
 	// Slots replaces Server.Slots. Requests in service stay there.
 	Slots int `yaml:"slots" in:"0 10000000"`
-	// Rate replaces Server.Rate.PerSecond.
-	Rate float64 `yaml:"rate" in:"0 1e7"`
 	// Service replaces Server.Service for requests whose service begins later.
 	Service time.Duration `yaml:"service" in:"0 720h"`
 }
@@ -245,10 +241,8 @@ func (s Server) withDefaults() Server {
 		}
 	}
 	s.Rate.Burst = max(s.Rate.Burst, 1)
-	s.Block.Within = cmp.Or(s.Block.Within, time.Second)
 	s.Slowdown.Factor = cmp.Or(s.Slowdown.Factor, 1.05)
 	s.Slowdown.Scale = cmp.Or(s.Slowdown.Scale, 15)
-	s.Slowdown.Max = cmp.Or(s.Slowdown.Max, 24*time.Hour)
 	s.Knee.Slope = cmp.Or(s.Knee.Slope, 1)
 	return s
 }
@@ -273,15 +267,15 @@ func (s Server) lastChange(end time.Duration) (at time.Duration, changed bool) {
 // +Inf: no bound.
 func (s Server) throughput(at time.Duration) float64 {
 	s = s.withDefaults()
-	slots, rate, service := s.Slots, s.Rate.PerSecond, s.Service
+	slots, service := s.Slots, s.Service
 	for _, c := range s.Capacity {
 		if c.At <= at {
-			slots, rate, service = cmp.Or(c.Slots, slots), cmp.Or(c.Rate, rate), cmp.Or(c.Service, service)
+			slots, service = cmp.Or(c.Slots, slots), cmp.Or(c.Service, service)
 		}
 	}
 	most := math.Inf(1)
-	if rate > 0 {
-		most = rate
+	if s.Rate.PerSecond > 0 {
+		most = s.Rate.PerSecond
 	}
 	for _, q := range s.Quotas {
 		most = min(most, q.perSecond()/max(q.Cost, 1))

@@ -10,10 +10,9 @@ import (
 // server is the service as it is now.
 type server struct {
 	conf Server
-	// slots and perSecond are the capacity, 0: no bound; service is the mean service time.
-	slots     int
-	perSecond float64
-	service   time.Duration
+	// slots is the capacity, 0: no bound; service is the mean service time.
+	slots   int
+	service time.Duration
 	// came is the number of requests that met the failures, latest the time of the last one.
 	came   int
 	latest time.Duration
@@ -39,7 +38,7 @@ type server struct {
 
 func (s *server) init(e *engine, conf Server) {
 	s.conf = conf
-	s.slots, s.perSecond, s.service = conf.Slots, conf.Rate.PerSecond, conf.Service
+	s.slots, s.service = conf.Slots, conf.Service
 	s.latest = -maxDuration
 	s.tokens = conf.Rate.Burst
 	s.station.init(conf)
@@ -63,7 +62,6 @@ func (s *server) arrived(e *engine, a *attempt) {
 		e.settled(a)
 	case s.down != nil && (s.down.Kind == silentWord || e.clairvoyant):
 		s.backlog = append(s.backlog, a.id)
-		e.meter.concurrent(s.concurrency())
 	case s.conf.Block.For > 0 && s.blocked(e, a):
 	case s.down != nil, e.now < s.jammed:
 		s.refuse(e, a, window.Overload)
@@ -73,7 +71,7 @@ func (s *server) arrived(e *engine, a *attempt) {
 		if !e.clairvoyant {
 			s.refuse(e, a, window.Overload)
 		}
-	case s.perSecond > 0 && !s.allowed(e, a):
+	case s.conf.Rate.PerSecond > 0 && !s.allowed(e, a):
 	case s.conf.Medium.Places > 0 && s.running >= s.conf.Medium.Places:
 		s.collided(e, a)
 	default:
@@ -121,7 +119,6 @@ func (s *server) admitted(e *engine, a *attempt) {
 	case len(s.waiting) < s.conf.Queue:
 		a.phase = queued
 		s.waiting = append(s.waiting, a.id)
-		e.meter.concurrent(s.concurrency())
 	default:
 		s.refuse(e, a, window.Overload)
 	}
@@ -140,7 +137,6 @@ func (s *server) begin(e *engine, a *attempt) {
 		s.serving = append(s.serving, a.id)
 	}
 	s.station.begin(e, a)
-	e.meter.concurrent(s.concurrency())
 }
 
 // served: an attempt's service is over.
@@ -152,7 +148,6 @@ func (s *server) served(e *engine, a *attempt) {
 		e.attempts.at(last).place = a.place
 		s.serving = s.serving[:n-1]
 	}
-	e.meter.worked(a.takes, a.waited && !s.lost(e))
 	a.outcome, a.retryAfter = window.Success, 0
 	s.refill(e)
 	e.answered(a)
@@ -165,8 +160,6 @@ func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
 	a.phase, a.outcome, a.retryAfter = refusing, o, 0
 	if r.Busy {
 		s.busy++
-		e.meter.worked(takes, false)
-		e.meter.concurrent(s.concurrency())
 	}
 	if o == window.Overload {
 		if b := s.conf.Block; b.Refused && e.now >= s.blocks.end {
@@ -233,10 +226,6 @@ func (s *server) changed(e *engine, i int32) {
 		s.slots = c.Slots
 		s.refill(e)
 	}
-	if c.Rate > 0 {
-		s.fill(e.now)
-		s.perSecond = c.Rate
-	}
 	if c.Service > 0 {
 		s.service = c.Service
 	}
@@ -251,7 +240,6 @@ func (s *server) collided(e *engine, a *attempt) {
 	s.station.clear()
 	for _, id := range lost {
 		b := e.attempts.at(id)
-		e.meter.worked(min(b.takes, e.now-b.began), false)
 		s.refuse(e, b, window.Overload)
 	}
 	waiting := s.waiting

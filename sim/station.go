@@ -42,6 +42,8 @@ const (
 	never = time.Duration(math.MaxInt64)
 	// missing is the nanoseconds of work that may be missing by rounding.
 	missing = 0.5
+	// longest is the longest time in a slowdown.
+	longest = 24 * time.Hour
 )
 
 func (s *station) init(conf Server) {
@@ -147,10 +149,9 @@ func (s *station) clear() {
 // delay is the text's minDelay * factor ^ ((concurrency - concurrencyLimit) / K).
 func (s *station) delay(concurrency int) time.Duration {
 	over := max(0, concurrency-s.conf.Slowdown.Limit)
-	most := s.conf.Slowdown.Max
-	for len(s.delays) <= over && s.delays[len(s.delays)-1] < most {
+	for len(s.delays) <= over && s.delays[len(s.delays)-1] < longest {
 		// Each from the first, so that rounding to nanoseconds does not add up.
-		s.delays = append(s.delays, min(most, stretched(s.conf.Service, exponential(float64(len(s.delays))*s.growth))))
+		s.delays = append(s.delays, min(longest, stretched(s.conf.Service, exponential(float64(len(s.delays))*s.growth))))
 	}
 	return s.delays[min(over, len(s.delays)-1)]
 }

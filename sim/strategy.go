@@ -23,8 +23,9 @@ type Strategy struct {
 	Retry Retry `yaml:"retry"`
 	// Window is a limiter.
 	Window Window `yaml:"window"`
-	// Budget bounds the share of retries.
-	Budget Budget `yaml:"budget"`
+	// Budget is the Share of a retry.Budget: the most retries as a share of all requests, less than 1; 0: no
+	// budget. A client gives an operation up if the budget refuses its retry.
+	Budget float64 `yaml:"budget"`
 	// Throttle is the K of a throttle.Throttle: how many requests there may be for each accepted
 	// one, 1 to 100; 0: no throttle. A client gives a rejected operation up.
 	Throttle float64 `yaml:"throttle" in:"1 100"`
@@ -78,8 +79,6 @@ type Window struct {
 	Min float64 `yaml:"min" needs:"law"`
 	// Max is the largest window.
 	Max float64 `yaml:"max" needs:"law"`
-	// Patience is the number of refusals in a row from which an operation backs off on its own.
-	Patience int `yaml:"patience" needs:"law"`
 	// NoPause turns the pauses off.
 	NoPause bool `yaml:"no_pause" needs:"law"`
 	// NoQuota makes the limiter ignore the quotas that a service reports.
@@ -105,24 +104,13 @@ func (w Window) MakeLaw() window.NewLaw {
 
 func (w Window) settings(r *rand.Rand) limiter.Settings {
 	s := limiter.Settings{
-		Window:   window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max},
-		Patience: w.Patience, Reserve: w.Reserve, Rand: r,
+		Window:  window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max},
+		Reserve: w.Reserve, Rand: r,
 	}
 	if w.NoPause {
 		s.PauseMax = -1
 	}
 	return s
-}
-
-// Budget is a retry.Budget. A client gives an operation up if the budget refuses its retry.
-type Budget struct {
-	// Share is the most retries as a share of all requests, less than 1; 0: no budget.
-	Share float64 `yaml:"share"`
-	// Window is the time over which Share holds; 0 means the default of retry.Budget.
-	Window time.Duration `yaml:"window"`
-	// Floor is the number of retries in that time that are free; 0 means the default of retry.Budget, negative
-	// none.
-	Floor int `yaml:"floor"`
 }
 
 // Delays returns the backoff that the words describe, nil for no retry. Outside of a scenario
@@ -255,7 +243,7 @@ func Strategies() []Strategy {
 		{Name: "ethernet", Retry: aloha, Sense: 0.1},
 		// Exponential Backoff's defaults.
 		{Name: "last-try", Retry: Retry{Kind: "last-try"}},
-		{Name: "backoff-budget", Retry: syncmusings, Budget: Budget{Share: 0.1}},
+		{Name: "backoff-budget", Retry: syncmusings, Budget: 0.1},
 		{Name: "backoff-throttle", Retry: syncmusings, Throttle: 2},
 		{Name: "tahoe-0.5", Window: Window{Law: "tahoe", Factor: 0.5}},
 		{Name: "tahoe-0.9", Window: Window{Law: "tahoe", Factor: 0.9}},

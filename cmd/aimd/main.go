@@ -4,7 +4,6 @@
 //	aimd demo       uploads objects to a store that says SlowDown, once per strategy
 //	aimd demo api   sends requests to an API that says 429, once per strategy
 //	aimd sim        simulates services, clients and strategies, and draws figures
-//	aimd backoff    chooses the delays between retries
 //	aimd retry      runs a command until it succeeds, with backoff
 //	aimd server     is a service that slows down under load
 //	aimd client     is a thousand clients for it, with any strategy

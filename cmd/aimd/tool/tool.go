@@ -11,9 +11,9 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/again"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/load"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/proxy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
 )
@@ -26,6 +26,6 @@ func Main() {
 
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		demo.Command(), simulate.Command(), delays.Command(), again.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(),
+		demo.Command(), simulate.Command(), again.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(), proxy.Command(),
 	}
 }

@@ -53,7 +53,6 @@ func TestCompletionKnowsValues(t *testing.T) {
 	for line, want := range map[string][]string{
 		"sim run ":           []string{"window-vs-backoff", "crash-outage"},
 		"sim show ":          {"sync-start"},
-		"sim explain ":       {"server.slots", "strategies.window"},
 		"demo --only ":       {"sdk-default", "reno", "probe"},
 		"demo --only tahoe,": {"tahoe,reno"},
 		"demo api --only ":   {"plain"},

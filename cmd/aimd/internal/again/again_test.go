@@ -40,8 +40,8 @@ type outcome struct {
 	stdout, stderr string
 }
 
-// aimd is a process of its own, with standard input from a pipe or a file.
-func aimd(t *testing.T, dir string, args ...string) *exec.Cmd {
+// process is aimd retry in a process of its own, with standard input from a pipe or a file.
+func process(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"retry"}, args...)...)
 	cmd.Dir = dir
@@ -67,7 +67,7 @@ var quick = []string{"--form", "constant", "--min", "1us"}
 func sh(t *testing.T, script string, flags ...string) outcome {
 	t.Helper()
 	args := append(append(append([]string{}, quick...), flags...), "--", "sh", "-c", script)
-	return run(t, aimd(t, t.TempDir(), args...))
+	return run(t, process(t, t.TempDir(), args...))
 }
 
 // count is a script that fails with that status until its third run.
@@ -116,7 +116,7 @@ func TestStatuses(t *testing.T) {
 			}
 		})
 	}
-	got := run(t, aimd(t, t.TempDir(), "--", "./there-is-no-such-command"))
+	got := run(t, process(t, t.TempDir(), "--", "./there-is-no-such-command"))
 	assert.Equal(t, 127, got.status)
 	assert.Contains(t, got.stderr, "aimd: failed after 1 attempt: ")
 }
@@ -145,7 +145,7 @@ func TestEachTryReadsTheSameStandardInput(t *testing.T) {
 	const script = `cat; ` // and then what count does
 	dir := t.TempDir()
 	args := append(append([]string{}, quick...), "--stdin-max", "4KiB", "--", "sh", "-c", script+count("1"))
-	cmd := aimd(t, dir, args...)
+	cmd := process(t, dir, args...)
 	cmd.Stdin = strings.NewReader("one\ntwo\n") // a pipe
 	got := run(t, cmd)
 	assert.Equal(t, "one\ntwo\none\ntwo\none\ntwo\ndone\n", got.stdout, got.stderr)
@@ -157,19 +157,19 @@ func TestEachTryReadsTheSameStandardInput(t *testing.T) {
 	defer f.Close()
 	_, err = f.Seek(8, 0)
 	require.NoError(t, err)
-	cmd = aimd(t, t.TempDir(), args...)
+	cmd = process(t, t.TempDir(), args...)
 	cmd.Stdin = f // of any size, from where it stands
 	got = run(t, cmd)
 	assert.Equal(t, strings.Repeat(strings.Repeat("x", 8<<10), 3)+"done\n", got.stdout)
 
-	cmd = aimd(t, t.TempDir(), args...)
+	cmd = process(t, t.TempDir(), args...)
 	cmd.Stdin = strings.NewReader(strings.Repeat("x", 4<<10+1))
 	got = run(t, cmd)
 	assert.Equal(t, 1, got.status, "the command's own")
 	assert.Len(t, got.stdout, 4<<10+1, "one try")
 	assert.Contains(t, got.stderr, "no other try: the command got more than 4KiB of standard input; want a file with <, or a larger --stdin-max\n")
 
-	cmd = aimd(t, dir, "--stdin-max", "0", "--", "cat")
+	cmd = process(t, dir, "--stdin-max", "0", "--", "cat")
 	cmd.Stdin = strings.NewReader("one\n")
 	assert.Equal(t, outcome{}, run(t, cmd))
 }
@@ -180,7 +180,7 @@ func TestItStartsAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	defer w.Close()
 	defer r.Close()
-	cmd := aimd(t, t.TempDir(), "--", "echo", "ran")
+	cmd := process(t, t.TempDir(), "--", "echo", "ran")
 	cmd.Stdin = r
 	assert.Equal(t, outcome{0, "ran\n", ""}, run(t, cmd))
 }
@@ -188,7 +188,7 @@ func TestItStartsAtOnce(t *testing.T) {
 // started starts aimd and waits until the command says that it is there.
 func started(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
 	t.Helper()
-	cmd := aimd(t, t.TempDir(), args...)
+	cmd := process(t, t.TempDir(), args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // away from the terminal, if there is one
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
@@ -219,7 +219,7 @@ func TestSignalsArePassedOn(t *testing.T) {
 
 // As of a script's background jobs, which a Ctrl-C is not for.
 func TestSignalIgnoredAtTheStartStaysIgnored(t *testing.T) {
-	cmd := aimd(t, t.TempDir(), "--", "sh", "-c", "kill -INT $$ $PPID; echo done")
+	cmd := process(t, t.TempDir(), "--", "sh", "-c", "kill -INT $$ $PPID; echo done")
 	cmd.Args = append([]string{"sh", "-c", `trap "" INT; exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
 	sh, err := exec.LookPath("sh")
 	require.NoError(t, err)
@@ -229,7 +229,7 @@ func TestSignalIgnoredAtTheStartStaysIgnored(t *testing.T) {
 
 // A look that takes too long says so, and that it was the look.
 func TestALookThatTakesTooLong(t *testing.T) {
-	got := run(t, aimd(t, t.TempDir(), "--max-attempts", "1", "--timeout", "1ms", "--sense", "exec sleep 3600", "--", "true"))
+	got := run(t, process(t, t.TempDir(), "--max-attempts", "1", "--timeout", "1ms", "--sense", "exec sleep 3600", "--", "true"))
 	assert.Equal(t, outcome{124, "", "aimd: gave up after 1 attempt: attempt limit reached; last error: --sense: took too long\n"}, got)
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/retry"
@@ -26,7 +25,7 @@ import (
 var help embed.FS
 
 type job struct {
-	form     *delays.Form
+	form     *form
 	attempts int
 	// total bounds the job, each bounds a try. 0 is no bound.
 	total, each time.Duration
@@ -38,7 +37,7 @@ type job struct {
 
 // Command is aimd retry.
 func Command() *cobra.Command {
-	j := &job{form: delays.NewForm(backoff.Proportional(0.5)), attempts: 10, stdinMax: 64 << 20}
+	j := &job{form: newForm(), attempts: 10, stdinMax: 64 << 20}
 	c := cli.Help(help, &cobra.Command{
 		Use: "retry [flags] -- COMMAND [ARGUMENT]...", Short: "Run a command until it succeeds, with backoff",
 		Args: arguments, DisableFlagsInUseLine: true,
@@ -72,14 +71,14 @@ func (j *job) flags(c *cobra.Command) {
 	j.rules.flags(f)
 	f.StringVar(&j.sense, "sense", "", "a `command` for sh that must succeed before each try")
 	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "how much of a pipe's standard input to keep in memory for later tries; with 0 the command gets none")
-	j.form.Flags(c)
+	j.form.flags(c)
 	f.BoolVar(&j.quiet, "quiet", false, "no lines about tries and delays")
 	cli.NoDefault(f, "for", "timeout")
 }
 
 // policy returns the policy that decides which tries are repeated, and when.
 func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
-	form, err := j.form.Retry(c)
+	form, err := j.form.retry(c)
 	if err != nil {
 		return nil, err
 	}

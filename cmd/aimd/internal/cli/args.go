@@ -40,16 +40,6 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// OneArg refuses all but one argument.
-func OneArg(want string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) != 1 {
-			return Usage(c, fmt.Errorf("%d arguments are not allowed, want %s", len(args), want))
-		}
-		return nil
-	}
-}
-
 // Flags are the command's own, to be shown in the order in which they are made.
 func Flags(c *cobra.Command) *pflag.FlagSet {
 	f := c.Flags()

@@ -99,7 +99,7 @@ func root(commands []*cobra.Command) *cobra.Command {
 	c := Group(Help(help, &cobra.Command{
 		Use: "aimd", Short: "Adapt concurrency to what a service takes, by TCP congestion control",
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
-	}), append(commands, versionCommand())...)
+	}), commands...)
 	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
@@ -148,13 +148,6 @@ func interruptible(parent context.Context, exit func(int)) (ctx context.Context,
 		wg.Wait()
 		cancel()
 	})
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version, as --version does", Args: NoArgs,
-		Run: func(c *cobra.Command, _ []string) { fmt.Fprintln(c.OutOrStdout(), "aimd", version()) },
-	}
 }
 
 // version returns the version of the module, which names the commit if the program was built

@@ -44,10 +44,3 @@ func TestWithoutATerminalItContinues(t *testing.T) {
 	stop()
 	assert.True(t, signal.Ignored(syscall.SIGHUP))
 }
-
-func TestStopEndsTheContext(t *testing.T) {
-	ctx, stop := interruptible(t.Context(), os.Exit)
-	stop()
-	stop()
-	assert.Error(t, ctx.Err())
-}

@@ -95,13 +95,6 @@ func TestTable(t *testing.T) {
 	assert.Empty(t, clitest.Files(t), "no file unless asked for")
 }
 
-func TestAPITable(t *testing.T) {
-	got := aimd(t, tinyAPI("--only", "plain,tahoe")...)
-	require.Zero(t, got.Status, got.Stderr)
-	assert.Contains(t, got.Stdout, "20 requests from a pool of 4 workers")
-	assert.Contains(t, got.Stdout, "│ tahoe 0.9 ")
-}
-
 func TestFiguresAsAskedFor(t *testing.T) {
 	got := aimd(t, tiny("--only", "reno", "--json", "--figures", "a/b")...)
 	require.Zero(t, got.Status, got.Stderr)
@@ -110,13 +103,6 @@ func TestFiguresAsAskedFor(t *testing.T) {
 	figures, err := filepath.Glob("a/b/*.svg")
 	require.NoError(t, err)
 	assert.Len(t, figures, 2)
-}
-
-func TestInterruption(t *testing.T) {
-	got := clitest.Interrupted(t, []*cobra.Command{Command()}, tiny("--json")...)
-	assert.Equal(t, cli.Interrupted, got.Status)
-	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"), "the first strategy's row is known, the others were not begun")
-	assert.Contains(t, got.Stderr, "aimd: interrupted\n")
 }
 
 func TestInterruptionInTheMiddle(t *testing.T) {
@@ -226,15 +212,6 @@ func TestWatcher(t *testing.T) {
 	})
 }
 
-func TestWatcherClosedInTheMiddle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // or a goroutine is left
-		w := &watcher{w: new(bytes.Buffer)}
-		w.begin("plain", race.NewMeter(1, nil))
-		w.close()
-		w.close()
-	})
-}
-
 var update = flag.Bool("update", false, "write the golden files")
 
 // samples are those of a run with a window that swings around 32.
@@ -284,12 +261,6 @@ func TestTheLastNoteIsTheResultOfAimdNew(t *testing.T) {
 	r.Results = append([]race.Result{{Strategy: "probe", Operations: 2000, Lost: 3, MakespanS: 6.78}}, r.Results...)
 	notes := r.notes()
 	assert.Equal(t, "probe, the law of aimd.New: 1997 of 2000 objects stored in 6.78 s.", notes[len(notes)-1])
-}
-
-// A ratio is not printed for a run that lost work
-func TestNoRatioWhereWorkWasLost(t *testing.T) {
-	assert.Equal(t, "–", row(example().Results[0])[2].Text)
-	assert.Equal(t, "1.08", row(example().Results[1])[2].Text)
 }
 
 func TestFigures(t *testing.T) {

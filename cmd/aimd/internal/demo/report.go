@@ -118,7 +118,7 @@ func (r Report) figures() []figure.Figure {
 	span := max(250*time.Millisecond, 5*r.Each) // rates are taken over this time
 	for _, x := range r.Results {
 		row := experiment.Row{Strategy: sim.Strategy{Name: label(x)}}
-		row.Typical.Traces, row.Typical.End = race.Traces(x.Samples)
+		row.Typical = race.Traces(x.Samples)
 		if len(x.Samples) > 0 && x.Samples[0].Cwnd > 0 {
 			row.Strategy.Window.Law = x.Strategy
 		}

@@ -14,12 +14,10 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/httplimit"
@@ -38,6 +36,10 @@ type clients struct {
 	lambda  float64
 	timeout time.Duration // of an attempt
 
+	name string // of the strategy
+	// fixed is the delay of a constant strategy. min and max are those of the others; 0: the strategy's own.
+	fixed, min, max time.Duration
+
 	working strategy.Strategy
 	http    *http.Client
 	// How many attempts ended how, and how many operations without success.
@@ -47,62 +49,40 @@ type clients struct {
 func newClients() *clients {
 	return &clients{
 		period: period{every: 5 * time.Second}, url: "http://127.0.0.1:8070" + path, n: 1000, lambda: 10, timeout: 2 * time.Second,
+		name: "fixed", fixed: 100 * time.Millisecond,
 	}
 }
 
 // ClientCommand is aimd client.
 func ClientCommand() *cobra.Command {
 	s := newClients()
-	var chosen choice
 	c := cli.Help(help, &cobra.Command{
 		Use: "client", Short: "Be a thousand clients of aimd server, with any strategy", Args: cli.NoArgs,
 	})
-	f := cli.Flags(c)
+	f, names := cli.Flags(c), strategyNames()
 	f.Var(value.Whole(&s.n, 1, 100_000), "clients", "how many clients there are")
 	f.Var(value.Decimal(&s.lambda, 0.001, 86_400), "lambda", "mean time from a client's request to its next, in seconds; distributed exponentially")
 	f.Var(value.Duration(&s.timeout, time.Millisecond, time.Hour), "timeout", "longest time for a request")
-	chosen.flags(f)
+	want := "one of " + strings.Join(names, ", ") + ", or tahoe or reno with another factor, greater than 0 and less than 1"
+	f.Var(value.Text(&s.name, "name", want, func(s string) bool {
+		_, known := strategy.Named(s)
+		return known
+	}), "strategy", "the reaction to a failure, see above")
+	f.Var(value.Duration(&s.fixed, 0, 24*time.Hour), "simple-backoff-delay", "delay of fixed and fixed-jitter")
+	f.Var(value.Duration(&s.min, time.Millisecond, 24*time.Hour), "min-delay", "first delay of those that grow; without it the strategy's own")
+	f.Var(value.Duration(&s.max, time.Millisecond, 24*time.Hour), "max-delay", "longest delay of those that grow; without it the strategy's own")
+	cli.NoDefault(f, "min-delay", "max-delay")
 	f.Var(value.URL(&s.url, "a URL like http://127.0.0.1:8070/api", func(*url.URL) bool { return true }), "url", "the address of the requests")
 	s.flags(f, "send")
-	cli.Complete(c, "strategy", strategyNames())
+	cli.Complete(c, "strategy", names)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		wanted, err := chosen.strategy(f)
+		wanted, err := s.strategy()
 		if err != nil {
 			return cli.Usage(c, err)
 		}
 		return s.run(c.Context(), wanted, c.OutOrStdout())
 	}
 	return c
-}
-
-// choice is the strategy's name, and the settings that replace the strategy's own.
-type choice struct {
-	name string
-	// exponential is the text's own flag for that strategy.
-	exponential bool
-	fixed       time.Duration
-	own         sim.Retry
-}
-
-func (s *choice) flags(f *pflag.FlagSet) {
-	*s = choice{name: "fixed", fixed: 100 * time.Millisecond, own: strategy.Exponential().Retry}
-	want := "one of " + strings.Join(strategyNames(), ", ") + ", or tahoe or reno with another factor, greater than 0 and less than 1"
-	f.Var(value.Text(&s.name, "name", want, func(s string) bool {
-		_, known := strategy.Named(s)
-		return known
-	}), "strategy", "the reaction to a failure, see above")
-	f.Var(value.Duration(&s.fixed, 0, 24*time.Hour), "simple-backoff-delay", "delay of fixed and fixed-jitter")
-	f.Var(value.Duration(&s.own.Min, time.Millisecond, 24*time.Hour), "min-delay", "first delay of those that grow")
-	f.Var(value.Duration(&s.own.Max, time.Millisecond, 24*time.Hour), "max-delay", "longest delay of those that grow")
-	f.BoolVar(&s.exponential, "exponential-backoff", false, "short for --strategy exponential")
-	f.Var(value.Decimal(&s.own.Factor, 1, 1000), "factor", "how much longer each delay of those that grow is than the one before")
-	for _, name := range []string{"exponential-backoff", "factor"} { // of the text's program, and not shown
-		f.Lookup(name).Hidden = true
-	}
-	for _, name := range []string{"min-delay", "max-delay"} {
-		l := f.Lookup(name)
-		l.DefValue = "the strategy's, " + l.DefValue + " of exponential"
-	}
 }
 
 func strategyNames() (names []string) {
@@ -112,25 +92,31 @@ func strategyNames() (names []string) {
 	return names
 }
 
-func (s *choice) strategy(f *pflag.FlagSet) (sim.Strategy, error) {
-	if s.exponential {
-		if f.Changed("strategy") && s.name != strategy.Exponential().Name {
-			return sim.Strategy{}, fmt.Errorf("--exponential-backoff and --strategy %s: want one of them; the first is short for --strategy exponential", s.name)
-		}
-		s.name = strategy.Exponential().Name
-	}
-	chosen, _ := strategy.Named(s.name)
-	r := &chosen.Retry
-	if r.Kind == "constant" { // the text's program takes the flag with the other strategy, too
-		r.Min = s.fixed
-	}
-	err := delays.Change(f, r, s.own, "-delay", "--strategy "+s.name)
-	if d := r.Delays(); err == nil && d != nil {
-		if err = backoff.Check(d); err != nil {
-			err = fmt.Errorf("--strategy %s, as changed: %w", s.name, err)
+// strategy is the one that was chosen, with the delays that replace its own.
+func (c *clients) strategy() (sim.Strategy, error) {
+	s, _ := strategy.Named(c.name)
+	r := &s.Retry
+	grows := r.Kind != "constant" && r.Delays() != nil
+	for flag, d := range map[string]time.Duration{"--min-delay": c.min, "--max-delay": c.max} {
+		if d > 0 && !grows {
+			return s, fmt.Errorf("%s: makes no difference to --strategy %s, want a strategy with delays that grow", flag, c.name)
 		}
 	}
-	return chosen, err
+	if r.Kind == "constant" {
+		r.Min = c.fixed
+	}
+	if c.min > 0 {
+		r.Min = c.min
+	}
+	if c.max > 0 {
+		r.Max = c.max
+	}
+	if d := r.Delays(); d != nil {
+		if err := backoff.Check(d); err != nil {
+			return s, fmt.Errorf("--strategy %s, as changed: %w", c.name, err)
+		}
+	}
+	return s, nil
 }
 
 // run sends until the context ends, and writes lines, and a summary at the end.
@@ -149,10 +135,10 @@ func (c *clients) run(ctx context.Context, s sim.Strategy, stdout io.Writer) (er
 		wg.Go(func() { c.client(ctx) })
 	}
 	began, before := time.Now(), [3]int64{}
-	err = c.lines(ctx, stdout, nil, func(_ time.Time, span time.Duration) string {
+	err = c.lines(ctx, stdout, func(time.Time) string {
 		last := before
 		before = [3]int64{c.ok.Load(), c.errors.Load(), c.timedOut.Load()}
-		return rates(last, before, span)
+		return rates(last, before, c.every)
 	})
 	if err == nil {
 		_, err = fmt.Fprint(stdout, c.summary(time.Since(began)))

@@ -102,7 +102,7 @@ func TestWhatAttemptsComeTo(t *testing.T) {
 // The duration ends a run as Ctrl-C does. A deadline would end each operation whose next attempt
 // is due after it, and its client would send another one: a storm in the last seconds.
 func TestDurationIsNoDeadline(t *testing.T) {
-	got := aimd(t, "client", "-exponential-backoff", "-min-delay", "1m", "-clients", "5", "-lambda", "0.001",
+	got := aimd(t, "client", "-strategy", "exponential", "-min-delay", "1m", "-clients", "5", "-lambda", "0.001",
 		"-url", "http://127.0.0.1:1/api", "-duration", "100ms")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Regexp(t, `: OK: 0, errors: 5, timedout: 0; 0 were given up\.\n$`, got.Stdout, "each client waits for its second attempt")

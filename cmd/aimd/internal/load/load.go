@@ -17,6 +17,8 @@ import (
 //go:embed help
 var help embed.FS
 
+const path = "/api"
+
 // period is the time between two lines that a program writes, and the time that it works; 0: until Ctrl-C.
 type period struct{ every, most time.Duration }
 
@@ -36,26 +38,18 @@ func (p period) bound(ctx context.Context) (context.Context, context.CancelFunc)
 	return ctx, cancel
 }
 
-// lines writes a line at each interval until the context ends, or something fails. At the end a
-// span of less than half an interval has no line.
-func (p period) lines(ctx context.Context, w io.Writer, failed <-chan error, line func(at time.Time, span time.Duration) string) error {
+// lines writes a line for each interval until the context ends.
+func (p period) lines(ctx context.Context, w io.Writer, line func(at time.Time) string) error {
 	t := time.NewTicker(p.every)
 	defer t.Stop()
-	for last := time.Now(); ctx.Err() == nil; {
+	for {
 		select {
-		case <-t.C:
+		case at := <-t.C:
+			if _, err := fmt.Fprintln(w, line(at)); err != nil {
+				return err
+			}
 		case <-ctx.Done():
-		case err := <-failed:
-			return err
+			return nil
 		}
-		at := time.Now()
-		if at.Sub(last) < p.every/2 {
-			continue
-		}
-		if _, err := fmt.Fprintln(w, line(at, at.Sub(last))); err != nil {
-			return err
-		}
-		last = at
 	}
-	return nil
 }

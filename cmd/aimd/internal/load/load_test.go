@@ -8,7 +8,6 @@ import (
 	"net"
 	"regexp"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
@@ -37,8 +36,7 @@ func TestTheProgramsFlags(t *testing.T) {
 	}{
 		{ClientCommand().Flags(), map[string]string{
 			"clients": "1000", "lambda": "10", "timeout": "2s", "simple-backoff-delay": "100ms",
-			"url": "http://127.0.0.1:8070/api", "report": "5s", "min-delay": "100ms", "max-delay": "5m",
-			"exponential-backoff": "false", "factor": "2.71828",
+			"url": "http://127.0.0.1:8070/api", "report": "5s",
 		}},
 		{ServerCommand().Flags(), map[string]string{
 			"limit": "30", "factor": "1.05", "baseDelay": "100ms", "address": "127.0.0.1:8070", "K": "15", "recheck": "50ms", "report": "1s",
@@ -52,16 +50,6 @@ func TestTheProgramsFlags(t *testing.T) {
 	}
 }
 
-// chosen is the strategy that a command line chooses.
-func chosen(t *testing.T, args ...string) (sim.Strategy, error) {
-	t.Helper()
-	var c choice
-	f := pflag.NewFlagSet("client", pflag.ContinueOnError)
-	c.flags(f)
-	require.NoError(t, f.Parse(args))
-	return c.strategy(f)
-}
-
 func TestTheStrategyIsAsChosen(t *testing.T) {
 	changed := func(change func(*sim.Retry)) sim.Strategy {
 		s := strategy.Exponential()
@@ -70,33 +58,24 @@ func TestTheStrategyIsAsChosen(t *testing.T) {
 	}
 	fixed := sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: "constant", Min: 100 * time.Millisecond}}
 	for _, c := range []struct {
-		args []string
-		want sim.Strategy
+		chosen clients
+		want   sim.Strategy
 	}{
-		{nil, fixed},
-		{[]string{"--simple-backoff-delay=1s"}, func() sim.Strategy { s := fixed; s.Retry.Min = time.Second; return s }()},
-		{[]string{"--strategy=exponential", "--simple-backoff-delay=1s"}, strategy.Exponential()},
-		{[]string{"--strategy=exponential", "--min-delay=1s", "--max-delay=10s"}, changed(func(r *sim.Retry) { r.Min, r.Max = time.Second, 10*time.Second })},
-		{[]string{"--exponential-backoff"}, strategy.Exponential()},
-		{[]string{"--exponential-backoff", "--strategy=exponential", "--factor=2"}, changed(func(r *sim.Retry) { r.Factor = 2 })},
-		{[]string{"--strategy=tahoe-0.75"}, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: "tahoe", Factor: 0.75}}},
+		{*newClients(), fixed},
+		{clients{name: "fixed", fixed: time.Second}, func() sim.Strategy { s := fixed; s.Retry.Min = time.Second; return s }()},
+		{clients{name: "exponential", fixed: time.Second}, strategy.Exponential()},
+		{clients{name: "exponential", min: time.Second, max: 10 * time.Second}, changed(func(r *sim.Retry) { r.Min, r.Max = time.Second, 10*time.Second })},
+		{clients{name: "tahoe-0.75"}, sim.Strategy{Name: "tahoe-0.75", Window: sim.Window{Law: "tahoe", Factor: 0.75}}},
 	} {
-		got, err := chosen(t, c.args...)
-		require.NoError(t, err, c.args)
-		assert.Equal(t, c.want, got, c.args)
+		got, err := c.chosen.strategy()
+		require.NoError(t, err, c.chosen.name)
+		assert.Equal(t, c.want, got, c.chosen.name)
 	}
-}
-
-func TestServerAndClientTeach(t *testing.T) {
-	got := aimd(t, "server", "-h")
-	for _, word := range []string{"Ctrl-Z", "kill -STOP", "kill -CONT", "ulimit -n", "127.0.0.1 alone", "--backlog"} {
-		assert.Contains(t, got.Stdout, word)
-	}
-	got = aimd(t, "client", "-h")
-	for _, name := range slices.Concat(strategyNames(), []string{"window", "Ctrl-C", "the strategy's, 100ms of"}) {
-		if !slices.Contains([]string{"tahoe-0.9", "reno-0.5"}, name) { // like the two that are named
-			assert.Contains(t, got.Stdout, name)
-		}
+	for name, want := range map[string]string{"fixed": "makes no difference", "none": "makes no difference", "exponential": "5m"} {
+		c := clients{name: name, min: time.Hour}
+		_, err := c.strategy()
+		require.ErrorContains(t, err, want, name)
+		assert.ErrorContains(t, err, "--strategy "+name)
 	}
 }
 

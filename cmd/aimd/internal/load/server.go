@@ -9,7 +9,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -73,20 +72,10 @@ func ServerCommand() *cobra.Command {
 	f.Var(value.Duration(&s.base, time.Millisecond, time.Hour), "baseDelay", "service time up to the limit")
 	f.VarP(value.Decimal(&s.k, 0.001, 1_000_000), "K", "K", "how many requests more make it slower by the factor")
 	f.Var(value.Duration(&s.recheck, time.Millisecond, time.Minute), "recheck", "how often a request computes its service time again; service times are whole multiples of it")
-	f.Var(address(&s.address), "address", "where to listen; 127.0.0.1 is this machine alone, 0.0.0.0 all its addresses")
+	f.Var(value.Address(&s.address), "address", "where to listen; 127.0.0.1 is this machine alone, 0.0.0.0 all its addresses")
 	f.Var(value.Whole(&s.backlog, 0, 65_535), "backlog", "how many connections the kernel keeps while the server is stopped; 0: the system's maximum, 4096 on most")
 	s.flags(f, "serve")
 	return c
-}
-
-func address(to *string) *value.Value[string] {
-	return value.Text(to, "host:port", "a host or none, and a port from 0 to 65535, like 127.0.0.1:8070; port 0 is any that is free", func(s string) bool {
-		_, port, err := net.SplitHostPort(s)
-		if err == nil {
-			_, err = strconv.ParseUint(port, 10, 16)
-		}
-		return err == nil
-	})
 }
 
 // longestDelay bounds the service time, which would overflow from some 7800 requests on. Our choice.
@@ -147,8 +136,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, "OK") // the client may be gone
 }
 
-const path = "/api"
-
 // run serves until the context ends, and writes lines, and a summary at the end.
 func (s *server) run(ctx context.Context, stdout, stderr io.Writer) error {
 	ctx, cancel := s.bound(ctx)
@@ -167,16 +154,22 @@ func (s *server) run(ctx context.Context, stdout, stderr io.Writer) error {
 	mux.Handle(path, s)
 	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(stderr, "aimd server: ", 0)}
 	failed := make(chan error, 1)
-	go func() { failed <- h.Serve(l) }()
+	go func() {
+		failed <- h.Serve(l)
+		cancel() // a server that has failed has no more lines
+	}()
 	fmt.Fprintf(stderr, "Listening at http://%s%s, Ctrl-C ends it.\n", l.Addr(), path)
 
 	began := time.Now()
-	err = s.lines(ctx, stdout, failed, func(at time.Time, _ time.Duration) string { return s.now().line(at) })
+	err = s.lines(ctx, stdout, func(at time.Time) string { return s.now().line(at) })
 	n := s.now() // before the requests that are being served are sent away
 	close(s.closed)
 	_ = h.Close() // the listener is all that could fail to close
 	_, failure := fmt.Fprintf(stdout, "Served %d requests in %s, %d of them for clients that had given up, at most %d at a time; %d were not done.\n",
 		n.answers, time.Since(began).Round(100*time.Millisecond), n.abandoned, n.peak, n.concurrency)
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(served, err)
+	}
 	return errors.Join(err, failure)
 }
 

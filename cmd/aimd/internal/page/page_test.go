@@ -73,5 +73,3 @@ func TestContentsTickEachSection(t *testing.T) {
 	assert.Contains(t, got, `<td class="">48.9</td>`)
 	assert.Contains(t, got, "<summary>All</summary>")
 }
-
-func TestAPageOfNothing(t *testing.T) { assert.Contains(t, html(t, page.Page{}), "<body>") }

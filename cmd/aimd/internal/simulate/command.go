@@ -26,7 +26,7 @@ var help embed.FS
 func Command() *cobra.Command {
 	return cli.Group(cli.Help(help, &cobra.Command{
 		Use: "sim", Short: "Simulate what a strategy does to a service, on virtual time",
-	}), runCommand(), listCommand(), showCommand(), figuresCommand(), schemaCommand(), explainCommand())
+	}), runCommand(), listCommand(), showCommand(), figuresCommand(), schemaCommand())
 }
 
 func listCommand() *cobra.Command {
@@ -144,33 +144,11 @@ func loadAll(names []string, settings ...string) (all []scenario.Scenario, _ err
 func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Show every field of a scenario file", Args: cli.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return explain(c, "") },
-	}
-}
-
-func explainCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "explain FIELD", Short: "Explain a field of a scenario file, with those below it",
-		Example: "  aimd sim explain server.slots\n  aimd sim explain strategies.window\n  aimd sim explain jitter",
-		Args:    cli.OneArg("a field, like server.slots"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			paths, _, _ := scenario.Explain("")
-			for i := range paths {
-				paths[i] = strings.ReplaceAll(paths[i], "[]", "")
-			}
-			return paths, cobra.ShellCompDirectiveNoFileComp
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := io.WriteString(c.OutOrStdout(), scenario.Fields)
+			return err
 		},
-		RunE: func(c *cobra.Command, args []string) error { return explain(c, args[0]) },
 	}
-}
-
-func explain(c *cobra.Command, path string) error {
-	_, text, err := scenario.Explain(path)
-	if err != nil {
-		return cli.Usage(c, err)
-	}
-	_, err = io.WriteString(c.OutOrStdout(), text)
-	return err
 }
 
 // ownLaws are the laws that the user's program registered.

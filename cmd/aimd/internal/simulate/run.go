@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,7 +26,7 @@ type run struct {
 	set        []string
 	strategies []string
 	json       bool
-	csv, svg   string
+	svg        string
 	// changed: the scenarios are not run as they are written.
 	changed bool
 }
@@ -48,11 +47,10 @@ func runCommand() *cobra.Command {
 	cli.Complete(c, "strategies", scenario.StrategyNames())
 	f.StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
 	f.BoolVar(&r.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table")
-	f.StringVar(&r.csv, "csv", "", "write all measures, and the courses over time, as CSV into this `directory`")
 	f.StringVar(&r.svg, "svg", "", "write the figures as SVG into this `directory`")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		scenarios, err := r.load(c, args)
-		if err = errors.Join(err, cli.MakeDir("csv", r.csv), cli.MakeDir("svg", r.svg)); err != nil {
+		if err = errors.Join(err, cli.MakeDir("svg", r.svg)); err != nil {
 			return cli.Usage(c, err)
 		}
 		return r.run(c, scenarios)
@@ -79,7 +77,7 @@ func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error)
 func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
 	unmet := 0
 	for _, s := range scenarios {
-		s.NoTraces = r.json && r.csv+r.svg == "" // a list of medians needs no traces
+		s.NoTraces = r.json && r.svg == "" // a list of medians needs no traces
 		count := progress.NewCount(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
 		study, err := experiment.Run(c.Context(), s, count.Step)
 		count.Close()
@@ -115,38 +113,10 @@ func (r *run) show(c *cobra.Command, s experiment.Study) (unmet int, err error) 
 			fmt.Fprintf(c.ErrOrStderr(), "aimd: %s: not as expected: %s\n", s.Name, v.Problem)
 		}
 	}
-	return unmet, r.files(s)
-}
-
-func (r *run) files(s experiment.Study) error {
-	if r.csv != "" {
-		if err := writeCSV(r.csv, s); err != nil {
-			return err
-		}
-	}
 	if r.svg == "" {
-		return nil
+		return unmet, nil
 	}
-	return figure.Write(r.svg, chart.Figures(s))
-}
-
-// unfit matches characters that a file's name should not have.
-var unfit = regexp.MustCompile(`[^A-Za-z0-9.]+`)
-
-func writeCSV(dir string, s experiment.Study) error {
-	if err := cli.WriteFile("csv", filepath.Join(dir, s.Name+".csv"), s.CSV); err != nil {
-		return err
-	}
-	for _, r := range s.Rows {
-		if len(r.At) > 0 {
-			continue
-		}
-		name := s.Name + "-" + unfit.ReplaceAllLiteralString(r.Strategy.Name, "-") + ".csv"
-		if err := cli.WriteFile("csv", filepath.Join(dir, name), r.TracesCSV); err != nil {
-			return err
-		}
-	}
-	return nil
+	return unmet, figure.Write(r.svg, chart.Figures(s))
 }
 
 // lawRuns is the number of runs of each scenario of a law: their medians hardly

@@ -69,7 +69,7 @@ func New(s sim.Strategy) (Strategy, error) {
 	}
 	w := s.Window
 	c := aimd.Config{Name: s.Name, Guards: guards, InitialWindow: w.Initial}
-	c.Rules = aimd.Rules{MinWindow: w.Min, MaxWindow: w.Max, Patience: w.Patience, MaxAttempts: s.Retry.Attempts}
+	c.Rules = aimd.Rules{MinWindow: w.Min, MaxWindow: w.Max, MaxAttempts: s.Retry.Attempts}
 	if s.Retry.Delays() != nil {
 		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
 			return Strategy{}, err
@@ -111,8 +111,8 @@ func guardsOf(s sim.Strategy) ([]attempt.Guard, error) {
 		}
 		guards = append(guards, t)
 	}
-	if s.Budget != (sim.Budget{}) {
-		b, err := retry.NewBudget(retry.BudgetSettings(s.Budget), nil)
+	if s.Budget != 0 {
+		b, err := retry.NewBudget(retry.BudgetSettings{Share: s.Budget}, nil)
 		if err != nil {
 			return nil, err
 		}

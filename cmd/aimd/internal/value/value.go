@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"net/url"
 	"regexp"
 	"slices"
@@ -38,9 +39,6 @@ func (v *Value[T]) Set(s string) error {
 
 // Type implements pflag.Value.
 func (v *Value[T]) Type() string { return v.kind }
-
-// Want says what is allowed.
-func (v *Value[T]) Want() string { return v.want }
 
 // String implements pflag.Value.
 func (v *Value[T]) String() string {
@@ -166,27 +164,19 @@ func URL(to *string, want string, allowed func(*url.URL) bool) *Value[string] {
 	})
 }
 
+// Address is where a server listens.
+func Address(to *string) *Value[string] {
+	return Text(to, "host:port", "a host or none, and a port from 0 to 65535, like 127.0.0.1:8070; port 0 is any that is free", func(s string) bool {
+		_, port, err := net.SplitHostPort(s)
+		if err == nil {
+			_, err = strconv.ParseUint(port, 10, 16)
+		}
+		return err == nil
+	})
+}
+
 // Text is a text that the function allows. want describes the allowed texts, and kind
 // stands for the value in the help.
 func Text(to *string, kind, want string, allowed func(string) bool) *Value[string] {
 	return &Value[string]{to, kind, want, func(s string) (string, bool) { return s, allowed(s) }, strings.Clone}
-}
-
-// units are the number of seconds that there are in each.
-var units = map[string]float64{"": 1, "s": 1, "min": 60, "h": 3600}
-
-// Rate is a number of events per second. The largest rate is beyond any service.
-func Rate(to *float64) *Value[float64] {
-	parse := func(s string) (float64, error) {
-		number, unit, given := strings.Cut(s, "/")
-		seconds, known := units[strings.TrimSpace(unit)]
-		if x, err := strconv.ParseFloat(strings.TrimSpace(number), 64); err == nil && known && given == (unit != "") {
-			return x / seconds, nil
-		}
-		return 0, errors.New("no rate")
-	}
-	return &Value[float64]{
-		to, "rate", "a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h", within(parse, math.SmallestNonzeroFloat64, 1e12),
-		func(x float64) string { return showFloat(x) + "/s" },
-	}
 }

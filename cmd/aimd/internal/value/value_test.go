@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestSizes(t *testing.T) {
@@ -57,20 +56,6 @@ func TestOrNone(t *testing.T) {
 	assert.NoError(t, v.Set("0"))
 	assert.Zero(t, d)
 }
-func TestRate(t *testing.T) {
-	for text, want := range map[string]float64{"1000/s": 1000, "1000": 1000, "90/min": 1.5, "1e3/s": 1000, "36 / h": 0.01, "0.5/s": 0.5, "1e12/s": 1e12} {
-		var x float64
-		require.NoError(t, Rate(&x).Set(text), text)
-		assert.Equal(t, want, x, text)
-	}
-	x := 7.0
-	for _, text := range []string{"", "/s", "x/s", "0/s", "-1/s", "NaN/s", "Inf/s", "2e12/s", "1/d", "1/s/s", "1//s"} {
-		assert.EqualError(t, Rate(&x).Set(text), "want a rate greater than 0, up to 1e12/s, like 1000/s, 90/min or 100/h", text)
-	}
-	assert.Equal(t, 7.0, x, "a wrong text changes nothing")
-	assert.Equal(t, "7/s", Rate(&x).String())
-}
-
 func TestRounded(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 1: "1ns", 123_456_789: "123.5ms", time.Second: "1s", 10*time.Second + 1: "10s", 83*time.Hour + time.Second: "83h", 2500 * time.Millisecond: "2.5s",

@@ -223,18 +223,18 @@ func p99(ends []end) time.Duration {
 // seconds is d in seconds to the millisecond.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
 
-// Traces returns the samples in the simulator's form, at even intervals, and their end.
-// Values between two samples are interpolated.
-func Traces(samples []Sample) (sim.Traces, time.Duration) {
+// Traces returns the samples as the traces of a simulated run, at even intervals. Values between two samples are
+// interpolated.
+func Traces(samples []Sample) (r sim.Result) {
 	if len(samples) < 2 {
-		return sim.Traces{}, 0
+		return r
 	}
-	end := samples[len(samples)-1].At
-	t := sim.Traces{Interval: max(sampleEvery, end/shownMost)}
-	perSecond := 1 / t.Interval.Seconds()
+	r.End = samples[len(samples)-1].At
+	r.Interval = max(sampleEvery, r.End/shownMost)
+	perSecond := 1 / r.Interval.Seconds()
 	var accepted, refused float64
 	var values [4][]float64
-	for at := t.Interval; at <= end; at += t.Interval {
+	for at := r.Interval; at <= r.End; at += r.Interval {
 		for samples[1].At < at {
 			samples = samples[1:]
 		}
@@ -247,8 +247,6 @@ func Traces(samples []Sample) (sim.Traces, time.Duration) {
 		}
 		accepted, refused = nowAccepted, nowRefused
 	}
-	for i, name := range []string{"successes", "refusals", "cwnd", "ssthresh"} {
-		t.Series = append(t.Series, sim.Series{Name: name, Values: values[i]})
-	}
-	return t, end
+	r.Traces = map[string][]float64{"successes": values[0], "refusals": values[1], "cwnd": values[2], "ssthresh": values[3]}
+	return r
 }

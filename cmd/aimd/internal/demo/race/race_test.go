@@ -2,7 +2,6 @@ package race
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -199,29 +198,18 @@ func TestTraces(t *testing.T) {
 		at := time.Duration(i)*50*time.Millisecond + time.Duration(i%2)*7*time.Millisecond
 		samples = append(samples, Sample{At: at, Accepted: int(at / (10 * time.Millisecond)), Refused: i, Cwnd: 20 + at.Seconds()})
 	}
-	traces, end := Traces(samples)
-	assert.Equal(t, time.Second, end)
-	assert.Equal(t, sampleEvery, traces.Interval)
+	r := Traces(samples)
+	assert.Equal(t, time.Second, r.End)
+	assert.Equal(t, sampleEvery, r.Interval)
 	rate, refused := 0.0, 0.0
 	for i := range 100 {
-		rate += traces.Of("successes")[i] / 100
-		refused += traces.Of("refusals")[i] / 100
-		assert.InDelta(t, 100, traces.Of("successes")[i], 50, i)
-		assert.InDelta(t, 20+float64(i+1)/100, traces.Of("cwnd")[i], 1e-6, i)
+		rate += r.Traces["successes"][i] / 100
+		refused += r.Traces["refusals"][i] / 100
+		assert.InDelta(t, 100, r.Traces["successes"][i], 50, i)
+		assert.InDelta(t, 20+float64(i+1)/100, r.Traces["cwnd"][i], 1e-6, i)
 	}
 	assert.InDelta(t, 100, rate, 1e-6)
 	assert.InDelta(t, 20, refused, 1e-6)
-	none, _ := Traces(nil)
-	assert.Empty(t, none.Series)
-	still, _ := Traces(make([]Sample, 2))
-	assert.Empty(t, still.Of("cwnd"), "no time has passed")
-}
-
-func TestJSONHasTheKeysThatScriptsRelyOn(t *testing.T) {
-	b, err := json.Marshal(Result{Strategy: "reno", Factor: 0.9, Operations: 2000, Attempts: 2020, Refused: 20, MakespanS: 6.5, OptimumS: 6.25, P99S: 1})
-	require.NoError(t, err)
-	assert.Equal(t, `{"strategy":"reno","factor":0.9,"operations":2000,"attempts":2020,"refused":20,"lost":0,"makespan_s":6.5,"optimum_s":6.25,"p99_s":1}`, string(b))
-	b, err = json.Marshal(Result{Interrupted: true})
-	require.NoError(t, err)
-	assert.Contains(t, string(b), `"interrupted":true`)
+	assert.Empty(t, Traces(nil).Traces)
+	assert.Empty(t, Traces(make([]Sample, 2)).Traces["cwnd"], "no time has passed")
 }

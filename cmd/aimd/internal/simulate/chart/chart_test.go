@@ -13,7 +13,6 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
-	"github.com/aimd-go/aimd/sim"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -191,21 +190,6 @@ func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
 		sources[c.Source.URL] = true
 	}
 	assert.Len(t, sources, 5, "each text begins a chapter")
-}
-
-// Ctrl-C may leave a strategy without a run that has a sample.
-func TestTextOfARunWithoutSamples(t *testing.T) {
-	s := study(t, base)
-	for i := range s.Rows {
-		s.Rows[i].Typical = sim.Result{}
-		var b bytes.Buffer
-		require.NoError(t, Text(&b, s))
-		assert.Contains(t, b.String(), "reno-0.9")
-		for _, f := range Figures(s) {
-			_, err := f.SVG()
-			require.NoError(t, err, f.Name)
-		}
-	}
 }
 
 // A reader of the output may not know the law of aimd.New by its strategy name.

@@ -83,10 +83,10 @@ func (d drawing) draw(p *plot.Plot, r experiment.Row, first, rates bool) {
 	}
 	for i, c := range courses[d.Kind] {
 		series := c[0]
-		if !slices.ContainsFunc(d.rows, func(r experiment.Row) bool { return slices.Max(append(r.Typical.Traces.Of(series), 0)) > 0 }) {
+		if !slices.ContainsFunc(d.rows, func(r experiment.Row) bool { return slices.Max(append(r.Typical.Traces[series], 0)) > 0 }) {
 			continue
 		}
-		line := &plotter.Line{XYs: d.points(series, r.Typical.Traces)}
+		line := &plotter.Line{XYs: d.points(r.Typical, series)}
 		line.LineStyle, _ = figure.Nth(i)
 		highest := p.Y.Max
 		if add(c[1], line); series == "ssthresh" {
@@ -119,7 +119,6 @@ func (d drawing) limits(perSecond bool) (text string, steps plotter.XYs) {
 	}
 	for _, c := range append([]sim.Change{{}}, v.Capacity...) {
 		v.Slots, v.Service = cmp.Or(c.Slots, v.Slots), cmp.Or(c.Service, v.Service)
-		v.Rate.PerSecond = cmp.Or(c.Rate, v.Rate.PerSecond)
 		n := math.Inf(1)
 		for _, limit := range []int{v.Slots, v.Slowdown.Limit, v.Knee.At} {
 			if limit > 0 {
@@ -143,14 +142,14 @@ func (d drawing) limits(perSecond bool) (text string, steps plotter.XYs) {
 
 // points returns the points of the series that are on the axis of time, each in the middle of its
 // interval. The numbers are means over d.Per, if that is longer than the interval of the traces.
-func (d drawing) points(series string, t sim.Traces) (xys plotter.XYs) {
-	n := max(1, int(d.Per/max(t.Interval, 1)))
+func (d drawing) points(r sim.Result, series string) (xys plotter.XYs) {
+	n := max(1, int(d.Per/max(r.Interval, 1)))
 	least := 0.0
 	if d.LogY {
 		least = 1 // the lower end of the axis
 	}
-	for i, v := range means(t.Of(series), n) {
-		at := (float64(i) + 0.5) * float64(n) * t.Interval.Seconds()
+	for i, v := range means(r.Traces[series], n) {
+		at := (float64(i) + 0.5) * float64(n) * r.Interval.Seconds()
 		if d.From.Seconds() <= at && at <= d.end() {
 			xys = append(xys, plotter.XY{X: at, Y: max(v, least)})
 		}

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/delays"
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 )
@@ -118,8 +118,14 @@ func (d drawing) delays() {
 	p := d.figure.Plot("wait before the attempt (s)")
 	for _, r := range d.rows {
 		var c curve
-		for i, w := range delays.Draw(r.Strategy.Retry.Delays(), rand.New(rand.NewPCG(d.Seed, 0)), 20) {
-			c.XYs = append(c.XYs, plotter.XY{X: float64(i + 2), Y: max(w, time.Microsecond).Seconds()})
+		waits, random := r.Strategy.Retry.Delays(), rand.New(rand.NewPCG(d.Seed, 0))
+		for s := (backoff.State{Retry: 1}); s.Retry <= 20; s.Retry++ {
+			w, again := waits.Delay(s, random)
+			if !again {
+				break
+			}
+			s.Last = w
+			c.XYs = append(c.XYs, plotter.XY{X: float64(s.Retry + 1), Y: max(w, time.Microsecond).Seconds()})
 		}
 		d.add(p, r.Strategy.Name, c, true)
 	}

@@ -3,14 +3,12 @@ package experiment
 
 import (
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -231,61 +229,4 @@ func (r Row) json(scenario string) (line string, failed error) {
 		}
 	}
 	return line[1:], failed
-}
-
-// CSV writes all measures of all rows. A number that is only known from below has a ">" in front, and a measure
-// that does not apply is empty.
-func (s Study) CSV(w io.Writer) error {
-	head := []string{"scenario"}
-	for _, x := range s.Sweep {
-		head = append(head, x.Field)
-	}
-	records := [][]string{append(head, "strategy", "runs")}
-	for i, r := range s.Rows {
-		record := []string{s.Name}
-		for _, at := range r.At {
-			_, v, _ := strings.Cut(at, "=")
-			record = append(record, v)
-		}
-		record = append(record, r.Strategy.Name, strconv.Itoa(r.Runs))
-		for _, x := range r.Ranges {
-			if i == 0 {
-				records[0] = append(records[0], x.Measure+" min", x.Measure+" median", x.Measure+" max")
-			}
-			record = append(record, x.cells()...)
-		}
-		records = append(records, record)
-	}
-	return csv.NewWriter(w).WriteAll(records)
-}
-
-func (x Range) cells() []string {
-	if !x.Applies {
-		return []string{"", "", ""}
-	}
-	var cells []string
-	for _, n := range []Number{x.Min, x.Median, x.Max} {
-		s := strconv.FormatFloat(n.Value, 'g', -1, 64)
-		if n.AtLeast {
-			s = ">" + s
-		}
-		cells = append(cells, s)
-	}
-	return cells
-}
-
-// TracesCSV writes the courses of the typical run over time.
-func (r Row) TracesCSV(w io.Writer) error {
-	t := r.Typical.Traces
-	records := [][]string{{"time_s"}}
-	for _, x := range t.Series {
-		records[0] = append(records[0], x.Name)
-		for i, v := range x.Values {
-			if i+1 == len(records) {
-				records = append(records, []string{strconv.FormatFloat(float64(i+1)*t.Interval.Seconds(), 'g', 12, 64)})
-			}
-			records[i+1] = append(records[i+1], strconv.FormatFloat(v, 'g', -1, 64))
-		}
-	}
-	return csv.NewWriter(w).WriteAll(records)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -29,9 +30,9 @@ func (s Scenario) check(d *decoder) {
 	var all interface{ Unwrap() []error }
 	if errors.As(s.Validate(), &all) {
 		for _, err := range all.Unwrap() {
-			var wrong *sim.FieldError
+			var wrong *aimd.SettingError
 			if errors.As(err, &wrong) {
-				d.fail(wrong.Path, "%s", wrong.Problem)
+				d.fail(wrong.Name, "%s", wrong.Problem())
 			}
 		}
 		return

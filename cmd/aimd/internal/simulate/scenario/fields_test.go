@@ -30,7 +30,7 @@ func TestTheHelpIsTheGoComments(t *testing.T) {
 	if *update {
 		require.NoError(t, os.WriteFile("fields.txt", []byte(want.String()), 0o644))
 	}
-	assert.Equal(t, want.String(), fields, "go test -run TestTheHelp -update writes it anew")
+	assert.Equal(t, want.String(), Fields, "go test -run TestTheHelp -update writes it anew")
 }
 
 // comments are structs with their comments, by "package.Type".

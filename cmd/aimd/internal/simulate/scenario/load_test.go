@@ -97,11 +97,11 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 		"merge key":              {"server:\n  <<: {slots: 1}\nclients: {}\n", "x.yaml:2: server.<<: there is no such field"},
 		"negative":               {"server:\n\n  slots: -3\nclients: {}\n", "x.yaml:3: server.slots: -3 is not allowed, want a number from 0 to"},
 		"in a list":              {"server:\n  outages:\n    - for: 1s\n    - from: 10s\n      for: -1s\nclients: {}\n", "x.yaml:5: server.outages[1].for: -1s is not allowed"},
-		"not given, but wrong":   {"server: {}\nclients:\n  arrivals: poisson\n", "x.yaml:2: clients.rate: 0 is not allowed with arrivals: poisson"},
+		"not given, but wrong":   {"server: {}\nclients:\n  arrivals: poisson\n", "x.yaml:2: clients.rate: 0 is not allowed, want one with arrivals: poisson"},
 		"jitter":                 {both + "strategies:\n  - name: a\n    retry: {kind: constant, jitter: much}\n", "x.yaml:5: strategies[0].retry.jitter: much is not allowed, want "},
 		"no ready strategy":      {both + "strategies: [renault]\n", "x.yaml:3: strategies[0]: renault is not allowed, want fields or one of none, fixed,"},
-		"strategy without name":  {both + "strategies:\n  - retry: {kind: constant}\n", "x.yaml:4: strategies[0].name: a strategy needs a name"},
-		"strategies of a name":   {both + "strategies: [none, none]\n", "x.yaml:3: strategies[1].name: there are two"},
+		"strategy without name":  {both + "strategies:\n  - retry: {kind: constant}\n", "x.yaml:4: strategies[0].name: \"\" is not allowed, want a name"},
+		"strategies of a name":   {both + "strategies: [none, none]\n", "x.yaml:3: strategies[1].name: none is not allowed, want another name"},
 		"name":                   {"name: A b\n" + both, `x.yaml:1: name: "A b" is not allowed, want up to 64 of a-z, 0-9`},
 		"three sweeps":           {swept + "  - {field: a, values: [1]}\n  - {field: b, values: [1]}\n", "x.yaml:3: sweep: 3 sweeps are not allowed, want 1 or 2"},
 		"sweep of a bad field":   {both + "sweep:\n  - {field: server.slot, values: [1]}\n", `x.yaml:4: sweep[0].values[0]: 1: server.slot: there is no field or item slot; want one of connect,`},
@@ -158,6 +158,13 @@ func TestSettings(t *testing.T) {
 	assert.Equal(t, 3, s.Runs)
 	assert.Equal(t, "a = b", s.Title)
 	assert.Equal(t, "mine", s.Strategies[1].Name)
+
+	// What all goroutines of one process share stays shared, whichever strategies are chosen.
+	shared := "server: {}\nclients: {}\nstrategies: [none, {name: probe, window: {law: probe, initial: 7}, shared: true}]\n"
+	s, err = Parse("x.yaml", []byte(shared), "strategies=[probe, reno-0.9]")
+	require.NoError(t, err)
+	assert.Equal(t, sim.Strategy{Name: "probe", Window: sim.Window{Law: "probe", Initial: 7}, Shared: true}, s.Strategies[0])
+	assert.Equal(t, sim.Strategy{Name: "reno-0.9", Window: sim.Window{Law: "reno", Factor: 0.9}, Shared: true}, s.Strategies[1])
 
 	for setting, want := range map[string]string{
 		"server.slots":             "--set server.slots: want field=value, like server.slots=100",
@@ -293,22 +300,4 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 	assert.Len(t, Index.Families, 6)
-}
-
-func TestExplain(t *testing.T) {
-	for asked, want := range map[string][]string{
-		"server.slots":             {"server.slots"},
-		"sweep":                    {"sweep", "sweep[].field", "sweep[].values"},
-		"strategies.window.min":    {"strategies[].window.min"},
-		"strategies[3].window.min": {"strategies[].window.min"},
-		"server.outages[].backlog": {"server.outages[].backlog"},
-		"count_refused":            {"server.rate.count_refused"},
-		"jitter":                   {"strategies[].retry.jitter"},
-	} {
-		paths, _, err := Explain(asked)
-		require.NoError(t, err, asked)
-		assert.Equal(t, want, paths, asked)
-	}
-	_, _, err := Explain("server.nonsense")
-	assert.EqualError(t, err, `there is no field "server.nonsense"; aimd sim schema shows all`)
 }

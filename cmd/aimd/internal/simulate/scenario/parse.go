@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ func Parse(file string, text []byte, settings ...string) (Scenario, error) {
 		}
 	}
 	for _, x := range settings {
-		one := decoder{file: "--set " + x}
+		one := decoder{file: "--set " + x, own: s.Strategies}
 		if field, v, ok := strings.Cut(x, "="); ok {
 			one.assign(&s, field, v)
 		} else {
@@ -60,7 +59,9 @@ type decoder struct {
 	file string
 	// lines are the lines of the fields of the file, by path; nil for a value without a file.
 	lines map[string]int
-	errs  []error
+	// own are the strategies that the scenario has; a setting may name them.
+	own  []sim.Strategy
+	errs []error
 }
 
 // saw notes the line of a field.
@@ -139,7 +140,7 @@ func (d *decoder) put(n ast.Node, to reflect.Value, path string) {
 		}
 	case *ast.NullNode:
 	case ast.ScalarNode:
-		if want = set(text(n), to, want); want == nil {
+		if want = d.set(text(n), to, want); want == nil {
 			return
 		}
 	}
@@ -169,12 +170,12 @@ func (d *decoder) items(list *ast.SequenceNode, to reflect.Value, path string) {
 }
 
 // set puts a text into the value. The error is the given one, or says more.
-func set(text string, to reflect.Value, wrong error) (err error) {
+func (d *decoder) set(text string, to reflect.Value, wrong error) (err error) {
 	switch v := to.Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:
 		return v.UnmarshalText([]byte(text))
 	case *sim.Strategy:
-		named, ok := sim.StrategyNamed(text)
+		named, ok := d.strategy(text)
 		if !ok {
 			return fmt.Errorf("fields or one of %s", strings.Join(StrategyNames(), ", "))
 		}
@@ -199,6 +200,16 @@ func set(text string, to reflect.Value, wrong error) (err error) {
 		return wrong
 	}
 	return nil
+}
+
+// strategy is the scenario's own strategy with that name, or the ready one: shared, if one of the scenario's own is.
+func (d *decoder) strategy(name string) (sim.Strategy, bool) {
+	if i := slices.IndexFunc(d.own, func(s sim.Strategy) bool { return s.Name == name }); i >= 0 {
+		return d.own[i], true
+	}
+	ready, ok := sim.StrategyNamed(name)
+	ready.Shared = slices.ContainsFunc(d.own, func(s sim.Strategy) bool { return s.Shared })
+	return ready, ok
 }
 
 func text(n ast.ScalarNode) string {
@@ -246,32 +257,11 @@ func (d *decoder) assign(s *Scenario, path, v string) {
 	}
 }
 
-// fields has for each field of a scenario file a line with its path and kind, and indented below it its
+// Fields has for each field of a scenario file a line with its path and kind, and indented below it its
 // meaning and default.
 //
 //go:embed fields.txt
-var fields string
-
-var (
-	entry    = regexp.MustCompile(`(?m)^(\S+) .*\n(?: .*\n)+`)
-	brackets = regexp.MustCompile(`\[[0-9]*\]`)
-)
-
-// Explain returns the fields whose path has these words in a row, with the fields below them, and the text
-// about them; "" means all fields. "strategies.retry", "strategies[].retry" and "strategies[0].retry" are
-// the same.
-func Explain(path string) (paths []string, text string, _ error) {
-	words := func(path string) string { return "." + brackets.ReplaceAllString(path, "") + "." }
-	for _, e := range entry.FindAllStringSubmatch(fields, -1) {
-		if path == "" || strings.Contains(words(e[1]), words(path)) {
-			paths, text = append(paths, e[1]), text+e[0]
-		}
-	}
-	if len(paths) == 0 {
-		return nil, "", fmt.Errorf("there is no field %q; aimd sim schema shows all", path)
-	}
-	return paths, text, nil
-}
+var Fields string
 
 // StrategyNames are the names of the ready strategies.
 func StrategyNames() (names []string) {

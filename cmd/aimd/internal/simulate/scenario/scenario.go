@@ -97,7 +97,7 @@ type Expectation struct {
 	Strategy string `yaml:"strategy"`
 	// At are values of the sweep, like [clients.operations=100]; without any: at each.
 	At []string `yaml:"at"`
-	// Measure is the measure, by its name in --json or --csv.
+	// Measure is the measure, by its name in --json.
 	Measure string `yaml:"measure"`
 	// Over divides it by that of this strategy, or by the least of several: reno-0.9 or backoff.
 	Over string `yaml:"over"`

@@ -1,16 +1,14 @@
-package delays
+package again
 
 import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
@@ -19,31 +17,19 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// Draw returns the delays of one operation that never succeeds, at most that many.
-func Draw(b backoff.Backoff, r *rand.Rand, most int) (delays []time.Duration) {
-	for s := (backoff.State{Retry: 1}); s.Retry <= most; s.Retry++ {
-		d, again := b.Delay(s, r)
-		if !again {
-			break
-		}
-		delays, s.Last = append(delays, d), d
-	}
-	return delays
-}
-
-// Form is a form of backoff on a command line, and the settings that replace the form's own.
-type Form struct {
+// form is a form of backoff on a command line, and the settings that replace the form's own.
+type form struct {
 	name string
 	own  sim.Retry
 }
 
-// NewForm is the exponential form with that jitter, until flags choose another.
-func NewForm(jitter backoff.Jitter) *Form {
-	return &Form{"exponential", sim.Retry{Jitter: jitter}}
+// newForm is the exponential form, until flags choose another.
+func newForm() *form {
+	return &form{"exponential", sim.Retry{Jitter: backoff.Proportional(0.5)}}
 }
 
-// Flags adds the flags that choose the form.
-func (m *Form) Flags(c *cobra.Command) {
+// flags adds the flags that choose the form.
+func (m *form) flags(c *cobra.Command) {
 	f, r := c.Flags(), &m.own
 	f.StringVar(&m.name, "form", m.name, "which `form`, see above")
 	f.Var(value.Duration(&r.Min, 1, backoff.MaxDelay), "min", "first delay; without it 100ms, or the form's own")
@@ -56,8 +42,8 @@ func (m *Form) Flags(c *cobra.Command) {
 	cli.Complete(c, "jitter", []string{"none", "full", "equal", "proportional:", "uniform:", "normal:"})
 }
 
-// Retry returns the settings that the flags ask for, or an error of the command line.
-func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
+// retry returns the settings that the flags ask for, or an error of the command line.
+func (m *form) retry(c *cobra.Command) (sim.Retry, error) {
 	r, complete := published[m.name]
 	if !complete {
 		if r.Kind = m.name; settings[m.name] == nil {
@@ -70,8 +56,20 @@ func (m *Form) Retry(c *cobra.Command) (sim.Retry, error) {
 			r.Jitter = m.own.Jitter // the default of the command
 		}
 	}
-	if err := Change(c.Flags(), &r, m.own, "", "--form "+m.name); err != nil {
-		return r, cli.Usage(c, err)
+	for flag, set := range map[string]func(){
+		"cap-last": func() { r.CapLast = m.own.CapLast },
+		"factor":   func() { r.Factor = m.own.Factor },
+		"jitter":   func() { r.Jitter = m.own.Jitter },
+		"max":      func() { r.Max = m.own.Max },
+		"min":      func() { r.Min = m.own.Min },
+	} {
+		switch {
+		case !c.Flags().Changed(flag):
+		case slices.Contains(settings[r.Kind], flag):
+			set()
+		default:
+			return r, cli.Usage(c, fmt.Errorf("--%s: makes no difference to --form %s, want it without", flag, m.name))
+		}
 	}
 	if err := backoff.Check(r.Delays()); err != nil {
 		// Each flag is right, but --min may be longer than --max.
@@ -87,31 +85,6 @@ func flagged(err error) error {
 		return err
 	}
 	return fmt.Errorf("--%s: %s", strings.ToLower(wrong.Name), wrong.Problem())
-}
-
-// Change replaces the settings of r that were given by flags, whose min and max end in the
-// suffix, by the settings of own. Change returns an error if a flag makes no difference to that
-// kind of retry; chosen is how it was chosen.
-func Change(f *pflag.FlagSet, r *sim.Retry, own sim.Retry, suffix, chosen string) error {
-	for _, s := range []struct {
-		name, flag string
-		set        func()
-	}{
-		{"cap-last", "cap-last", func() { r.CapLast = own.CapLast }},
-		{"factor", "factor", func() { r.Factor = own.Factor }},
-		{"jitter", "jitter", func() { r.Jitter = own.Jitter }},
-		{"max", "max" + suffix, func() { r.Max = own.Max }},
-		{"min", "min" + suffix, func() { r.Min = own.Min }},
-	} {
-		switch {
-		case !f.Changed(s.flag):
-		case slices.Contains(settings[r.Kind], s.name):
-			s.set()
-		default:
-			return fmt.Errorf("--%s: makes no difference to %s, want it without", s.flag, chosen)
-		}
-	}
-	return nil
 }
 
 // settings are, for each kind of retry, those that make a difference to it.
