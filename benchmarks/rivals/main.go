@@ -3,10 +3,17 @@
 // the published defaults, as a law of this library's limiter, which counts the requests in
 // flight, queues and retries for all alike.
 //
+// A law is in the table if its admission test holds it to numbers that its source published: those of its
+// project's tests, for CUBIC the tables of its RFC, for Loki its reference of settings. All laws of the table
+// are admitted, and the constants are those of the sources at the commits that the test names. Not held are the
+// numbers of modes that are off by default: two of AzCopy's nine tables (benchmarks), and failsafe-go's bounds
+// that decay or remember. A law sees the requests in flight at an answer, where some sources count at the send.
+//
 //	go run ./rivals sim run law-100-a-second --strategies probe,cubic,vegas
 package main
 
 import (
+	"os"
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/tool"
@@ -25,10 +32,24 @@ var rivals = []struct {
 	{"gradient2", newGradient2, 20, 20, 200},
 	{"netflix-aimd", newNetflixAIMD, 10, 1, 1 << 20},
 	{"arc", newARC, 1, 1, 200},
+	{"netflix-aimd-own", newNetflixAIMD, 20, 20, 200},
+	{"netflix-vegas", newNetflixVegas, 20, 1, 1000},
+	{"aws-adaptive", newAWSAdaptive, 10, 0, 1 << 20},
+	{"loki", newLoki, 10, 0, 1 << 20},
+	{"scrapy", newScrapy, 1, 0, 8},
+	{"inspect", newInspect, 20, 10, 100},
+	{"aibrix", newAibrix, 128, 1, 128},
+	{"dialogue", newDialogue, 20, 1, 1e6},
+	{"azcopy", newAzCopy, 4, 1, 3000},
+	{"s3-transfer", newS3Transfer, 32, 1, 1 << 20},
+	{"failsafe", newFailsafe, 20, 1, 200},
 }
 
 func main() {
 	register()
+	if len(os.Args) > 1 && os.Args[1] == "matrix" {
+		os.Exit(matrix(os.Args[2:], os.Stdout, os.Stderr))
+	}
 	tool.Main()
 }
 

@@ -64,36 +64,29 @@ func (c *cubic) begin(at, cwnd float64) {
 
 func (c *cubic) curve(t float64) float64 { return cubicC*math.Pow(t-c.k, 3) + c.most }
 
-// cut is the multiplicative decrease with fast convergence (sections 4.6 and 4.7); after
-// a timeout the window is 1 (section 4.8).
+// cut is the multiplicative decrease with fast convergence (sections 4.6 to 4.8).
 func (c *cubic) cut(s window.State, a window.Answer) window.State {
-	c.prior = s.Cwnd
-	if s.Cwnd < c.most {
-		c.most = s.Cwnd * (1 + cubicBeta) / 2
-	} else {
-		c.most = s.Cwnd
-	}
-	s.Ssthresh = max(float64(a.Flying)*cubicBeta, 1)
-	s.Cwnd = s.Ssthresh
-	if a.Outcome == window.Timeout {
-		s.Cwnd = 1
+	was := c.most
+	if c.prior, c.most = s.Cwnd, s.Cwnd; s.Cwnd < was {
+		c.most *= (1 + cubicBeta) / 2
 	}
 	c.began = -1
+	return lower(s, max(float64(a.Flying)*cubicBeta, 1), a)
+}
+
+// lower sets the window and the threshold of slow start; after a timeout the window is 1.
+func lower(s window.State, to float64, a window.Answer) window.State {
+	if s.Cwnd, s.Ssthresh = to, to; a.Outcome == window.Timeout {
+		s.Cwnd = 1
+	}
 	return s
 }
 
-// The bounds of what Vegas keeps queued at the service, in requests, as Linux has them
-// (net/ipv4/tcp_vegas.c).
-const (
-	vegasAlpha = 2
-	vegasBeta  = 4
-	vegasGamma = 1
-)
-
 // vegas is TCP Vegas (Brakmo and Peterson, "TCP Vegas: end to end congestion avoidance
-// on a global Internet", IEEE JSAC 13(8), 1995), as Linux has it. Once a round trip the
-// window moves by one, so that alpha to beta requests are queued. The number queued follows
-// from this round trip and the shortest one. A refusal halves the window, as in Reno.
+// on a global Internet", IEEE JSAC 13(8), 1995), in whole requests as ns-3 has it. Once a round
+// trip the window moves by one, so that two to four requests are queued, or one in slow start.
+// The number queued follows from this round trip and the shortest one. A refusal halves the
+// window, as in Reno and in Linux.
 type vegas struct {
 	timed
 	// base and least are the shortest round trips: of all, and of this one. In seconds.
@@ -108,13 +101,8 @@ func newVegas(window.Settings) window.Law { return &vegas{base: math.Inf(1), lea
 func (v *vegas) Answered(now time.Duration, s window.State, a window.Answer) window.State {
 	switch {
 	case a.Outcome.Overloaded() && !a.Ignored:
-		s.Ssthresh = max(2, s.Cwnd/2)
-		s.Cwnd = s.Ssthresh
-		if a.Outcome == window.Timeout {
-			s.Cwnd = 1
-		}
 		v.round(now)
-		return s
+		return lower(s, max(2, s.Cwnd/2), a)
 	case !a.Outcome.Accepted():
 		return s
 	}
@@ -127,20 +115,24 @@ func (v *vegas) Answered(now time.Duration, s window.State, a window.Answer) win
 		}
 		return s
 	}
-	queued := s.Cwnd * (v.least - v.base) / v.base
-	switch {
+	limit := math.Floor(s.Cwnd)
+	expected := math.Floor(limit * v.base / v.least)
+	switch queued := limit - expected; {
 	case v.samples <= 2:
 		s = s.Grown(a.Flying) // too few to know: Reno
-	case slow && queued > vegasGamma:
-		s.Cwnd = min(s.Cwnd, s.Cwnd*v.base/v.least+1)
-		s.Ssthresh = min(s.Ssthresh, s.Cwnd)
+	case slow && queued > 1:
+		s.Cwnd = min(limit, expected+1)
+		s.Ssthresh = max(2, min(s.Ssthresh, s.Cwnd-1))
 	case slow && full(s, a):
 		s.Cwnd++
-	case queued > vegasBeta:
-		s.Cwnd = max(2, s.Cwnd-1)
-		s.Ssthresh = min(s.Ssthresh, s.Cwnd)
-	case !slow && queued < vegasAlpha && full(s, a):
-		s.Cwnd++
+	case queued > 4:
+		s.Cwnd = limit - 1
+		s.Ssthresh = min(s.Ssthresh, s.Cwnd-1)
+	case !slow && queued < 2 && full(s, a):
+		s.Cwnd = limit + 1
+	}
+	if v.samples > 2 {
+		s.Ssthresh = max(s.Ssthresh, 0.75*s.Cwnd)
 	}
 	v.round(now)
 	return s
