@@ -24,10 +24,10 @@ const (
 // as AWS WAF does by default; so do services that refuse one object, and after a key was withdrawn.
 type block struct {
 	successes uint64
-	// run is the number of 403 since the latest success that was sent after the first of them, longest the longest
+	// run is the number of 403 since the latest success that was sent after one of them, longest the longest
 	// run that a success ended without a pause: runs of that length belong to the work.
 	run, longest int
-	// first is the number of the run's first attempt, last the highest number in the run.
+	// first is the lowest number of an attempt in the run, last the highest.
 	first, last uint64
 	// pauses is the number of pauses in the run, and until the end of the latest, 0 before the first; spent: they
 	// did not help, so a 403 is final from then on.
@@ -57,7 +57,7 @@ func (b *block) refused(t window.Ticket) bool {
 	if b.run == 0 {
 		b.first = t.ID()
 	}
-	b.run, b.last = b.run+1, max(b.last, t.ID())
+	b.run, b.first, b.last = b.run+1, min(b.first, t.ID()), max(b.last, t.ID())
 	return b.run >= b.needed() && (b.pauses > 0 || 5*uint64(b.run) >= 4*(b.last-b.first+1))
 }
 

@@ -1,6 +1,7 @@
 package limiter_test
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -75,6 +76,31 @@ func TestQuickRefusalsAmongSlowSuccesses(t *testing.T) {
 		}
 		require.Equal(t, want, blocked, "%d of %d", refused, refused+1)
 	}
+}
+
+// Half of all objects may not be read, and answers that come at once come in any order.
+func TestAnswersOfAnyOrderAreNoBlock(t *testing.T) {
+	blocks := 0
+	for seed := range uint64(100) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		g := newGate(t)
+		permitted(t, g, 0, 50)
+		for range 25 {
+			var sent []window.Ticket
+			for range 40 {
+				sent = append(sent, g.Sent(0))
+			}
+			random.Shuffle(len(sent), func(i, j int) { sent[i], sent[j] = sent[j], sent[i] })
+			for _, ticket := range sent {
+				if random.IntN(2) == 0 {
+					g.Answered(0, ticket, window.Success, 0)
+				} else if _, begun := g.Denied(0, ticket, false); begun {
+					blocks++
+				}
+			}
+		}
+	}
+	require.Zero(t, blocks, "of 100 clients")
 }
 
 // A run twice as long as any that passed on its own is a block. One that a pause ended counts for nothing.
