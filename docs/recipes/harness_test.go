@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -64,14 +65,50 @@ func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
 // inMemory starts a server in memory, and returns a transport to it.
 func inMemory(t *testing.T, h http.HandlerFunc) *http.Transport {
 	t.Helper()
-	l := bufconn.Listen(1 << 16)
+	l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}
 	s.Start()
 	t.Cleanup(s.Close)
-	tr := &http.Transport{DialContext: dialing(l), MaxIdleConnsPerHost: 64}
+	tr := &http.Transport{DialContext: l.dial, MaxIdleConnsPerHost: 64}
 	t.Cleanup(tr.CloseIdleConnections)
 	return tr
 }
+
+// pipes is a listener in memory. A bufconn would not do: a deadline that has passed as it is cleared still ends
+// the next read, and net/http clears one after each request.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p.conns <- there:
+		return here, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "pipe"} }
 
 // serveConns starts a server that serves each connection so, and returns its dialer.
 func serveConns(t *testing.T, serve func(net.Conn)) func(context.Context, string, string) (net.Conn, error) {

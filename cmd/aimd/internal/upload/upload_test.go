@@ -367,16 +367,16 @@ func TestStoreThatIsOfNoUseForAWhile(t *testing.T) {
 		u := &run{Config: c, report: newReporter(c, nil)}
 		require.NoError(t, u.connect(t.Context()))
 		assert.NotContains(t, u.line(), "waiting")
-		said := ""
+		var said atomic.String
 		w.set(func(rw http.ResponseWriter, r *http.Request) bool {
 			if line := u.line(); isPut(r) && strings.Contains(line, "waiting: ") {
-				said = line
+				said.Store(line)
 				w.set(nil)
 			}
 			return isPut(r) && trouble(rw, r)
 		})
 		u.all(t.Context())
-		assert.Contains(t, said, want)
+		assert.Contains(t, said.Load(), want)
 		assert.EqualValues(t, 20, u.report.now().Stored)
 		assert.NotContains(t, u.line(), "waiting")
 	}
