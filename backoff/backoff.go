@@ -1,8 +1,6 @@
 package backoff
 
 import (
-	"cmp"
-	"math"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
@@ -29,31 +27,24 @@ type State struct {
 	Last time.Duration
 }
 
-// Backoff says how long to wait before an attempt that failed is followed by another. The Backoffs of this
-// package are immutable values, for any number of goroutines, each with a Rand of its own.
+// Backoff is the time to wait before an attempt that failed is followed by another: [Exponential], or one of
+// your own.
 type Backoff interface {
-	// Delay returns how long to wait, 0 to MaxDelay, or false: no further retry.
+	// Delay returns the time to wait, 0 to MaxDelay, or false: no further retry.
 	Delay(s State, r Rand) (time.Duration, bool)
 }
 
-// Check returns an error that names the first wrong setting of b, its value, and the allowed ones. Delay
-// never fails: it uses the default instead of a wrong setting. A Backoff from elsewhere is checked if it has a
-// method Check() error.
+// Check returns an error that names the first wrong setting of an Exponential, its value, and the allowed ones.
+// A nil Backoff is wrong, one of your own is right.
 func Check(b Backoff) error {
-	if b == nil {
-		return setting.Nil("Backoff")
-	}
 	switch c := b.(type) {
+	case nil:
+		return setting.Nil("Backoff")
 	case interface{ check() error }:
 		return c.check()
-	case interface{ Check() error }:
-		return c.Check()
 	}
 	return nil
 }
-
-// first reports whether s asks for the delay before the first retry.
-func (s State) first() bool { return s.Retry <= 1 }
 
 // duration is x nanoseconds, within 0 and MaxDelay.
 //
@@ -67,71 +58,4 @@ func duration(x float64) time.Duration {
 		return time.Duration(float64(x) + 0.5)
 	}
 	return 0 // and NaN
-}
-
-const (
-	// defaultMin: "minimum (initial) retry interval (e.g. 100 ms)" ([Crash]).
-	defaultMin = 100 * time.Millisecond
-	// defaultMax: "unfortunate" operations "maxed out the retry period to 30s" ([Syncmusings]).
-	defaultMax = 30 * time.Second
-	// defaultFactor: "F doesn't matter much, so choose 2 as a nice round number" ([Ethernet]).
-	defaultFactor = 2
-	// maxFactor is the largest factor of growth. Our choice.
-	maxFactor = 1000
-)
-
-func errorOf[T any](_ T, err error) error { return err }
-
-// The functions put the fallback in the place of a zero. They also put it in the place of a value that is not
-// within lo and hi, and return an error that names the setting.
-
-func settle(name string, d *time.Duration, fallback, lo, hi time.Duration) error {
-	err := setting.Duration(name, d, fallback, lo, hi)
-	if err != nil {
-		*d = fallback
-	}
-	return err
-}
-
-func settleFactor(name string, x *float64, lo float64) error {
-	err := setting.Number(name, x, defaultFactor, lo, maxFactor)
-	if err != nil {
-		*x = defaultFactor
-	}
-	return err
-}
-
-// settleBounds settles a shortest and a longest delay.
-func settleBounds(lo, hi *time.Duration) error {
-	return cmp.Or(
-		settle("Max", hi, max(defaultMax, min(*lo, MaxDelay)), 1, MaxDelay),
-		settle("Min", lo, min(defaultMin, *hi), 1, *hi),
-	)
-}
-
-// LimitAttempts is b with at most n attempts of an operation, its first one included: n = 1 means no
-// retry. n is 1 or more; less counts as 1.
-func LimitAttempts(b Backoff, n int) Backoff { return fewer{b, n} }
-
-type fewer struct {
-	Backoff
-	attempts int
-}
-
-func (b fewer) Delay(s State, r Rand) (time.Duration, bool) {
-	// Retry N is attempt N+1; not computed so, it might overflow.
-	if max(s.Retry, 1) > max(b.attempts, 1)-1 {
-		return 0, false
-	}
-	return ask(b.Backoff, s, r)
-}
-
-func (b fewer) check() error {
-	return cmp.Or(Check(b.Backoff), setting.Count("LimitAttempts", &b.attempts, 0, 1, math.MaxInt))
-}
-
-// ask is the delay of b, one from elsewhere brought within the bounds.
-func ask(b Backoff, s State, r Rand) (time.Duration, bool) {
-	d, ok := b.Delay(s, r)
-	return min(max(d, 0), MaxDelay), ok
 }

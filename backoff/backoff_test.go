@@ -64,34 +64,6 @@ func TestCapBeforeAndAfterJitter(t *testing.T) {
 	e.CapLast = true
 	assert.Equal(t, time.Second, one(t, e, 50, most))
 	assert.Equal(t, time.Second, one(t, e, 50, fixed{}), "far beyond the cap even the shortest is cut")
-
-	around := backoff.WithJitter(backoff.Exponential{Max: time.Second}, backoff.Proportional(0.5))
-	assert.Equal(t, 1500*time.Millisecond, one(t, around, 50, most))
-}
-
-func TestLimits(t *testing.T) {
-	e := backoff.Exponential{}
-	assert.Len(t, delays(backoff.LimitAttempts(e, 4), nil, 100), 3, "four attempts are three retries")
-	assert.Empty(t, delays(backoff.LimitAttempts(e, 1), nil, 100))
-	assert.Empty(t, delays(backoff.LimitAttempts(e, math.MinInt), nil, 100))
-	assert.Len(t, delays(backoff.LimitAttempts(e, math.MaxInt), nil, 100), 100)
-
-	// The inner end is the outer one's too.
-	both := backoff.WithJitter(backoff.LimitAttempts(backoff.LastTry{}, 3), backoff.Full())
-	assert.Equal(t, seconds(1, 2), delays(both, fixed{uniform: 1}, 100))
-}
-
-// odd is a Backoff from elsewhere that breaks the contract.
-type odd time.Duration
-
-func (o odd) Delay(backoff.State, backoff.Rand) (time.Duration, bool) { return time.Duration(o), true }
-
-func TestCompositionMendsWhatItIsPutAround(t *testing.T) {
-	assert.NoError(t, backoff.Check(odd(0)), "what has no Check is taken as it is")
-	for _, o := range []odd{math.MinInt64, -1, math.MaxInt64} {
-		assert.GreaterOrEqual(t, one(t, backoff.WithJitter(o, backoff.Full()), 1, middle), time.Duration(0))
-		assert.GreaterOrEqual(t, one(t, backoff.LimitAttempts(o, 9), 1, nil), time.Duration(0))
-	}
 }
 
 func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
@@ -113,38 +85,25 @@ func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 		{backoff.Exponential{Jitter: backoff.Normal(-1)}, "Jitter: normal:-1 is not allowed, want a number from 0 to 1"},
 		{backoff.Exponential{Jitter: backoff.Uniform(2, 1)}, "Jitter: uniform:2:1 is not allowed, want numbers 0 <= LO <= HI <= 100"},
 		{backoff.Exponential{Jitter: backoff.Uniform(0, nan)}, "Jitter: uniform:0:NaN is not allowed, want numbers 0 <= LO <= HI <= 100"},
-		{backoff.Compound{Factor: -2}, "Factor: -2 is not allowed, want a number from 1 to 1000"},
-		{backoff.Compound{Jitter: backoff.Normal(nan)}, "Jitter: normal:NaN is not allowed, want a number from 0 to 1"},
-		{backoff.LastTry{Time: -1}, "Time: -1ns is not allowed, want a duration from 1ns to " + most},
-		{backoff.LastTry{Rate: 0.1}, "Rate: 0.1 is not allowed, want a number from 1 to 1000"},
-		{backoff.LastTry{Max: -1}, "Max: -1ns is not allowed, want a duration from 1ns to " + most},
-		{backoff.Constant(-1), "Constant: -1ns is not allowed, want a duration from 0s to " + most},
-		{backoff.LimitAttempts(backoff.Constant(1), 0), "LimitAttempts: 0 is not allowed, want a number from 1"},
-		{backoff.WithJitter(backoff.Constant(1), backoff.Normal(2)), "Jitter: normal:2 is not allowed, want a number from 0 to 1"},
-		// What is inside is checked too.
-		{backoff.LimitAttempts(backoff.WithJitter(backoff.Constant(-1), backoff.Full()), 1), "Constant: -1ns is not allowed, want a duration from 0s to " + most},
 	} {
 		require.EqualError(t, backoff.Check(c.backoff), c.want)
 		if c.backoff == nil {
 			continue
 		}
-		d, _ := c.backoff.Delay(backoff.State{Retry: 3, Last: 1}, middle)
-		assert.True(t, 0 <= d && d <= backoff.MaxDelay, "%s: waits %v", c.want, d)
+		assert.Equal(t, 50*time.Millisecond, one(t, c.backoff, 1, middle), "%s: the default is used", c.want)
 	}
+	assert.NoError(t, backoff.Check(odd(0)), "a Backoff from elsewhere is taken as it is")
 }
 
-func TestOfAWrongSettingTheDefaultIsUsed(t *testing.T) {
-	assert.Equal(t, delays(backoff.Exponential{}, nil, 12), delays(backoff.Exponential{Min: -1, Max: -1, Factor: math.NaN()}, nil, 12))
-	assert.Equal(t, delays(backoff.LastTry{}, nil, 12), delays(backoff.LastTry{Time: -1, Rate: -1, Max: -1}, nil, 12))
-	assert.Equal(t, 100*time.Millisecond, one(t, backoff.Constant(-1), 1, nil))
-	assert.Equal(t, time.Second/4, one(t, backoff.WithJitter(backoff.Constant(time.Second), backoff.Normal(7)), 1, fixed{uniform: 0.25}), "too much jitter rather than none")
-}
+type odd time.Duration
+
+func (o odd) Delay(backoff.State, backoff.Rand) (time.Duration, bool) { return time.Duration(o), true }
 
 func TestDefaultsFollowTheBoundThatIsGiven(t *testing.T) {
 	assert.Equal(t, time.Hour, one(t, backoff.Exponential{Min: time.Hour}, 9, nil), "Max is at least Min")
 	assert.Equal(t, time.Millisecond, one(t, backoff.Exponential{Max: time.Millisecond}, 1, nil), "Min is at most Max")
+	assert.Equal(t, time.Second, one(t, backoff.Exponential{Min: time.Second, Factor: 1}, 99, nil), "a fixed interval")
 	require.NoError(t, backoff.Check(backoff.Exponential{Min: backoff.MaxDelay}))
-	require.NoError(t, backoff.Check(backoff.Constant(0)))
 }
 
 func TestJitterAsText(t *testing.T) {
@@ -161,13 +120,13 @@ func TestJitterAsText(t *testing.T) {
 	}
 	assert.Equal(t, backoff.Full(), backoff.Uniform(0, 1), "the same thing is equal")
 
+	const forms = " is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI"
 	for text, want := range map[string]string{
-		"":                  `Jitter: "" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"some":              `Jitter: "some" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"full:1":            `Jitter: "full:1" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"normal":            `Jitter: "normal" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"normal:x":          `Jitter: "normal:x" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
-		"uniform:1":         `Jitter: "uniform:1" is not allowed, want none, full, equal, proportional:J, normal:J or uniform:LO:HI`,
+		"":                  `Jitter: ""` + forms,
+		"full:1":            `Jitter: "full:1"` + forms,
+		"normal":            `Jitter: "normal"` + forms,
+		"normal:x":          `Jitter: "normal:x"` + forms,
+		"uniform:1":         `Jitter: "uniform:1"` + forms,
 		"proportional:2":    `Jitter: proportional:2 is not allowed, want a number from 0 to 1`,
 		"normal:NaN":        `Jitter: normal:NaN is not allowed, want a number from 0 to 1`,
 		"uniform:-1:1":      `Jitter: uniform:-1:1 is not allowed, want numbers 0 <= LO <= HI <= 100`,

@@ -4,30 +4,22 @@
 // It is pure: a [Backoff] is a value, a [State] says how far the operation is, and the random source is
 // an argument. Package retry decides whether to retry, and waits.
 //
-// Most callers want Exponential{Jitter: Full()}, which is quick at first and spreads best:
-//
-//   - [Exponential]: Min, Min*Factor, Min*Factor^2 and so on up to Max, with any jitter, as in [Ethernet]
-//     and [Syncmusings].
-//   - [Compound]: the loop of [Crash], each delay grown from the one before.
-//   - [LastTry]: the growing waits of [Clojure], then one last try; the capped retries of [SafeClients].
-//   - [Constant].
-//
-// [WithJitter] and [LimitAttempts] go around any Backoff. A delay is never negative and
-// never longer than [MaxDelay], whatever the settings and the number of the retry; [Check] says whether
-// the settings are right.
+// Most callers want Exponential{Jitter: Full()}, which is quick at first and spreads best. Its settings make the
+// forms of the texts: [Ethernet] and [Syncmusings] are Min, Min*Factor, Min*Factor^2 and so on up to Max, with
+// jitter. Compound is the loop of [Crash], each delay grown from the one before. LastTry is the growing waits of
+// [Clojure], then one last try; with jitter it is the capped retries of [SafeClients]. [Check] says whether the
+// settings are right. A delay is never negative and never longer than [MaxDelay], whatever they are.
 //
 // The order of the cap and a jitter that lengthens makes a difference. In [Crash] the cap comes first,
-// and the jitter grows into the next delay. In [Ethernet] and [Syncmusings] the jitter comes first.
-// [Clojure] and [SafeClients] end at the bound. In [Exponential] the order is CapLast. [WithJitter] comes
-// after the cap of the form that it is around.
+// and the jitter grows into the next delay. In [Ethernet] and [Syncmusings] the jitter comes first, which is
+// CapLast. [Clojure] and [SafeClients] end at the bound. The loop of [SafeClients] runs "while not success &&
+// delay <= period", also at a delay equal to the bound, which is the nanosecond below.
 //
 // # Delays
 //
 // In seconds, before retries 1 to 10, the shortest and the longest; with Normal, one standard deviation
-// to either side, each time the same in Compound. Fields are in order of declaration.
+// to either side, each time the same if compound. Fields are in order of declaration.
 //
-//	Constant(time.Second)
-//	    1  1  1  1  1  1  1  1  1  1
 //	Exponential{}
 //	    0.1  0.2  0.4  0.8  1.6  3.2  6.4  12.8  25.6  30
 //	Exponential{Jitter: Full()}
@@ -38,15 +30,15 @@
 //	    0.05-0.15  0.1-0.3  0.2-0.6  0.4-1.2  0.8-2.4  1.6-4.8  3.2-9.6  6.4-19.2  12.8-38.4  15-45
 //	Exponential{Jitter: Normal(0.1)}
 //	    0.09-0.11  0.18-0.22  0.36-0.44  0.72-0.88  1.44-1.76  2.88-3.52  5.76-7.04  11.5-14.1  23-28.2  27-33
-//	Crash, blue:  Compound{100ms, 10min, 2.7, Normal(0.1)}
+//	Crash, blue:  Exponential{100ms, 10min, 2.7, Normal(0.1), Compound}
 //	    0.1  0.243-0.297  0.59-0.882  1.43-2.62  3.49-7.78  8.47-23.1  20.6-68.6  50-204  122-605  295-660
-//	Crash, green: Compound{1s, 5min, 1.5, Normal(0.1)}
+//	Crash, green: Exponential{1s, 5min, 1.5, Normal(0.1), Compound}
 //	    1  1.35-1.65  1.82-2.72  2.46-4.49  3.32-7.41  4.48-12.2  6.05-20.2  8.17-33.3  11-54.9  14.9-90.6
 //	Ethernet: Exponential{10ms, 1s, 2, Uniform(1, 2), CapLast}
 //	    0.01-0.02  0.02-0.04  0.04-0.08  0.08-0.16  0.16-0.32  0.32-0.64  0.64-1  1  1  1
-//	Clojure: LastTry{1s, 2, 10s}
+//	Clojure: Exponential{1s, 10s, 2, LastTry}
 //	    1  2  4  8  no more
-//	SafeClients: WithJitter(LastTry{10s, 2, 300s + 1ns}, Proportional(0.5))
+//	SafeClients: Exponential{10s, 300s + 1ns, 2, Proportional(0.5), LastTry}
 //	    5-15  10-30  20-60  40-120  80-240  no more
 //	Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), CapLast}
 //	    0.02-0.08  0.04-0.16  0.08-0.32  0.16-0.64  0.32-1.28  0.64-2.56  1.28-5.12  2.56-10.2  5.12-20.5  10.2-30

@@ -34,46 +34,20 @@ func ExampleExponential() {
 	// 34ms 46ms 102ms 172ms 638ms 388ms 819ms 338ms ...
 }
 
-// The two published sets of parameters of [Crash].
-func ExampleCompound() {
-	blue := backoff.Compound{Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1)}
-	green := backoff.Compound{Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1)}
-	show(blue, 8)
-	show(green, 8)
+// A published setting of each text that has one.
+func ExampleExponential_texts() {
+	show(backoff.Exponential{Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1), Compound: true}, 8) // [Crash], blue
+	show(backoff.Exponential{Min: time.Second, Max: 10 * time.Second, LastTry: true}, 100)                                                     // [Clojure]: (exponential-backoff 1000 2 10000 ...)
+	// [SafeClients]: "Retry with exponential back-off and jitter; retries capped".
+	show(backoff.Exponential{Min: 10 * time.Second, Max: 300*time.Second + 1, Jitter: backoff.Proportional(0.5), LastTry: true}, 100)
 	// Output:
 	// 100ms 280ms 762ms 2.099s 5.031s 13.038s 24.342s 1m18.424s ...
-	// 1s 1.557s 2.353s 3.6s 4.792s 6.9s 7.157s 12.81s ...
-}
-
-// [Clojure]: (exponential-backoff 1000 2 10000 ...).
-func ExampleLastTry() {
-	show(backoff.LastTry{Time: time.Second, Rate: 2, Max: 10 * time.Second}, 100)
-	// Output: 1s 2s 4s 8s no more
-}
-
-func ExampleConstant() {
-	show(backoff.Constant(time.Second), 3)
-	// Output: 1s 1s 1s ...
-}
-
-// [SafeClients]: "Retry with exponential back-off and jitter; retries capped".
-func ExampleWithJitter() {
-	bounded := backoff.LastTry{Time: 10 * time.Second, Rate: 2, Max: 300*time.Second + 1}
-	show(bounded, 100)
-	show(backoff.WithJitter(bounded, backoff.Proportional(0.5)), 100)
-	// Output:
-	// 10s 20s 40s 1m20s 2m40s no more
+	// 1s 2s 4s 8s no more
 	// 11.765s 19.228s 40.342s 1m14.383s 3m27.648s no more
 }
 
-func ExampleLimitAttempts() {
-	show(backoff.LimitAttempts(backoff.Exponential{}, 4), 100)
-	// Output: 100ms 200ms 400ms no more
-}
-
 func ExampleCheck() {
-	b := backoff.LimitAttempts(backoff.Exponential{Factor: 0.5}, 5)
-	fmt.Println(backoff.Check(b))
+	fmt.Println(backoff.Check(backoff.Exponential{Factor: 0.5}))
 	// Output: Factor: 0.5 is not allowed, want a number from 1 to 1000
 }
 
@@ -94,7 +68,7 @@ func ExampleNewPlan() {
 	}
 	fmt.Println("possible:", p.Possible)
 	fmt.Printf("M = %v: %g requests per second while the service is away\n", p.Max, p.Rate)
-	fmt.Println("the last client is back within", p.Recovery)
+	fmt.Println("the last client is back within", p.Max)
 	// Output:
 	// possible: true
 	// M = 5s: 200 requests per second while the service is away

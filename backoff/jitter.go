@@ -1,7 +1,6 @@
 package backoff
 
 import (
-	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -60,11 +59,8 @@ func (j Jitter) check() error {
 	return nil
 }
 
-// apply is d with the jitter. A jitter that is not allowed counts as Full.
+// apply is d with the jitter.
 func (j Jitter) apply(d time.Duration, r Rand) time.Duration {
-	if j.check() != nil {
-		j = Full()
-	}
 	switch j.form {
 	case uniform:
 		return duration(float64(d) * (j.lo + float64((j.hi-j.lo)*r.Float64())))
@@ -136,18 +132,3 @@ func parseJitter(s string) (j Jitter, err error) {
 	}
 	return j, j.check()
 }
-
-// WithJitter is b with jitter added to each of its delays, after the steps of b.
-func WithJitter(b Backoff, j Jitter) Backoff { return jittered{b, j} }
-
-type jittered struct {
-	Backoff
-	jitter Jitter
-}
-
-func (b jittered) Delay(s State, r Rand) (time.Duration, bool) {
-	d, ok := ask(b.Backoff, s, r)
-	return b.jitter.apply(d, r), ok
-}
-
-func (b jittered) check() error { return cmp.Or(Check(b.Backoff), b.jitter.check()) }

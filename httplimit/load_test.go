@@ -129,7 +129,7 @@ func TestNoRequestIsLost(t *testing.T) {
 			}
 		},
 		"a retrier above a Transport": func(t *testing.T, l *aimd.Limiter, rt http.RoundTripper, url string) func(string) error {
-			client := &http.Client{Transport: newRetrier(t, httplimit.New(rt, l), retry.Config{Backoff: backoff.Constant(time.Millisecond), MaxAttempts: -1})}
+			client := &http.Client{Transport: newRetrier(t, httplimit.New(rt, l), retry.Config{Backoff: backoff.Exponential{Min: time.Millisecond, Factor: 1}, MaxAttempts: -1})}
 			return func(id string) error { return fetch(t.Context(), client, url, id) }
 		},
 		"a Client": func(t *testing.T, l *aimd.Limiter, rt http.RoundTripper, url string) func(string) error {

@@ -173,7 +173,7 @@ func TestARelayedRequestThatIsSentAgain(t *testing.T) {
 	require.NoError(t, err)
 	req := get(t.Context(), anyURL)
 	req.Header.Set("Aimd-Attempt", "1")
-	resp, err := newRetrier(t, tagger, retry.Config{Backoff: backoff.Constant(0)}).RoundTrip(req)
+	resp, err := newRetrier(t, tagger, retry.Config{Backoff: backoff.Exponential{Min: 1}}).RoundTrip(req)
 	require.NoError(t, err)
 	require.Equal(t, 503, resp.StatusCode)
 	assert.Equal(t, []string{"1", "2", "3"}, attempts)

@@ -37,7 +37,7 @@ func ExampleDo() {
 // The context says it for a single operation, Config.Idempotent for all of a policy.
 func ExampleWithIdempotent() {
 	fails := func(context.Context) error { return busy }
-	policy, err := retry.New(retry.Config{Backoff: backoff.Constant(time.Millisecond)})
+	policy, err := retry.New(retry.Config{Backoff: backoff.Exponential{Min: time.Millisecond}})
 	if err != nil {
 		panic(err)
 	}

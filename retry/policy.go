@@ -38,7 +38,7 @@ type Config struct {
 	// 100 ms, doubling up to 30 s, each of 0.5 to 1.5 times that.
 	Backoff backoff.Backoff
 	// MaxAttempts is the most attempts of an operation, the first among them: from 1, which means no
-	// retries; 0 means 3, or the number of the Backoff if that ends, as backoff.LastTry does;
+	// retries; 0 means 3, or the number of the Backoff if that ends, as with its LastTry;
 	// negative no limit.
 	MaxAttempts int
 	// Idempotent says that all work under the policy may be done twice, with the same effect as once.
@@ -130,8 +130,7 @@ func (c Config) withDefaults() (Config, error) {
 	return c, err
 }
 
-// ends reports whether the backoff ends, as backoff.LastTry and LimitAttempts do: no retry
-// follows a million retries.
+// ends reports whether the backoff ends, as with LastTry: no retry follows a million retries.
 func ends(b backoff.Backoff) bool {
 	s := backoff.State{Retry: 1_000_000, Last: backoff.MaxDelay}
 	_, more := b.Delay(s, rand.New(rand.NewPCG(1, 1)))

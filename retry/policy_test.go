@@ -114,7 +114,7 @@ func TestCapsOnAttempts(t *testing.T) {
 // Delays that the cap cuts are as spread as others: "Jitter everything!"
 func TestTheCapOnDelaysIsJittered(t *testing.T) {
 	p, err := retry.New(retry.Config{
-		Idempotent: true, MaxAttempts: -1, Backoff: backoff.Constant(time.Minute), Rand: rand.New(rand.NewPCG(1, 2)),
+		Idempotent: true, MaxAttempts: -1, Backoff: backoff.Exponential{Min: time.Minute, Factor: 1}, Rand: rand.New(rand.NewPCG(1, 2)),
 	})
 	require.NoError(t, err)
 	delay := func() time.Duration {

@@ -113,9 +113,6 @@ func (c checker) when(wrong bool, field string, value any, want string, args ...
 	}
 }
 
-// inBackoff are the fields of a Retry whose settings have another name in package backoff.
-var inBackoff = map[string]string{"Constant": "min", "Time": "min", "Rate": "factor"}
-
 // wrong notes an error of one of our packages about a setting: fields has the fields of the settings
 // that have another name here.
 func (c checker) wrong(err error, fields map[string]string) {
@@ -231,7 +228,7 @@ func (s Strategy) check(c checker) {
 
 func (r Retry) check(c checker) {
 	if b := r.Delays(); b != nil {
-		c.wrong(backoff.Check(b), inBackoff)
+		c.wrong(backoff.Check(b), nil)
 	}
 }
 

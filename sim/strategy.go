@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -37,12 +38,11 @@ type Strategy struct {
 	Shared bool `yaml:"shared"`
 }
 
-// Retry is the wait before a retry: a backoff.Backoff in words. Zero fields take the defaults
-// of the kind's type.
+// Retry is the wait before a retry: a backoff.Exponential in words. Zero fields take its defaults.
 type Retry struct {
-	// Kind is a type of package backoff: "constant" (Min before each retry), "exponential",
-	// "compound", or "last-try", whose Time and Rate are Min and Factor. With "none", or "", the first
-	// error ends the operation.
+	// Kind is "constant" (Min before each retry, also 0), "exponential", "compound", or "last-try", whose first
+	// wait is 1 s and whose longest is less than 10 s by default. With "none", or "", the first error ends the
+	// operation.
 	Kind string `yaml:"kind" of:"none constant exponential compound last-try"`
 	// Min is the first wait.
 	Min time.Duration `yaml:"min" in:"0 876000h" needs:"kind"`
@@ -113,38 +113,31 @@ func (w Window) settings(r *rand.Rand) limiter.Settings {
 	return s
 }
 
-// Delays returns the backoff that the words describe, nil for no retry. Outside of a scenario
-// backoff.Check says whether it is allowed.
+// Delays returns the backoff that the words describe, nil for no retry; Attempts does not bound it. Outside of a
+// scenario backoff.Check says whether it is allowed.
 func (r Retry) Delays() backoff.Backoff {
-	b := r.Backoff
-	if b == nil {
-		b = r.kind()
-	}
-	if b != nil && r.Attempts > 0 {
-		b = backoff.LimitAttempts(b, r.Attempts)
-	}
-	return b
-}
-
-func (r Retry) kind() backoff.Backoff {
-	var b backoff.Backoff
-	switch r.Kind {
-	case "constant":
-		b = backoff.Constant(r.Min)
-	case "exponential":
-		return backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter, CapLast: r.CapLast}
-	case "compound":
-		return backoff.Compound{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter}
-	case "last-try":
-		b = backoff.LastTry{Time: r.Min, Rate: r.Factor, Max: r.Max}
+	e := backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter, CapLast: r.CapLast}
+	switch {
+	case r.Backoff != nil:
+		return r.Backoff
+	case r.Kind == "constant" && r.Min == 0 && r.Jitter == backoff.Jitter{}:
+		return atOnce{}
+	case r.Kind == "constant":
+		e = backoff.Exponential{Min: max(r.Min, 1), Factor: 1, Jitter: r.Jitter}
+	case r.Kind == "exponential":
+	case r.Kind == "compound":
+		e.Compound = true
+	case r.Kind == "last-try":
+		e.LastTry, e.Min, e.Max = true, cmp.Or(r.Min, time.Second), cmp.Or(r.Max, 10*time.Second)
 	default:
 		return nil
 	}
-	if r.Jitter != (backoff.Jitter{}) {
-		b = backoff.WithJitter(b, r.Jitter)
-	}
-	return b
+	return e
 }
+
+type atOnce struct{}
+
+func (atOnce) Delay(backoff.State, backoff.Rand) (time.Duration, bool) { return 0, true }
 
 type namedLaw struct {
 	name string

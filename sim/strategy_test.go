@@ -17,7 +17,7 @@ import (
 func TestDelaysAreThoseOfTheWords(t *testing.T) {
 	compound, known := sim.StrategyNamed("backoff-compound")
 	require.True(t, known)
-	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1)}, compound.Retry.Delays())
+	assert.Equal(t, backoff.Exponential{Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1), Compound: true}, compound.Retry.Delays())
 	assert.Nil(t, sim.Retry{}.Delays())
 	for _, s := range sim.Strategies() {
 		if d := s.Retry.Delays(); d != nil {

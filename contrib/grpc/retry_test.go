@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,7 +29,7 @@ import (
 // policy is a policy that does not wait.
 func policy(t *testing.T, c retry.Config) *retry.Policy {
 	t.Helper()
-	c.Backoff = backoff.Constant(time.Nanosecond)
+	c.Backoff = backoff.Exponential{Min: 1, Max: 1}
 	p, err := retry.New(c)
 	require.NoError(t, err)
 	return p

@@ -2,6 +2,7 @@
 package strategy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -93,7 +94,7 @@ func (s Strategy) Close() {
 // policyOf is the wait before a retry. "If the request fails, the client repeats the
 // request" (How not to crash a server), whatever it was.
 func policyOf(r sim.Retry, guards []attempt.Guard) (*retry.Policy, error) {
-	c := retry.Config{Backoff: r.Delays(), MaxAttempts: -1, Guards: guards, If: func(error) bool { return true }}
+	c := retry.Config{Backoff: r.Delays(), MaxAttempts: cmp.Or(r.Attempts, -1), Guards: guards, If: func(error) bool { return true }}
 	if c.Backoff == nil {
 		c.MaxAttempts = 1
 	}

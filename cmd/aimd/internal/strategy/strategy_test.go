@@ -86,7 +86,7 @@ func TestNamed(t *testing.T) {
 
 // The figures of the text's program, in the text's loop.
 func TestExponentialIsThatOfTheProgram(t *testing.T) {
-	assert.Equal(t, backoff.Compound{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1)}, Exponential().Retry.Delays())
+	assert.Equal(t, backoff.Exponential{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1), Compound: true}, Exponential().Retry.Delays())
 }
 
 // attempts does one operation whose attempts all fail, for a while of the bubble's

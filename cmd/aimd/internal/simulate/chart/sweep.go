@@ -119,7 +119,7 @@ func (d drawing) delays() {
 	for _, r := range d.rows {
 		var c curve
 		waits, random := r.Strategy.Retry.Delays(), rand.New(rand.NewPCG(d.Seed, 0))
-		for s := (backoff.State{Retry: 1}); s.Retry <= 20; s.Retry++ {
+		for s := (backoff.State{Retry: 1}); s.Retry <= 20 && (r.Strategy.Retry.Attempts == 0 || s.Retry < r.Strategy.Retry.Attempts); s.Retry++ {
 			w, again := waits.Delay(s, random)
 			if !again {
 				break
