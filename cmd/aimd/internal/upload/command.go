@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"os/signal"
@@ -26,25 +25,6 @@ import (
 
 //go:embed help
 var help embed.FS
-
-// Config has the flags by their names, and:
-type Config struct {
-	// Source is the file or directory to upload.
-	Source string
-	// Bucket and Prefix are the destination. The prefix is "" or ends in a slash.
-	Bucket, Prefix string
-	// Stdout has the results, Stderr the progress and the reasons.
-	Stdout, Stderr io.Writer
-	// Watch, if it is not nil, is called with the limiter before the first request.
-	Watch func(*aimd.Limiter)
-
-	Endpoint, Law, Checksum    string
-	Force, DryRun, JSON, Quiet bool
-	MaxWindow                  float64
-	Timeout                    time.Duration
-	MaxAttempts                int
-	PartSize                   int64
-}
 
 // Command is aimd upload.
 func Command() *cobra.Command {

@@ -22,6 +22,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/s3test"
 )
 
@@ -121,6 +122,13 @@ func (w *world) config() Config {
 	c.Source, c.Bucket, c.Prefix, c.Endpoint = w.dir, testBucket, "p/", w.URL
 	c.Law, c.PartSize, c.JSON, c.Stdout, c.Stderr = "reno", partLeast, true, io.Discard, io.Discard
 	return c
+}
+
+// connected is a run that has done nothing yet.
+func (w *world) connected(c Config) *run {
+	u := &run{Config: c, report: &reporter{Config: c, began: time.Now(), progress: new(progress.Line)}}
+	require.NoError(w.t, u.connect(w.t.Context()))
+	return u
 }
 
 // outcome is the result of a run, and its output.

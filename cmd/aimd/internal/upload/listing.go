@@ -19,8 +19,8 @@ type object struct {
 	crc64 *string
 }
 
-func newObject(size *int64, etag *string) *object {
-	return &object{size: aws.ToInt64(size), etag: strings.Trim(aws.ToString(etag), `"`)}
+func newObject(size *int64, etag, crc64 *string) *object {
+	return &object{aws.ToInt64(size), strings.Trim(aws.ToString(etag), `"`), crc64}
 }
 
 // listing is a listing of the bucket. It is read page by page in step with a walk in the
@@ -54,7 +54,7 @@ func (l *listing) find(ctx context.Context, key string) (*object, error) {
 	case l.blind:
 		return nil, nil
 	case len(l.page) > 0 && *l.page[0].Key == key:
-		return newObject(l.page[0].Size, l.page[0].ETag), nil
+		return newObject(l.page[0].Size, l.page[0].ETag, nil), nil
 	}
 	return absent, nil
 }

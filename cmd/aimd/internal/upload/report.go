@@ -9,12 +9,11 @@ import (
 	"sync"
 	"time"
 
+	"go.uber.org/atomic"
+
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
-
-// failuresMost is the number of failed files that the report for people names.
-const failuresMost = 20
 
 // Summary counts all files, and is the last line of --json.
 type Summary struct {
@@ -45,13 +44,11 @@ const (
 
 // result is a file's line of --json.
 type result struct {
-	Path string `json:"path"`
-	// PathBase64 is there if the path is not UTF-8, as JSON must be.
-	PathBase64 []byte `json:"path_base64,omitempty"`
-	Key        string `json:"key"`
-	Size       int64  `json:"size"`
-	Status     string `json:"status"`
-	Error      string `json:"error,omitempty"`
+	Path   string `json:"path"`
+	Key    string `json:"key"`
+	Size   int64  `json:"size"`
+	Status string `json:"status"`
+	Error  string `json:"error,omitempty"`
 }
 
 // String is the line for people.
@@ -78,19 +75,16 @@ func shown(name string) string {
 type reporter struct {
 	Config
 	began time.Time
-	// around keeps the lines that are written to a terminal clear of the progress, and of each other.
-	around func(write func())
+	// progress is the line that shows how far the run is; what is written to a terminal goes above it.
+	progress *progress.Line
 	// stop ends the run if the reader of standard output is gone.
 	stop func(error)
+	// trouble is the reason for which the store does no work, "" once it has stored something.
+	trouble atomic.String
 
 	mu sync.Mutex
-	// Guarded by mu: the counts, and the first files that failed.
+	// Summary is guarded by mu.
 	Summary
-	failures []result
-}
-
-func newReporter(c Config, stop func(error)) *reporter {
-	return &reporter{Config: c, stop: stop, began: time.Now(), around: new(progress.Line).Around}
 }
 
 // add counts the result of a file, and writes its line.
@@ -101,6 +95,7 @@ func (r *reporter) add(x result) {
 	case stored:
 		r.Stored++
 		r.Bytes += x.Size
+		r.trouble.Store("")
 	case planned:
 		r.Planned++
 		r.Bytes += x.Size
@@ -108,17 +103,13 @@ func (r *reporter) add(x result) {
 		r.Skipped++
 	case failed:
 		r.Failed++
-		if x.Error != errStopped && len(r.failures) < failuresMost {
-			r.failures = append(r.failures, x)
-		}
 	}
 	switch {
 	case r.JSON:
 		r.json(x)
-	case r.Quiet:
-	case x.Status == skipped && x.Error != "":
+	case x.Status == failed && x.Error != errStopped, x.Status == skipped && x.Error != "" && !r.Quiet:
 		r.stderr(x.String())
-	case x.Status == planned:
+	case x.Status == planned && !r.Quiet:
 		r.stdout(x.String())
 	}
 }
@@ -132,7 +123,7 @@ func (r *reporter) stdout(line string) {
 	var err error
 	write := func() { _, err = io.WriteString(r.Stdout, line+"\n") }
 	if terminal.Columns(r.Stdout) > 0 {
-		r.around(write)
+		r.progress.Around(write)
 	} else {
 		write() // which leaves the progress where it is
 	}
@@ -142,7 +133,7 @@ func (r *reporter) stdout(line string) {
 }
 
 func (r *reporter) stderr(line string) {
-	r.around(func() { _, _ = fmt.Fprintln(r.Stderr, line) })
+	r.progress.Around(func() { _, _ = fmt.Fprintln(r.Stderr, line) })
 }
 
 func (r *reporter) now() Summary {
@@ -155,22 +146,13 @@ func (r *reporter) now() Summary {
 
 // close writes the end of the report.
 func (r *reporter) close(s Summary) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	for _, x := range s.Incomplete {
 		r.stderr(fmt.Sprintf("incomplete: parts of %s are in the store, or may be (upload %s)", shown(x.Key), shown(x.ID)))
 	}
-	if r.JSON {
+	switch {
+	case r.JSON:
 		r.json(s)
-		return
-	}
-	for _, x := range r.failures {
-		r.stderr(x.String())
-	}
-	if more := s.Failed - int64(len(r.failures)); more > 0 && len(r.failures) > 0 {
-		r.stderr(fmt.Sprintf("and %d more failed; --json names all", more))
-	}
-	if !r.Quiet {
+	case !r.Quiet:
 		r.stdout(s.String())
 	}
 }
@@ -189,28 +171,19 @@ func (s Summary) String() string {
 	return text
 }
 
-// progress shows how far the run is until hide is called.
-func (u *run) progress() (hide func()) {
-	if u.Quiet {
-		return func() {}
-	}
-	line := progress.NewLine(u.Stderr, progress.Every, u.line)
-	u.report.mu.Lock()
-	defer u.report.mu.Unlock()
-	u.report.around = line.Around
-	return line.Close
-}
-
 // line is how far the run is.
 func (u *run) line() string {
-	s, l, sent := u.report.now(), u.limiter.Snapshot(), u.wire.sent.Load()
+	if u.Quiet {
+		return ""
+	}
+	s, l, sent := u.report.now(), u.limiter.Snapshot(), u.store.sent.Load()
 	rate := showBytes(int64(float64(sent) / s.Seconds))
 	text := fmt.Sprintf("%d files  %s  %s/s  cwnd %.1f  %d refused", s.files(), showBytes(sent), rate, l.Cwnd, l.Overloads)
 	if s.Failed > 0 {
 		text += fmt.Sprintf("  %d failed", s.Failed)
 	}
-	if why := u.wire.trouble.Load(); why != nil {
-		return fmt.Sprintf("waiting: %v  %s", why, text)
+	if why := u.report.trouble.Load(); why != "" {
+		return "waiting: " + why + "  " + text
 	}
 	return text
 }

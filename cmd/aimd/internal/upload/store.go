@@ -6,24 +6,18 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"hash/crc64"
-	"io"
 	"mime"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/s3/manager"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/smithy-go/middleware"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"go.uber.org/atomic"
 )
 
@@ -44,10 +38,125 @@ type store struct {
 	Config
 	large   chan struct{} // has an item for each file that is under way in parts
 	inParts atomic.Bool   // a file was uploaded in parts
+	sent    atomic.Int64  // how many bytes of files the store has taken
+}
 
-	mu sync.Mutex
-	// left are the uploads whose parts are in the store, or may be. Guarded by mu.
-	left []incomplete
+// put uploads the file, in parts if it is larger than a part. If put returns nil, the store has the file.
+func (s *store) put(ctx context.Context, key string, f *file) error {
+	upload := s.whole
+	if size := f.info.Size(); size > s.sizeOfParts(size) {
+		upload = s.parts
+	}
+	got, err := upload(ctx, key, f)
+	if err != nil {
+		// Only the answer may be lost: then the next attempt at a completion gets NoSuchUpload.
+		if c := status(err); c >= 400 && c < 500 && code(err) != "NoSuchUpload" {
+			return err
+		}
+		if has, _ := s.has(ctx, key, f, nil); !has {
+			return err
+		}
+		return f.unchanged()
+	}
+	// A store that answers with a checksum has compared it with ours.
+	if got.crc64 == nil {
+		if same, err := s.same(f, got); !same || err != nil {
+			return cmp.Or(err, fmt.Errorf("not verified: the store answers with no checksum, and its ETag %q is not that of the file", got.etag))
+		}
+	}
+	return f.unchanged()
+}
+
+func contentType(key string) *string {
+	if t := mime.TypeByExtension(path.Ext(key)); t != "" {
+		return &t
+	}
+	return nil
+}
+
+// whole uploads the file in one request.
+func (s *store) whole(ctx context.Context, key string, f *file) (*object, error) {
+	size := f.info.Size()
+	in := &s3.PutObjectInput{Bucket: &s.Bucket, Key: &key, Body: f.section(0, size), ContentType: contentType(key)}
+	var err error
+	if in.ChecksumCRC64NVME, in.ContentMD5, err = s.sum(f, 0, size); err != nil {
+		return nil, err
+	}
+	out, err := s.PutObject(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	s.sent.Add(size)
+	return newObject(&size, out.ETag, out.ChecksumCRC64NVME), nil
+}
+
+// parts uploads the file in parts. If it fails, it removes those that were sent.
+func (s *store) parts(ctx context.Context, key string, f *file) (*object, error) {
+	select {
+	case s.large <- struct{}{}:
+		defer func() { <-s.large }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.inParts.Store(true)
+	in := &s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key, ContentType: contentType(key)}
+	if s.Checksum != md5Only {
+		in.ChecksumAlgorithm = types.ChecksumAlgorithmCrc64nvme
+	}
+	begun, err := s.CreateMultipartUpload(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := s.send(ctx, key, begun.UploadId, f)
+	if err == nil {
+		err = f.unchanged() // no object of parts that were read before and after a change
+	}
+	if err == nil {
+		var out *s3.CompleteMultipartUploadOutput
+		out, err = s.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+			Bucket: &s.Bucket, Key: &key, UploadId: begun.UploadId, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
+		})
+		if err == nil {
+			return newObject(aws.Int64(f.info.Size()), out.ETag, out.ChecksumCRC64NVME), nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
+	defer cancel()
+	// If that fails, the run names what is left.
+	_, _ = s.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.Bucket, Key: &key, UploadId: begun.UploadId})
+	return nil, err
+}
+
+// send sends the parts, and returns after the last answer: a part must not come after an abort.
+func (s *store) send(ctx context.Context, key string, id *string, f *file) ([]types.CompletedPart, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	size, part := f.info.Size(), s.sizeOfParts(f.info.Size())
+	sent := make([]types.CompletedPart, (size+part-1)/part)
+	var last atomic.Int32
+	var wg sync.WaitGroup
+	for range min(partsAtOnce, len(sent)) {
+		wg.Go(func() {
+			for n := last.Inc(); int(n) <= len(sent) && ctx.Err() == nil; n = last.Inc() {
+				off := int64(n-1) * part
+				length := min(part, size-off)
+				in := &s3.UploadPartInput{Bucket: &s.Bucket, Key: &key, UploadId: id, PartNumber: &n, Body: f.section(off, length)}
+				var out *s3.UploadPartOutput
+				var err error
+				if in.ChecksumCRC64NVME, in.ContentMD5, err = s.sum(f, off, length); err == nil {
+					out, err = s.UploadPart(ctx, in)
+				}
+				if err != nil {
+					fail(err)
+					return
+				}
+				s.sent.Add(length)
+				sent[n-1] = types.CompletedPart{PartNumber: &n, ETag: out.ETag, ChecksumCRC64NVME: out.ChecksumCRC64NVME}
+			}
+		})
+	}
+	wg.Wait()
+	return sent, context.Cause(ctx)
 }
 
 // incomplete is an upload in parts that is neither complete nor aborted.
@@ -56,121 +165,29 @@ type incomplete struct {
 	ID  string `json:"upload_id"`
 }
 
-// put uploads the file, in parts if it is larger than a part. If put returns nil, the store has
-// the file. If put returns an error, no part is left, or left names the upload.
-func (s *store) put(ctx context.Context, key string, f *file) error {
-	in := &s3.PutObjectInput{Bucket: &s.Bucket, Key: &key, Body: f.section(0, f.info.Size())}
-	if s.Checksum != md5Only {
-		in.ChecksumAlgorithm = types.ChecksumAlgorithmCrc64nvme
+// left are the uploads in parts below the prefix that the store has, of this run or of others, if this run
+// sent parts: a killed run cannot name its own.
+func (s *store) left(ctx context.Context) (left []incomplete, err error) {
+	if !s.inParts.Load() {
+		return nil, nil
 	}
-	if t := mime.TypeByExtension(path.Ext(key)); t != "" {
-		in.ContentType = &t
-	}
-	parts := f.info.Size() / s.sizeOfParts(f.info.Size())
-	if parts > 0 {
-		s.inParts.Store(true)
-		select {
-		case s.large <- struct{}{}:
-			defer func() { <-s.large }()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	// transfermanager, the successor of this package, copies each part into memory first:
-	// https://github.com/aws/aws-sdk-go-v2/issues/3453
-	//lint:ignore SA1019 this package reads the parts from the file
-	out, err := manager.NewUploader(transfer{s, f}, func(u *manager.Uploader) {
-		u.PartSize, u.Concurrency = s.PartSize, int(min(partsAtOnce, parts+1))
-		u.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-	}).Upload(ctx, in)
-	if err != nil {
-		return s.despite(ctx, err, key, f)
-	}
-	// A store that answers with a checksum has compared it with ours.
-	if out.ChecksumCRC64NVME == nil {
-		o := newObject(aws.Int64(f.info.Size()), out.ETag)
-		if same, err := s.same(f, o); !same || err != nil {
-			return cmp.Or(err, fmt.Errorf("not verified: the store answers with no checksum, and its ETag %q is not that of the file", o.etag))
-		}
-	}
-	return f.unchanged()
-}
-
-// despite is the error of an upload; nil if the store has the file all the same, because
-// only the answer was lost.
-func (s *store) despite(ctx context.Context, err error, key string, f *file) error {
-	var parts manager.MultiUploadFailure
-	if errors.As(err, &parts) {
-		err = errors.Unwrap(parts) // without its long words
-	}
-	// An upload is gone, NoSuchUpload, if an attempt without an answer has completed it.
-	if ctx.Err() != nil || final(err) && code(err) != "NoSuchUpload" {
-		return err
-	}
-	if has, hasErr := s.has(ctx, key, f, nil); !has || hasErr != nil {
-		return err
-	}
-	return f.unchanged()
-}
-
-// transfer is the store as the transfer manager sees it, for one file.
-type transfer struct {
-	*store
-	f *file
-}
-
-// CompleteMultipartUpload makes no object of parts that were read before and after a change.
-func (t transfer) CompleteMultipartUpload(
-	ctx context.Context, in *s3.CompleteMultipartUploadInput, opts ...func(*s3.Options),
-) (*s3.CompleteMultipartUploadOutput, error) {
-	if err := t.f.unchanged(); err != nil {
-		return nil, err
-	}
-	return t.Client.CompleteMultipartUpload(ctx, in, opts...)
-}
-
-// AbortMultipartUpload is the transfer manager's, after the last answer to a part. It works after the end of
-// the context too. An upload that may be left is named.
-func (s *store) AbortMultipartUpload(ctx context.Context, in *s3.AbortMultipartUploadInput, opts ...func(*s3.Options)) (*s3.AbortMultipartUploadOutput, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
-	defer cancel()
-	out, err := s.Client.AbortMultipartUpload(ctx, in, opts...)
-	if err != nil && status(err) != http.StatusNotFound {
-		s.leave(incomplete{*in.Key, *in.UploadId})
-	}
-	return out, err
-}
-
-// final reports whether the store says no to the request permanently.
-func final(err error) bool {
-	s := status(err)
-	return s >= 400 && s < 500 || s == http.StatusNotImplemented
-}
-
-func (s *store) leave(x incomplete) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !slices.Contains(s.left, x) {
-		s.left = append(s.left, x)
-	}
-}
-
-// remains are the uploads in parts that this run may have left in the store. If it sent parts,
-// remains also asks the store for those of other runs: a killed run cannot name its uploads.
-func (s *store) remains(ctx context.Context, prefix string) []incomplete {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leftTime)
 	defer cancel()
-	if s.inParts.Load() {
-		in := &s3.ListMultipartUploadsInput{Bucket: &s.Bucket, Prefix: &prefix, EncodingType: types.EncodingTypeUrl}
-		out, err := s.ListMultipartUploads(ctx, in)
-		for i := 0; err == nil && i < len(out.Uploads); i++ {
-			// Not every store looks at the prefix.
-			if key := decoded(out.Uploads[i].Key, out.EncodingType); strings.HasPrefix(key, prefix) {
-				s.leave(incomplete{key, aws.ToString(out.Uploads[i].UploadId)})
-			}
+	in := &s3.ListMultipartUploadsInput{Bucket: &s.Bucket, Prefix: &s.Prefix, EncodingType: types.EncodingTypeUrl}
+	out, err := s.ListMultipartUploads(ctx, in)
+	if status(err) == http.StatusNotFound {
+		return nil, nil // some stores say that there are none
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range out.Uploads {
+		// Not every store looks at the prefix.
+		if key := decoded(x.Key, out.EncodingType); strings.HasPrefix(key, s.Prefix) {
+			left = append(left, incomplete{key, aws.ToString(x.UploadId)})
 		}
 	}
-	return s.left
+	return left, nil
 }
 
 // has reports whether the store has the file's content. found is the object in a listing, if any.
@@ -187,15 +204,12 @@ func (s *store) has(ctx context.Context, key string, f *file, found *object) (bo
 	if err != nil {
 		return false, err
 	}
-	o := newObject(out.ContentLength, out.ETag)
-	o.crc64 = out.ChecksumCRC64NVME
-	return s.same(f, o)
+	return s.same(f, newObject(out.ContentLength, out.ETag, out.ChecksumCRC64NVME))
 }
 
-// nvme is the polynomial 0xAD93D23594C93659 of the NVM Express specification, reflected.
-var nvme = crc64.MakeTable(0x9a6c9329ac4bc9b5)
-
-// same reports whether the object is shown to have the file's content.
+// same reports whether the object is shown to have the file's content: by its checksum, or by an ETag as
+// most stores make them. That is the MD5 or, of parts, the MD5 of their MD5s, a dash and their number.
+// Neither is promised: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
 func (s *store) same(f *file, o *object) (bool, error) {
 	size := f.info.Size()
 	switch {
@@ -204,50 +218,35 @@ func (s *store) same(f *file, o *object) (bool, error) {
 	case o.crc64 != nil:
 		sum, err := f.sum(crc64.New(nvme), 0, size)
 		return base64.StdEncoding.EncodeToString(sum) == *o.crc64, err
+	case !strings.Contains(o.etag, "-"):
+		sum, err := f.sum(md5.New(), 0, size)
+		return hex.EncodeToString(sum) == o.etag, err
 	}
-	// An ETag may be the MD5 or, with a dash and their number, the MD5 of the MD5s of the
-	// parts. Neither is promised: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
-	want, number, inParts := strings.Cut(o.etag, "-")
-	part := max(size, 1)
-	if inParts {
-		part = s.sizeOfParts(size)
-	}
-	if len(want) != 2*md5.Size || inParts && number != fmt.Sprint((size+part-1)/part) {
-		return false, nil
-	}
-	whole := md5.New()
-	for off := int64(0); off < max(size, 1); off += part {
+	all, n, part := md5.New(), 0, s.sizeOfParts(size)
+	for off := int64(0); off < size; off += part {
 		sum, err := f.sum(md5.New(), off, min(part, size-off))
-		if err != nil || !inParts {
-			return hex.EncodeToString(sum) == want, err
+		if err != nil {
+			return false, err
 		}
-		whole.Write(sum)
+		all.Write(sum)
+		n++
 	}
-	return hex.EncodeToString(whole.Sum(nil)) == want, nil
+	return fmt.Sprintf("%x-%d", all.Sum(nil), n) == o.etag, nil
 }
 
-// checksummed adds the checksum of the body to a request that has one. The SDK would add it
-// behind the body if the connection is encrypted, in a form that older stores take for content.
-func checksummed(stack *middleware.Stack) error {
-	return stack.Build.Add(middleware.BuildMiddlewareFunc("aimd-checksum", func(ctx context.Context, in middleware.BuildInput, next middleware.BuildHandler) (
-		out middleware.BuildOutput, metadata middleware.Metadata, err error,
-	) {
-		if r, ok := in.Request.(*smithyhttp.Request); ok && r.Method == http.MethodPut && r.GetStream() != nil {
-			h := crc64.New(nvme)
-			_, err = io.Copy(h, r.GetStream())
-			if err = errors.Join(err, r.RewindStream()); err != nil {
-				return out, metadata, err
-			}
-			r.Header.Set("X-Amz-Checksum-Crc64nvme", base64.StdEncoding.EncodeToString(h.Sum(nil)))
-		}
-		return next.HandleBuild(ctx, in)
-	}), middleware.After)
+// nvme is the polynomial 0xAD93D23594C93659 of the NVM Express specification, reflected.
+var nvme = crc64.MakeTable(0x9a6c9329ac4bc9b5)
+
+// sum returns the checksum that goes with n bytes of the file from off, as one of the two. (The SDK would
+// add it behind the body if the connection is encrypted, in a form that older stores take for content.)
+func (s *store) sum(f *file, off, n int64) (crc, contentMD5 *string, err error) {
+	if s.Checksum == md5Only {
+		sum, err := f.sum(md5.New(), off, n)
+		return nil, aws.String(base64.StdEncoding.EncodeToString(sum)), err
+	}
+	sum, err := f.sum(crc64.New(nvme), off, n)
+	return aws.String(base64.StdEncoding.EncodeToString(sum)), nil, err
 }
 
-// sizeOfParts is the size of the parts that the transfer manager makes of a file.
-func (s *store) sizeOfParts(size int64) int64 {
-	if size/s.PartSize < partsMost {
-		return s.PartSize
-	}
-	return size/partsMost + 1
-}
+// sizeOfParts is the size of the parts of a file.
+func (s *store) sizeOfParts(size int64) int64 { return max(s.PartSize, size/partsMost+1) }

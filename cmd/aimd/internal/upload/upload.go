@@ -1,10 +1,10 @@
 // Package upload is aimd upload: files go to an S3 bucket through one limiter, and are
 // skipped if the store has them already.
 //
-//	walker    finds the files, in the order of their keys
+//	walk      the files, in the order of their keys
 //	listing   the objects of the bucket, in the same order
-//	store     compares, puts, verifies; the SDK's transfer manager makes the parts
-//	wire      the HTTP client below the SDK
+//	store     compares, puts, verifies
+//	patient   the HTTP client below the SDK: it waits for answers after Ctrl-C too
 //	file      a file as it was when it was opened, or an error
 //
 // Twice as many files are begun as the window has slots. So a million files cost the
@@ -16,25 +16,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"unicode/utf8"
-
-	"go.uber.org/atomic"
+	"io"
+	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 )
 
-// deniedMost is the number of files that may be denied before a file was stored. Our choice: one
-// denial may come from a rule for the key, more come from the credentials.
+// Config has the flags by their names, and:
+type Config struct {
+	// Source is the file or directory to upload.
+	Source string
+	// Bucket and Prefix are the destination. The prefix is "" or ends in a slash.
+	Bucket, Prefix string
+	// Stdout has the results, Stderr the progress and the reasons.
+	Stdout, Stderr io.Writer
+	// Watch, if it is not nil, is called with the limiter before the first request.
+	Watch func(*aimd.Limiter)
+
+	Endpoint, Law, Checksum    string
+	Force, DryRun, JSON, Quiet bool
+	MaxWindow                  float64
+	Timeout                    time.Duration
+	MaxAttempts                int
+	PartSize                   int64
+}
+
+// deniedMost is the number of files that may fail before a denial stops the run, while no file was stored. Our
+// choice: one denial may come from a rule for the key, more come from the credentials.
 const deniedMost = 16
 
 type run struct {
 	Config
 	limiter *aimd.Limiter
 	store   *store
-	wire    *wire
 	report  *reporter
-	denied  atomic.Int64 // how many files the credentials do not allow to upload
 	// stop ends the run for a reason that every file would fail for.
 	stop context.CancelCauseFunc
 }
@@ -44,25 +61,21 @@ type run struct {
 func Run(ctx context.Context, c Config) (Summary, error) {
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	u := &run{Config: c, stop: stop, report: newReporter(c, stop)}
+	u := &run{Config: c, stop: stop, report: &reporter{Config: c, stop: stop, began: time.Now()}}
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
-	hide := u.progress()
-	said := make(chan struct{})
-	unstopped := context.AfterFunc(stopped, func() {
-		defer close(said)
-		u.report.stderr(stopping)
-	})
+	u.report.progress = progress.NewLine(u.Stderr, progress.Every, u.line)
 	u.all(stopped)
-	if hide(); !unstopped() {
-		<-said
-	}
+	u.report.progress.Close()
 
 	s := u.report.now()
-	s.Interrupted, s.Incomplete = ctx.Err() != nil, u.store.remains(ctx, u.Prefix)
+	var err error
+	if s.Incomplete, err = u.store.left(ctx); err != nil {
+		u.report.stderr(fmt.Sprintf("incomplete: the store does not say whether there are parts: %v", cli.Reason(err)))
+	}
 	l := u.limiter.Snapshot()
-	s.Attempts, s.Refused = l.Attempts(), l.Overloads
+	s.Interrupted, s.Attempts, s.Refused = ctx.Err() != nil, l.Attempts(), l.Overloads
 	u.report.close(s)
 	switch {
 	case ctx.Err() != nil:
@@ -81,34 +94,38 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 func (u *run) all(ctx context.Context) {
 	objects := &listing{store: u.store}
 	ended, begun := make(chan struct{}), 0
-	w := walker{u.Prefix, func(e entry) bool {
-		for ; begun >= 2*int(u.limiter.State().Cwnd)+2; begun-- {
-			<-ended
-		}
-		e.key = u.Prefix + e.key
-		var found *object
-		switch {
-		case u.Force:
-			found = absent
-		case e.err == nil && ctx.Err() == nil:
+	for e := range walk(u.Prefix, u.Source) {
+		found := absent
+		if e.err == nil && !u.Force {
 			var err error
 			if found, err = objects.find(ctx, e.key); err != nil {
 				u.stop(fmt.Errorf("listing the bucket: %w", err))
 			}
 		}
+		for ctx.Err() == nil && begun >= 2*int(u.limiter.State().Cwnd)+2 {
+			select {
+			case <-ended:
+				begun--
+			case <-ctx.Done():
+			}
+		}
 		if ctx.Err() != nil {
-			return false
+			break
 		}
 		begun++
 		go func() {
 			u.report.add(u.file(ctx, e, found))
 			ended <- struct{}{}
 		}()
-		return true
-	}}
-	w.argument(u.Source)
-	for ; begun > 0; begun-- {
-		<-ended
+	}
+	for stopped := ctx.Done(); begun > 0; {
+		select {
+		case <-ended:
+			begun--
+		case <-stopped:
+			u.report.stderr(stopping)
+			stopped = nil
+		}
 	}
 }
 
@@ -129,9 +146,6 @@ var hopeless = map[string]bool{
 // it is not known whether there is one.
 func (u *run) file(ctx context.Context, e entry, found *object) (r result) {
 	r = result{Path: e.path, Key: e.key}
-	if !utf8.ValidString(e.path) {
-		r.PathBase64 = []byte(e.path)
-	}
 	err := e.err
 	if err == nil {
 		r.Status, r.Size, err = u.content(ctx, e, found)
@@ -148,8 +162,10 @@ func (u *run) file(ctx context.Context, e entry, found *object) (r result) {
 		r.Error = errStopped
 	case hopeless[code]:
 		u.stop(fmt.Errorf("%s%w", u.remedy(err), cli.Reason(err)))
-	case code == "AccessDenied" && u.denied.Inc() >= deniedMost && u.report.now().Stored == 0:
-		u.stop(err)
+	case code == "AccessDenied":
+		if s := u.report.now(); s.Stored == 0 && s.Failed >= deniedMost {
+			u.stop(err)
+		}
 	}
 	return r
 }

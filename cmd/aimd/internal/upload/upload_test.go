@@ -320,9 +320,7 @@ func TestFilesUnderWayAreBoundedByTheWindow(t *testing.T) {
 	})
 	c := w.config()
 	c.MaxWindow = 8
-	r := &run{Config: c, report: newReporter(c, nil)}
-	require.NoError(t, r.connect(t.Context()))
-	u = r
+	u = w.connected(c)
 	u.all(t.Context())
 	assert.EqualValues(t, 200, u.report.now().Stored)
 	assert.LessOrEqual(t, most.Load(), int64(2*8+2+1), "and the listing")
@@ -357,15 +355,14 @@ func TestHopelessErrorsStopAll(t *testing.T) {
 // A store that went away, or that fails each request, is waited for, and the progress says why.
 func TestStoreThatIsOfNoUseForAWhile(t *testing.T) {
 	for want, trouble := range map[string]func(http.ResponseWriter, *http.Request) bool{
-		"waiting: EOF  ":               func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) },
-		"waiting: 500 InternalError  ": func(rw http.ResponseWriter, r *http.Request) bool { return deny(rw, r, 500, "InternalError") },
-		"waiting: 502 Bad Gateway  ":   func(rw http.ResponseWriter, _ *http.Request) bool { rw.WriteHeader(502); return true },
+		"waiting: EOF  ":           func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) },
+		"waiting: InternalError  ": func(rw http.ResponseWriter, r *http.Request) bool { return deny(rw, r, 500, "InternalError") },
+		"waiting: BadGateway  ":    func(rw http.ResponseWriter, _ *http.Request) bool { rw.WriteHeader(502); return true },
 	} {
 		w := newWorld(t)
 		w.files(20)
 		c := w.config()
-		u := &run{Config: c, report: newReporter(c, nil)}
-		require.NoError(t, u.connect(t.Context()))
+		u := w.connected(c)
 		assert.NotContains(t, u.line(), "waiting")
 		var said atomic.String
 		w.set(func(rw http.ResponseWriter, r *http.Request) bool {

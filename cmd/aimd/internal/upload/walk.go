@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,22 +27,21 @@ type ignored string
 
 func (i ignored) Error() string { return string(i) }
 
-// walker finds files, in the order of their keys by bytes: S3 lists a bucket in that order.
-type walker struct {
-	// prefix is how the keys will begin; it counts for their length.
-	prefix string
-	// yield takes an entry, whose key is the path below the directory with slashes, and
-	// reports whether there should be more.
-	yield func(entry) bool
+// walk finds the file, or the files below the directory, in the order of their keys by bytes: S3 lists a
+// bucket in that order. A key is the prefix, and the file's name or its path below the directory with slashes.
+func walk(prefix, path string) iter.Seq[entry] {
+	return func(yield func(entry) bool) {
+		w := walker(yield)
+		if isDirectory(path) {
+			w.directory(path, prefix, nil)
+		} else {
+			w.file(path, prefix+filepath.Base(path))
+		}
+	}
 }
 
-// argument yields the file under its name, or the files below the directory.
-func (w walker) argument(path string) bool {
-	if isDirectory(path) {
-		return w.directory(path, "", nil)
-	}
-	return w.file(path, filepath.Base(path))
-}
+// walker takes an entry, and reports whether there should be more.
+type walker func(entry) bool
 
 func isDirectory(path string) bool {
 	info, err := os.Stat(path)
@@ -55,10 +55,10 @@ func (w walker) directory(path, key string, above []fs.FileInfo) bool {
 	info, err := os.Stat(path)
 	if err == nil && slices.ContainsFunc(above, func(dir fs.FileInfo) bool { return os.SameFile(dir, info) }) {
 		loop := ignored("symbolic link to a directory that it lies in, not followed")
-		return w.yield(entry{path, strings.TrimSuffix(key, "/"), loop})
+		return w(entry{path, strings.TrimSuffix(key, "/"), loop})
 	}
 	entries, err := os.ReadDir(path)
-	if err != nil && !w.yield(entry{path, key, err}) {
+	if err != nil && !w(entry{path, key, err}) {
 		return false
 	}
 	names := make([]string, 0, len(entries))
@@ -93,8 +93,8 @@ func (w walker) file(path, key string) bool {
 		err = ignored("not a regular file")
 	case !utf8.ValidString(key):
 		err = errors.New("the name is not UTF-8, as a key must be")
-	case len(w.prefix)+len(key) > keyMost:
+	case len(key) > keyMost:
 		err = fmt.Errorf("the key would be longer than %d bytes", keyMost)
 	}
-	return w.yield(entry{path, key, err})
+	return w(entry{path, key, err})
 }
