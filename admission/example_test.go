@@ -77,7 +77,7 @@ func ExampleFromContext() {
 	if err != nil {
 		panic(err)
 	}
-	// As httplimit.Handler and contrib/grpc do:
+	// As httplimit.NewHandler and contrib/grpc do:
 	p, err := c.Admit(context.Background(), tag.Tags{})
 	if err != nil {
 		panic(err)

@@ -13,7 +13,7 @@
 //
 // TestAnyLanguage, TestThreePrograms and TestRestarts run python3 and curl through aimd proxy.
 //
-// TestOverload sends an httplimit.Handler twice the load that the service can serve.
+// TestOverload sends a handler of httplimit.NewHandler twice the load that the service can serve.
 // TestInterruptedUploads stops and kills the process of aimd upload.
 //
 // TestSDKsWithinTheirQuota calls, with the SDKs of real services, servers that report and enforce quotas as

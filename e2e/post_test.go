@@ -20,7 +20,7 @@ import (
 // ResendUnavailable none is lost and none is done twice; without it what is refused is the caller's.
 func TestPostsBehindNginx(t *testing.T) {
 	const requests, rate = 200, 50
-	for name, opts := range map[string][]httplimit.Option{"resent": {httplimit.ResendUnavailable()}, "not resent": nil} {
+	for name, resend := range map[string]bool{"resent": true, "not resent": false} {
 		t.Run(name, func(t *testing.T) {
 			ctx := begin(t)
 			var done, refused atomic.Int64
@@ -32,7 +32,9 @@ func TestPostsBehindNginx(t *testing.T) {
 			n := nginx{Rate: rate, Plain: true}.start(t, b.address)
 			l, err := aimd.New(aimd.Config{})
 			require.NoError(t, err)
-			client := httplimit.Client(l, opts...)
+			transport := httplimit.New(nil, l)
+			transport.ResendUnavailable = resend
+			client := transport.Client()
 			t.Cleanup(client.CloseIdleConnections)
 			var all sync.WaitGroup
 			for range requests {

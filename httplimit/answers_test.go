@@ -5,15 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
@@ -172,10 +169,11 @@ func TestAnswersOfServices(t *testing.T) {
 }
 
 // Nothing is sent to GitHub before the reset, whatever MaxRetryAfter, and after a secondary limit for a
-// minute, then for two: by a Client, by Do with Check, by Do around an SDK, and by a policy alone.
+// minute, then for two: by a Client, by Do with Check, and by a policy, alone or in a limiter.
 func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
 	policy, err := retry.New(retry.Config{Idempotent: true, MaxAttempts: -1, MaxRetryAfter: time.Second})
 	require.NoError(t, err)
+	short := aimd.Config{Rules: aimd.Rules{MaxRetryAfter: time.Second}}
 	for name, c := range map[string]struct {
 		answer string
 		waits  []time.Duration
@@ -184,199 +182,37 @@ func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
 		"secondary": {gitHubSecondary, []time.Duration{time.Minute, 2 * time.Minute}},
 	} {
 		var sent []time.Time
-		send := func(*http.Request) (*http.Response, error) {
+		send := base(func(r *http.Request) (*http.Response, error) {
 			if sent = append(sent, time.Now()); len(sent) > len(c.waits) {
-				return answers(200, nil, http.NoBody)(nil)
+				return answers(200, nil, http.NoBody)(r)
 			}
 			return parsed(t, c.answer), nil
-		}
+		})
 		checked := func(context.Context) error {
 			resp, _ := send(nil)
 			return httplimit.Check(resp)
 		}
-		held := func(context.Context) error {
-			if resp, _ := send(nil); resp.StatusCode != http.StatusOK {
-				return &sdkError{resp}
-			}
-			return nil
-		}
-		for door, call := range map[string]func(*testing.T) error{
-			"Client": func(t *testing.T) error {
-				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-				defer cancel()
-				_, err := clientOn(base(send), narrow(t, aimd.Config{Rules: aimd.Rules{MaxRetryAfter: time.Second}})).Do(get(ctx, anyURL))
+		for door, call := range map[string]func(context.Context) error{
+			"Client": func(ctx context.Context) error {
+				_, err := clientOn(send, narrow(t, short)).Do(get(ctx, anyURL))
 				return err
 			},
-			"Do with Check": func(t *testing.T) error {
-				return narrow(t, aimd.Config{Rules: aimd.Rules{MaxRetryAfter: time.Second}}).Do(t.Context(), checked)
-			},
-			"Do around an SDK": func(t *testing.T) error { return narrow(t, aimd.Config{}).Do(t.Context(), held) },
-			"a policy alone":   func(t *testing.T) error { return retry.Do(t.Context(), policy, checked) },
-			"a policy in a limiter": func(t *testing.T) error {
-				return narrow(t, aimd.Config{Policy: policy}).Do(t.Context(), checked)
-			},
+			"Do":                    func(ctx context.Context) error { return narrow(t, short).Do(ctx, checked) },
+			"a policy alone":        func(ctx context.Context) error { return retry.Do(ctx, policy, checked) },
+			"a policy in a limiter": func(ctx context.Context) error { return narrow(t, aimd.Config{Policy: policy}).Do(ctx, checked) },
 		} {
 			t.Run(name+" "+door, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+					defer cancel()
 					sent = nil
-					require.NoError(t, call(t))
+					require.NoError(t, call(ctx))
 					require.Len(t, sent, 3)
 					for i, wait := range c.waits {
-						require.GreaterOrEqual(t, sent[i+1].Sub(sent[i]), wait)
-						require.LessOrEqual(t, sent[i+1].Sub(sent[i]), wait+2*time.Second)
+						require.InDelta(t, wait+time.Second, sent[i+1].Sub(sent[i]), float64(time.Second))
 					}
 				})
 			})
 		}
 	}
-}
-
-// metered is a service that takes so many requests in a window, and reports that with each answer.
-type metered struct {
-	limit  int
-	window time.Duration
-
-	mu            sync.Mutex
-	left          int
-	ends          time.Time
-	took, refused int
-}
-
-func (m *metered) RoundTrip(req *http.Request) (*http.Response, error) {
-	time.Sleep(50 * time.Millisecond)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if now := time.Now(); !now.Before(m.ends) {
-		m.left, m.ends = m.limit, now.Truncate(m.window).Add(m.window)
-	}
-	status := 200
-	if m.left > 0 {
-		m.left--
-		m.took++
-	} else {
-		m.refused++
-		status = 403
-	}
-	h := http.Header{}
-	h.Set("X-RateLimit-Limit", fmt.Sprint(m.limit))
-	h.Set("X-RateLimit-Remaining", fmt.Sprint(m.left))
-	h.Set("X-RateLimit-Reset", fmt.Sprint(math.Ceil(time.Until(m.ends).Seconds())))
-	h.Set("X-RateLimit-Resource", "core")
-	return &http.Response{StatusCode: status, ProtoMajor: 1, Header: h, Body: http.NoBody, Request: req}, nil
-}
-
-// Requests through every door wait for the reset of the service's quota, and none is refused.
-func TestAQuotaIsReadThroughEveryDoor(t *testing.T) {
-	plain := func(rt http.RoundTripper) func(context.Context) error {
-		return func(ctx context.Context) error {
-			resp, err := rt.RoundTrip(get(ctx, "http://service.example"))
-			if err != nil {
-				return err
-			}
-			return httplimit.Check(resp)
-		}
-	}
-	for name, door := range map[string]func(*aimd.Limiter, http.RoundTripper) func(context.Context) error{
-		"Transport": func(l *aimd.Limiter, base http.RoundTripper) func(context.Context) error {
-			return plain(httplimit.New(base, l))
-		},
-		"Transport within Do": func(l *aimd.Limiter, base http.RoundTripper) func(context.Context) error {
-			call := plain(httplimit.New(base, l))
-			return func(ctx context.Context) error { return l.Do(ctx, call) }
-		},
-		"PerHost": func(l *aimd.Limiter, base http.RoundTripper) func(context.Context) error {
-			rt, err := httplimit.PerHost(base, func(string) (*aimd.Limiter, error) { return l, nil }, aimd.KeyedConfig{})
-			require.NoError(t, err)
-			return plain(rt)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var used []aimd.Event
-				l, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) {
-					if e.Kind == aimd.UsedUp {
-						used = append(used, e)
-					}
-				}})
-				require.NoError(t, err)
-				service := &metered{limit: 60, window: time.Minute}
-				call, start := door(l, service), time.Now()
-				var calls sync.WaitGroup
-				for range 150 {
-					calls.Go(func() { assert.NoError(t, call(t.Context())) })
-				}
-				calls.Wait()
-				assert.Equal(t, 150, service.took)
-				assert.Zero(t, service.refused)
-				assert.Less(t, time.Since(start), 126*time.Second)
-				assert.Zero(t, l.Snapshot().Cuts)
-				require.NotEmpty(t, used)
-				assert.Equal(t, "core", used[0].Quota.Name)
-				quotas := l.Snapshot().Quotas
-				require.Len(t, quotas, 1)
-				assert.Equal(t, "core", quotas[0].Name)
-				assert.Equal(t, 60., quotas[0].Limit)
-				assert.InDelta(t, service.left, quotas[0].Left, 1)
-				assert.WithinDuration(t, service.ends.Add(time.Second), quotas[0].Reset, time.Second, "and its rounding")
-			})
-		})
-	}
-}
-
-// A refusal for a used quota closes the gate up to the reset and leaves the window as it is.
-func TestARefusalForAQuotaNarrowsNoWindow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
-		service := &metered{limit: 5, window: 10 * time.Second}
-		client, before := &http.Client{Transport: httplimit.New(service, l)}, l.State().Cwnd
-		var calls sync.WaitGroup
-		for range 12 {
-			calls.Go(func() {
-				_ = l.Do(t.Context(), func(ctx context.Context) error {
-					resp, err := client.Do(get(ctx, "http://service.example"))
-					if err != nil {
-						return err
-					}
-					return httplimit.Check(resp)
-				})
-			})
-		}
-		calls.Wait()
-		assert.Equal(t, 12, service.took)
-		assert.LessOrEqual(t, service.refused, 7, "those of the first burst")
-		assert.GreaterOrEqual(t, l.State().Cwnd, before)
-		assert.Zero(t, l.Snapshot().Pauses)
-	})
-}
-
-func TestWithoutQuotaNothingIsRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
-		resp, err := httplimit.New(&metered{limit: 5, window: time.Minute}, l, httplimit.WithoutQuota()).RoundTrip(get(t.Context(), "http://service.example"))
-		require.NoError(t, err)
-		require.NoError(t, httplimit.Check(resp))
-		assert.Empty(t, l.Snapshot().Quotas)
-	})
-}
-
-// A model that is switched off: each answer says that another attempt is of no use, so the next request need
-// not wait.
-func TestARefusalThatWillNotPassIsNotForLoad(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
-		before, start, asked := l.Snapshot().Cwnd, time.Now(), 0
-		for range 60 {
-			err := l.Do(t.Context(), func(context.Context) error {
-				asked++
-				return &httplimit.StatusError{StatusCode: 503, Header: http.Header{"X-Should-Retry": {"false"}, "Retry-After": {"60"}}}
-			})
-			require.ErrorContains(t, err, "failed after 1 attempt")
-		}
-		require.Equal(t, 60, asked)
-		require.Zero(t, time.Since(start))
-		require.Equal(t, before, l.Snapshot().Cwnd)
-	})
 }

@@ -140,34 +140,6 @@ func TestABlockWith403(t *testing.T) {
 	}
 }
 
-// A key that was withdrawn looks like a block for 7 minutes. Then each call fails at once, with the answer.
-func TestAKeyThatWasWithdrawn(t *testing.T) {
-	for name, door := range doors {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var told []string
-				l, err := aimd.New(suspects(&told))
-				require.NoError(t, err)
-				var calls atomic.Int32
-				call := door(base(func(r *http.Request) (*http.Response, error) {
-					time.Sleep(50 * time.Millisecond)
-					if calls.Add(1) <= 200 {
-						return answers(200, nil, http.NoBody)(r)
-					}
-					return answers(403, nil, http.NoBody)(r)
-				}), l)
-				start := time.Now()
-				require.GreaterOrEqual(t, work(1000, func(int) error { return call(t.Context(), http.MethodGet) }), 750)
-				require.Less(t, time.Since(start), 9*time.Minute)
-				require.Len(t, told, 3)
-				start = time.Now()
-				require.ErrorContains(t, call(t.Context(), http.MethodGet), "403")
-				require.Less(t, time.Since(start), time.Second)
-			})
-		})
-	}
-}
-
 // Some objects may not be read, in any order: this is no block.
 func TestObjectsThatMayNotBeRead(t *testing.T) {
 	for _, c := range []struct {

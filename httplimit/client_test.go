@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -22,47 +21,32 @@ import (
 	"github.com/aimd-go/aimd/retry"
 )
 
-// clientOn is httplimit.Client over that base.
-func clientOn(base http.RoundTripper, l *aimd.Limiter, opts ...httplimit.Option) *http.Client {
-	return httplimit.Client(l, append(opts, httplimit.Base(base))...)
-}
-
-// narrow is a limiter with one slot that nobody watches.
-func narrow(t *testing.T, config aimd.Config) *aimd.Limiter {
-	t.Helper()
-	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno(0.5), 1, 1
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
-}
-
 // What is sent again, and what is not: the caller gets the last answer as it came. A POST after a 429 was
-// not done. After a 503 an option says so.
+// not done. After a 503 ResendUnavailable says so.
 func TestWhatAClientSendsAgain(t *testing.T) {
-	resend := []httplimit.Option{httplimit.ResendUnavailable()}
 	for name, c := range map[string]struct {
 		method, body string
 		sent, header http.Header
 		status       int
 		ctx          bool
-		opts         []httplimit.Option
+		resend       bool
 		want         int
 		after        time.Duration
 	}{
-		"GET":                          {method: "GET", status: 503, want: 200},
-		"PUT with its body":            {method: "PUT", body: "payload", status: 500, want: 200},
-		"POST":                         {method: "POST", body: "payload", status: 503, want: 503},
-		"POST with a key":              {method: "POST", body: "payload", sent: http.Header{"Idempotency-Key": {"1"}}, status: 503, want: 200},
-		"POST by its context":          {method: "POST", body: "payload", ctx: true, status: 503, want: 200},
-		"GET of what is not":           {method: "GET", status: 404, want: 404},
-		"GET without a quota":          {method: "GET", status: 402, want: 402},
-		"GET, later":                   {method: "GET", status: 429, header: http.Header{"Retry-After": {"30"}}, want: 200, after: 30 * time.Second},
-		"POST, 429":                    {method: "POST", body: "payload", status: 429, want: 200},
-		"POST, a 429 that forbids it":  {method: "POST", body: "payload", status: 429, header: http.Header{"X-Should-Retry": {"false"}}, want: 429},
-		"POST, later":                  {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, want: 503},
-		"POST, later, with the option": {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, opts: resend, want: 200, after: time.Second},
-		"POST, nginx's limit_req, with the option": {method: "POST", body: "payload", status: 503, opts: resend, want: 200},
-		"POST, a 500, later, with the option":      {method: "POST", body: "payload", status: 500, header: http.Header{"Retry-After": {"1"}}, opts: resend, want: 500},
+		"GET":                            {method: "GET", status: 503, want: 200},
+		"PUT with its body":              {method: "PUT", body: "payload", status: 500, want: 200},
+		"POST":                           {method: "POST", body: "payload", status: 503, want: 503},
+		"POST with a key":                {method: "POST", body: "payload", sent: http.Header{"Idempotency-Key": {"1"}}, status: 503, want: 200},
+		"POST by its context":            {method: "POST", body: "payload", ctx: true, status: 503, want: 200},
+		"GET of what is not":             {method: "GET", status: 404, want: 404},
+		"GET without a quota":            {method: "GET", status: 402, want: 402},
+		"GET, later":                     {method: "GET", status: 429, header: http.Header{"Retry-After": {"30"}}, want: 200, after: 30 * time.Second},
+		"POST, 429":                      {method: "POST", body: "payload", status: 429, want: 200},
+		"POST, a 429 that forbids it":    {method: "POST", body: "payload", status: 429, header: http.Header{"X-Should-Retry": {"false"}}, want: 429},
+		"POST, later":                    {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, want: 503},
+		"POST, later, ResendUnavailable": {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, resend: true, want: 200, after: time.Second},
+		"POST, nginx's limit_req, ResendUnavailable": {method: "POST", body: "payload", status: 503, resend: true, want: 200},
+		"POST, a 500, later, ResendUnavailable":      {method: "POST", body: "payload", status: 500, header: http.Header{"Retry-After": {"1"}}, resend: true, want: 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -85,7 +69,9 @@ func TestWhatAClientSendsAgain(t *testing.T) {
 				require.NoError(t, err)
 				maps.Copy(req.Header, c.sent)
 				start := time.Now()
-				resp, err := clientOn(s.Client().Transport, l, c.opts...).Do(req)
+				tr := httplimit.New(s.Client().Transport, l)
+				tr.ResendUnavailable = c.resend
+				resp, err := tr.Client().Do(req)
 				require.NoError(t, err)
 				require.Equal(t, c.want, resp.StatusCode)
 				require.Same(t, req, resp.Request)
@@ -101,83 +87,86 @@ func TestWhatAClientSendsAgain(t *testing.T) {
 	}
 }
 
-// A wrong port: Transport, Client and Retrier say so within 10 s.
+// What a Client does not send: a request whose body it could not send again is sent once, and after the end of
+// the limiter none.
+func TestWhatAClientSendsOnce(t *testing.T) {
+	l, sent := narrow(t, aimd.Config{}), 0
+	client := clientOn(base(func(r *http.Request) (*http.Response, error) {
+		sent++
+		return answers(503, nil, http.NoBody)(r)
+	}), l)
+	req, body := get(t.Context(), anyURL), newSent()
+	req.Method, req.Body = http.MethodPut, body
+	resp, err := client.Do(req)
+	require.NoError(t, err)
+	require.Equal(t, 503, resp.StatusCode)
+	require.Equal(t, 1, sent)
+	l.Close()
+	_, err = client.Do(get(t.Context(), anyURL))
+	require.ErrorIs(t, err, aimd.ErrClosed)
+	require.Equal(t, 1, sent)
+}
+
+// resenders are the two round trippers that send again.
+var resenders = map[string]func(*testing.T, http.RoundTripper, *aimd.Limiter) http.RoundTripper{
+	"Client": func(_ *testing.T, b http.RoundTripper, l *aimd.Limiter) http.RoundTripper {
+		return clientOn(b, l).Transport
+	},
+	"Retrier": func(t *testing.T, b http.RoundTripper, l *aimd.Limiter) http.RoundTripper {
+		return newRetrier(t, httplimit.New(b, l), retry.Config{})
+	},
+}
+
+// A wrong port: a Client says so within 10 s, and a retrier after three attempts.
 func TestAWrongPortIsTold(t *testing.T) {
-	var dials atomic.Int32
-	nobody := base(func(*http.Request) (*http.Response, error) {
-		dials.Add(1)
-		return nil, refusedDial
-	})
-	endless := func(t *testing.T, l *aimd.Limiter) http.RoundTripper {
-		return newRetrier(t, httplimit.New(nobody, l), retry.Config{MaxAttempts: -1})
-	}
-	for name, of := range map[string]func(*testing.T, *aimd.Limiter) http.RoundTripper{
-		"Client":  func(t *testing.T, l *aimd.Limiter) http.RoundTripper { return clientOn(nobody, l).Transport },
-		"Retrier": endless,
-		"a loop around a Transport": func(_ *testing.T, l *aimd.Limiter) http.RoundTripper {
-			return base(func(r *http.Request) (*http.Response, error) {
-				for {
-					resp, err := httplimit.New(nobody, l).RoundTrip(r)
-					if !errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, attempt.ErrNoContact) {
-						return resp, err
-					}
-					time.Sleep(time.Second)
-				}
-			})
-		},
-	} {
+	for name, of := range resenders {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
-				require.NoError(t, err)
-				rt := of(t, l)
-				start := time.Now()
-				_, err = rt.RoundTrip(get(t.Context(), anyURL))
-				require.ErrorIs(t, err, attempt.ErrNoContact)
+				dials, start := 0, time.Now()
+				_, err := of(t, base(func(*http.Request) (*http.Response, error) {
+					dials++
+					return nil, refusedDial
+				}), narrow(t, aimd.Config{})).RoundTrip(get(t.Context(), anyURL))
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
+				require.Equal(t, name == "Client", errors.Is(err, attempt.ErrNoContact))
 				var story *attempt.Error
 				require.ErrorAs(t, err, &story)
-				if made := dials.Swap(0); name != "a loop around a Transport" { // which makes them of its own
-					require.Equal(t, made, int32(story.Attempts), "%v", err)
-				}
-				if name != "Retrier" { // whose policy has delays of its own
-					require.LessOrEqual(t, time.Since(start), 10*time.Second)
-				}
+				require.Equal(t, dials, story.Attempts, "%v", err)
+				require.LessOrEqual(t, time.Since(start), 10*time.Second)
 			})
 		})
 	}
 }
 
-// A Tagger above what retries keeps the number of the attempt.
-func TestATaggerAboveARetrier(t *testing.T) {
-	for name, below := range map[string]func(*testing.T, http.RoundTripper) http.RoundTripper{
-		"Retrier": func(t *testing.T, b http.RoundTripper) http.RoundTripper { return newRetrier(t, b, retry.Config{}) },
-		"Client": func(t *testing.T, b http.RoundTripper) http.RoundTripper {
-			return clientOn(b, narrow(t, aimd.Config{})).Transport
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var attempts []string
-				var headers []http.Header
-				tagger, err := httplimit.NewTagger(below(t, base(func(r *http.Request) (*http.Response, error) {
-					attempts, headers = append(attempts, r.Header.Get("Aimd-Attempt")), append(headers, r.Header)
-					status := http.StatusOK
-					if len(attempts) < 3 {
-						status = http.StatusServiceUnavailable
+// A tagger above what sends again keeps the number of the attempt, whatever the caller's header says of the request
+// of which it is a part.
+func TestATaggerAboveWhatSendsAgain(t *testing.T) {
+	for name, of := range resenders {
+		for _, first := range []string{"", "1"} {
+			t.Run(name+first, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var attempts []string
+					tagger, err := httplimit.NewTagger(of(t, base(func(r *http.Request) (*http.Response, error) {
+						status := http.StatusOK
+						if attempts = append(attempts, r.Header.Get("Aimd-Attempt")); len(attempts) < 3 {
+							status = http.StatusServiceUnavailable
+						}
+						return answers(status, nil, http.NoBody)(r)
+					}), narrow(t, aimd.Config{})), "photos", "2.1")
+					require.NoError(t, err)
+					req := get(t.Context(), anyURL)
+					if first != "" {
+						req.Header.Set("Aimd-Attempt", first)
 					}
-					return answers(status, nil, http.NoBody)(r)
-				})), "photos", "2.1")
-				require.NoError(t, err)
-				req := get(t.Context(), anyURL)
-				resp, err := tagger.RoundTrip(req)
-				require.NoError(t, err)
-				require.Equal(t, 200, resp.StatusCode)
-				require.Equal(t, []string{"", "2", "3"}, attempts)
-				require.Empty(t, req.Header, "the caller's is as it was")
-				require.Empty(t, headers[0].Get("Aimd-Attempt"), "and so is the tagger's")
+					before := req.Header.Clone()
+					resp, err := tagger.RoundTrip(req)
+					require.NoError(t, err)
+					require.Equal(t, 200, resp.StatusCode)
+					require.Equal(t, []string{first, "2", "3"}, attempts)
+					require.Equal(t, before, req.Header, "the caller's is as it was")
+				})
 			})
-		})
+		}
 	}
 }
 
@@ -203,53 +192,50 @@ func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
 
 // A panic in what makes the body of the next attempt is the caller's. The slot is free.
 func TestAPanicOfGetBodyKeepsNoSlot(t *testing.T) {
-	for name, below := range map[string]func(*testing.T, http.RoundTripper, *aimd.Limiter) http.RoundTripper{
-		"Client": func(t *testing.T, b http.RoundTripper, l *aimd.Limiter) http.RoundTripper {
-			return clientOn(b, l).Transport
-		},
-		"Retrier": func(t *testing.T, b http.RoundTripper, l *aimd.Limiter) http.RoundTripper {
-			return newRetrier(t, httplimit.New(b, l), retry.Config{})
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := narrow(t, aimd.Config{})
-				rt := below(t, answers(503, nil, http.NoBody), l)
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, anyURL, strings.NewReader("x"))
-				require.NoError(t, err)
-				req.GetBody = func() (io.ReadCloser, error) { panic("GetBody") }
-				require.PanicsWithValue(t, "GetBody", func() { _, _ = rt.RoundTrip(req) })
-				require.Zero(t, l.Snapshot().InFlight)
-			})
+	for _, of := range resenders {
+		synctest.Test(t, func(t *testing.T) {
+			l := narrow(t, aimd.Config{})
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, anyURL, strings.NewReader("x"))
+			require.NoError(t, err)
+			req.GetBody = func() (io.ReadCloser, error) { panic("GetBody") }
+			require.PanicsWithValue(t, "GetBody", func() { _, _ = of(t, answers(503, nil, http.NoBody), l).RoundTrip(req) })
+			require.Zero(t, l.Snapshot().InFlight)
 		})
 	}
 }
 
-// A refusal whose body does not end is closed after a quarter of a second. The next attempt begins once
-// that has ended the one before: run it with -race.
+// A refusal whose body does not end is closed after a quarter of a second, whether it was looked at or not. The next
+// attempt begins once that has ended the one before: run it with -race.
 func TestAfterARefusalThatDrips(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		calls := 0
-		s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if calls++; calls > 1 {
-				return
-			}
-			w.WriteHeader(http.StatusServiceUnavailable)
-			for r.Context().Err() == nil {
-				_, _ = io.WriteString(w, "x")
-				_ = http.NewResponseController(w).Flush()
-				time.Sleep(50 * time.Millisecond)
-			}
-		}))
-		l := narrow(t, aimd.Config{})
-		start := time.Now()
-		resp, err := clientOn(s.Client().Transport, l).Get(s.URL)
-		require.NoError(t, err)
-		require.Equal(t, 200, resp.StatusCode)
-		require.LessOrEqual(t, time.Since(start), time.Second)
-		require.NoError(t, resp.Body.Close())
-		require.Zero(t, l.Snapshot().InFlight)
-	})
+	for _, kind := range []string{"text/plain", "application/json"} {
+		for name, of := range resenders {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					calls := 0
+					s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if calls++; calls > 1 {
+							return
+						}
+						w.Header().Set("Content-Type", kind)
+						w.WriteHeader(http.StatusTooManyRequests)
+						for r.Context().Err() == nil {
+							_, _ = io.WriteString(w, "x")
+							_ = http.NewResponseController(w).Flush()
+							time.Sleep(50 * time.Millisecond)
+						}
+					}))
+					l := narrow(t, aimd.Config{})
+					start := time.Now()
+					resp, err := of(t, s.Client().Transport, l).RoundTrip(get(t.Context(), s.URL))
+					require.NoError(t, err)
+					require.Equal(t, 200, resp.StatusCode)
+					require.LessOrEqual(t, time.Since(start), 2*time.Second)
+					require.NoError(t, resp.Body.Close())
+					require.Zero(t, l.Snapshot().InFlight)
+				})
+			})
+		}
+	}
 }
 
 // Without a deadline on the request, Get returns all the same, with the last answer. A deadline, or the

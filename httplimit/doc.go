@@ -32,11 +32,12 @@
 // slots. If all slots are held in this way, every request waits for ever. Read the body first, or use a
 // limiter for each kind of request.
 //
-// An http.Transport of your own keeps two idle connections for each host; see [Base]. Bound an attempt by http.Transport.ResponseHeaderTimeout, since http.Client.Timeout
-// includes the wait. Request.Cancel has no effect in the queue.
+// An http.Transport of your own keeps two idle connections for each host; see [New]. Bound an attempt by
+// http.Transport.ResponseHeaderTimeout, since http.Client.Timeout includes the wait. Request.Cancel has no effect
+// in the queue.
 //
 // A tagger ([NewTagger]) adds headers that say which client sends a request, for which feature, how bad a
-// failure is, and which attempt it is. If the server chooses by criticality, as a Handler does, give each
+// failure is, and which attempt it is. If the server chooses by criticality, as that of NewHandler does, give each
 // criticality a limiter of its own. Otherwise the refusals of background work narrow the window of
 // interactive work too.
 //
@@ -45,7 +46,7 @@
 // Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time
 // to the reset. Requests are held back by it, before the service refuses one. What is left may be sent at
 // once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.Rules.Reserve sets
-// another share, [WithoutQuota] switches the reading off. docs/quota.md has the rules.
+// another share, Transport.WithoutQuota switches the reading off. docs/quota.md has the rules.
 //
 // Read are X-RateLimit-* of GitHub, Discord, Atlassian and the like, GitLab's and Docker's RateLimit-*,
 // HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts: all comes back at the reset. Of OpenAI's
@@ -59,7 +60,7 @@
 //
 // # Server
 //
-// A [Handler] admits as many requests at a time as the handler behind it can take, makes a few wait, the
+// The handler of [NewHandler] admits as many requests at a time as the handler behind it can take, makes a few wait, the
 // most critical first, and refuses the rest with a jittered Retry-After.
 //
 //	event                                            outcome
@@ -70,7 +71,7 @@
 //	the handler passes on to one with the same c     that one needs no second place
 //	a request is refused before its body was read    net/http closes the connection after some more of the body
 //
-// Put an http.TimeoutHandler around the Handler. Behind it, the place would be given back while the
-// abandoned work continues. An httputil.ReverseProxy behind a Handler relays the tags of the headers; SetTags
+// Put an http.TimeoutHandler around that handler. Behind it, the place would be given back while the
+// abandoned work continues. An httputil.ReverseProxy behind it relays the tags of the headers; SetTags
 // in its Rewrite relays the tags of HandlerConfig.Tags. http.CloseNotifier does not work.
 package httplimit

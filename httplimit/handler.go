@@ -16,25 +16,13 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Handler is an http.Handler in front of another. It admits as many requests at a time as its
-// [admission.Controller] does, and refuses the rest with 503. The tags of [ParseTags] decide which requests
-// are served first, and which refused first.
-//
-// The handler behind finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in the
-// request's context. The handler of a stream that is mostly idle should release the permit early.
-//
-// For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out, and an answer
-// slower than HandlerConfig.Slow, are timeouts. A client that left, a panic, and any other status from
-// 500 are neutral. Everything else is a success.
-//
-// It is safe for any number of goroutines. Make one with [NewHandler].
-type Handler struct {
+type handler struct {
 	next       http.Handler
 	controller *admission.Controller
 	settings   HandlerConfig
 }
 
-// HandlerConfig is how a Handler does its work. Zero fields take the documented default.
+// HandlerConfig is how a handler of [NewHandler] does its work. Zero fields take the documented default.
 type HandlerConfig struct {
 	// Status is the status of refusals: 503 or 429; 0 means 503.
 	Status int
@@ -45,7 +33,7 @@ type HandlerConfig struct {
 	// about themselves, make the tags from a proof, such as the API key.
 	Tags func(*http.Request) tag.Tags
 	// Outcome reads a status of the handler behind for an adaptive limit; an invalid outcome counts as
-	// Neutral. nil is the rule of Handler. Set it if a 429 of the handler speaks of one client's quota.
+	// Neutral. nil is the rule of NewHandler. Set it if a 429 of the handler speaks of one client's quota.
 	Outcome func(status int) window.Outcome
 	// Slow is the time that the handler behind may take until it begins its answer; 0 sets no limit. A slower
 	// answer is a timeout for an adaptive limit: set five times the time of a request without load, say.
@@ -69,8 +57,19 @@ func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 	)
 }
 
-// NewHandler returns a Handler in front of next, or an error. Several Handlers may share a controller.
-func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (*Handler, error) {
+// NewHandler returns an http.Handler in front of next. It admits as many requests at a time as the
+// [admission.Controller] does, and refuses the rest with 503. The tags of [ParseTags] decide which requests
+// are served first, and which refused first.
+//
+// next finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in the request's context. The
+// handler of a stream that is mostly idle should release the permit early.
+//
+// For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out, and an answer
+// slower than HandlerConfig.Slow, are timeouts. A client that left, a panic, and any other status from
+// 500 are neutral. Everything else is a success.
+//
+// It is safe for any number of goroutines. Several may share a controller.
+func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (http.Handler, error) {
 	s, err := s.withDefaults()
 	switch {
 	case next == nil:
@@ -81,7 +80,7 @@ func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (*H
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}
-	return &Handler{next: next, controller: c, settings: s}, nil
+	return &handler{next: next, controller: c, settings: s}, nil
 }
 
 func headerTags(r *http.Request) tag.Tags {
@@ -103,7 +102,7 @@ func outcomeOf(status int) window.Outcome {
 }
 
 // ServeHTTP serves the request if it is admitted, and refuses it if not.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tags := h.settings.Tags(r)
 	ctx := tag.NewContext(r.Context(), tags)
 	if pass := h.settings.Bypass; pass != nil && pass(r) {
@@ -123,7 +122,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve lets the handler behind serve a request in the context.
-func (h *Handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Context) {
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Context) {
 	inner := r.WithContext(ctx)
 	defer func() {
 		// The server and its log look for these in the request that they made.
@@ -133,7 +132,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Cont
 }
 
 // judge is how a request ended whose handler returned.
-func (h *Handler) judge(s *service, ctx context.Context) window.Outcome {
+func (h *handler) judge(s *service, ctx context.Context) window.Outcome {
 	s.begin(http.StatusOK) // the answer of a handler that does not write
 	switch o := h.settings.Outcome(s.status); {
 	case errors.Is(ctx.Err(), context.Canceled):
@@ -150,7 +149,7 @@ func (h *Handler) judge(s *service, ctx context.Context) window.Outcome {
 	}
 }
 
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	var shed *admission.Shed
 	if !errors.As(err, &shed) {
 		// The request's context ended. If that was a deadline, the client reads this.

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/window"
 )
@@ -58,6 +59,20 @@ func watch(t *testing.T, config aimd.Config) watched {
 func one(t *testing.T, config aimd.Config) watched {
 	config.InitialWindow, config.MaxWindow = 1, 1
 	return watch(t, config)
+}
+
+// narrow is a limiter with one slot that nobody watches.
+func narrow(t *testing.T, config aimd.Config) *aimd.Limiter {
+	t.Helper()
+	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno(0.5), 1, 1
+	l, err := aimd.New(config)
+	require.NoError(t, err)
+	return l
+}
+
+// clientOn is httplimit.Client over that base.
+func clientOn(base http.RoundTripper, l *aimd.Limiter) *http.Client {
+	return httplimit.New(base, l).Client()
 }
 
 // ended waits until the next attempt ended, and says how.

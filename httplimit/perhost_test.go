@@ -57,8 +57,9 @@ func TestByTheTenant(t *testing.T) {
 	tr, err := httplimit.PerHost(empty, func(tenant string) (*aimd.Limiter, error) {
 		made = append(made, tenant)
 		return aimd.New(aimd.Config{})
-	}, aimd.KeyedConfig{}, httplimit.By(func(r *http.Request) string { return r.Header.Get("X-Tenant") }))
+	}, aimd.KeyedConfig{})
 	require.NoError(t, err)
+	tr.By = func(r *http.Request) string { return r.Header.Get("X-Tenant") }
 	for _, tenant := range []string{"a", "b", "a"} {
 		for _, host := range []string{"http://x.example", "http://y.example"} {
 			r := get(t.Context(), host)

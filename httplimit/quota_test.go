@@ -2,7 +2,6 @@ package httplimit_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -18,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 )
 
@@ -82,6 +80,60 @@ func busy(ctx context.Context, rt http.RoundTripper, goroutines, most int) (acce
 	}, all.Wait
 }
 
+// Requests wait for the reset of the service's quota, whichever way they go, and none is refused.
+func TestAQuotaIsRead(t *testing.T) {
+	for _, within := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var used []aimd.Event
+			l, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) {
+				if e.Kind == aimd.UsedUp {
+					used = append(used, e)
+				}
+			}})
+			require.NoError(t, err)
+			var left, took int
+			var ends time.Time
+			rt := httplimit.New(reporting(50*time.Millisecond, 0, func() (int, []any) {
+				if now := time.Now(); !now.Before(ends) {
+					left, ends = 60, now.Truncate(time.Minute).Add(time.Minute)
+				}
+				if left--; left < 0 {
+					return 403, nil
+				}
+				took++
+				return 200, []any{"X-RateLimit-Limit", 60, "X-RateLimit-Remaining", left, "X-RateLimit-Resource", "core",
+					"X-RateLimit-Reset", math.Ceil(time.Until(ends).Seconds())}
+			}), l)
+			call := func(ctx context.Context) error {
+				resp, err := rt.RoundTrip(get(ctx, anyURL))
+				if err != nil {
+					return err
+				}
+				defer resp.Body.Close()
+				return httplimit.Check(resp)
+			}
+			var calls sync.WaitGroup
+			began := time.Now()
+			for range 150 {
+				calls.Go(func() {
+					if within {
+						assert.NoError(t, l.Do(t.Context(), call))
+					} else {
+						assert.NoError(t, call(t.Context()))
+					}
+				})
+			}
+			calls.Wait()
+			assert.Equal(t, 150, took)
+			assert.Less(t, time.Since(began), 126*time.Second)
+			require.NotEmpty(t, used)
+			assert.Equal(t, "core", used[0].Quota.Name)
+			require.Len(t, l.Snapshot().Quotas, 1)
+			assert.WithinDuration(t, ends.Add(time.Second), l.Snapshot().Quotas[0].Reset, time.Second, "and its rounding")
+		})
+	}
+}
+
 // Rule 4: what a request spends is no more than the limit. Others keep a bucket of 10, one a second, empty for
 // two minutes; its headers are those of a window. Then all of it is for the client.
 func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
@@ -116,14 +168,14 @@ func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
 // Rule 6: a rest without a reset is no reason to wait. Laravel says the limit and the rest in each answer, and
 // when to come back in a refusal only: 300 in each 10 s.
 func TestAQuotaWithoutAResetIsUsedUp(t *testing.T) {
-	for name, opts := range map[string][]httplimit.Option{"unread": {httplimit.WithoutQuota()}, "read": nil} {
+	for name, unread := range map[string]bool{"unread": true, "read": false} {
 		synctest.Test(t, func(t *testing.T) {
 			l, err := aimd.New(aimd.Config{})
 			require.NoError(t, err)
 			const limit, window = 300, 10 * time.Second
 			began, used, at := time.Now(), 0, time.Duration(-1)
 			ctx, cancel := context.WithCancel(t.Context())
-			accepted, wait := busy(ctx, httplimit.New(reporting(150*time.Millisecond, 150*time.Millisecond, func() (int, []any) {
+			rt := httplimit.New(reporting(150*time.Millisecond, 150*time.Millisecond, func() (int, []any) {
 				since := time.Since(began)
 				if now := since / window; now != at {
 					at, used = now, 0
@@ -133,7 +185,9 @@ func TestAQuotaWithoutAResetIsUsedUp(t *testing.T) {
 					return 200, []any{"X-RateLimit-Limit", limit, "X-RateLimit-Remaining", limit - used}
 				}
 				return 429, []any{"X-RateLimit-Limit", limit, "X-RateLimit-Remaining", 0, "Retry-After", math.Ceil(((at+1)*window - since).Seconds())}
-			}), l, opts...), 512, 0)
+			}), l)
+			rt.WithoutQuota = unread
+			accepted, wait := busy(ctx, rt, 512, 0)
 			time.Sleep(10 * time.Minute)
 			t.Logf("%s: %.2f of the quota", name, float64(accepted())/(60*limit))
 			assert.Greater(t, accepted(), 60*limit*8/10, "%s: %v", name, l.Snapshot())
@@ -260,51 +314,6 @@ func TestReportsThatAreUntrueCostLittle(t *testing.T) {
 	}
 }
 
-// Callers that wait when a quota is used up are told at once if their deadline or Rules.GiveUpAfter comes first.
-func TestThoseWhoWaitHearOfAUsedUpQuota(t *testing.T) {
-	for _, deadline := range []time.Duration{0, 10 * time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			opts := aimd.Config{Rules: aimd.Rules{MaxWindow: 1}}
-			if deadline == 0 {
-				opts.GiveUpAfter = time.Minute
-			}
-			l, err := aimd.New(opts)
-			require.NoError(t, err)
-			rt := httplimit.New(reporting(time.Second, 0, func() (int, []any) {
-				return 200, []any{"RateLimit-Limit", 100, "RateLimit-Remaining", 0, "RateLimit-Reset", 3600}
-			}), l)
-			began, failed := time.Now(), make(chan error, 3)
-			for range 3 {
-				go func() {
-					ctx, cancel := t.Context(), context.CancelFunc(func() {})
-					if deadline > 0 {
-						ctx, cancel = context.WithTimeout(ctx, deadline)
-					}
-					defer cancel()
-					resp, err := rt.RoundTrip(get(ctx, anyURL))
-					if err == nil {
-						resp.Body.Close()
-					}
-					failed <- err
-				}()
-			}
-			var refused []error
-			for range 3 {
-				if err := <-failed; err != nil {
-					refused = append(refused, err)
-				}
-			}
-			require.Len(t, refused, 2)
-			assert.Equal(t, time.Second, time.Since(began))
-			for _, err := range refused {
-				assert.Equal(t, deadline == 0, errors.Is(err, attempt.ErrQuota))
-				assert.Equal(t, deadline > 0, errors.Is(err, context.DeadlineExceeded))
-				assert.ErrorContains(t, err, "the service's quota is used up, 0 of 100 requests left")
-			}
-		})
-	}
-}
-
 // Requests within Do, with a client of the same limiter, use the slot of Do, and leave nothing behind.
 func TestReportsWithinDoLeaveNothing(t *testing.T) {
 	l, err := aimd.New(aimd.Config{})
@@ -338,22 +347,4 @@ func TestReportsWithinDoLeaveNothing(t *testing.T) {
 	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(64<<10))
 	runtime.KeepAlive(rt)
 	require.Len(t, l.Snapshot().Quotas, 1)
-}
-
-// Rule 10: of a name 64 bytes that can be printed are kept.
-func TestAQuotaOfAnyNameIsShown(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for name, want := range map[string]string{
-			"caf\xe9": "caf", "a\x00b\u200bc": "abc", "": "requests", "\xff": "requests", strings.Repeat("n", 65): strings.Repeat("n", 64),
-		} {
-			l, err := aimd.New(aimd.Config{})
-			require.NoError(t, err)
-			resp, err := httplimit.New(reporting(0, 0, func() (int, []any) {
-				return 200, []any{"X-RateLimit-Limit", 60, "X-RateLimit-Remaining", 50, "X-RateLimit-Resource", name}
-			}), l).RoundTrip(get(t.Context(), anyURL))
-			require.NoError(t, err)
-			resp.Body.Close()
-			assert.Equal(t, []aimd.Quota{{Name: want, Limit: 60, Left: 50}}, l.Snapshot().Quotas)
-		}
-	})
 }

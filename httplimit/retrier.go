@@ -64,21 +64,12 @@ func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, notSent(req, err)
 	}
-	x := &exchange{req: req, send: r.send}
-	return x.result(a.Drive(x, nil))
+	return exchanged(a, req, r, nil)
 }
 
 // send makes an attempt that ends with the head of its answer.
 func (r *retrier) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
-	resp, err := r.base.RoundTrip(req)
-	switch {
-	case err != nil:
-		resp = nil
-	case resp == nil:
-		err = errNoAnswer
-	default:
-		err = failure(resp)
-	}
+	resp, err := r.ask(req)
 	return resp, a.End(err), err
 }
 
@@ -111,17 +102,27 @@ func rewinds(req *http.Request) bool {
 
 var errNoAnswer = errors.New("httplimit: the base returned neither an answer nor an error")
 
+// sender makes an attempt. If there is an answer, the error is what its head says.
+type sender interface {
+	send(*run.Attempt, *http.Request) (*http.Response, attempt.Verdict, error)
+}
+
 // exchange is one request of a Client or a retrier with all its attempts. One goroutine has it.
 type exchange struct {
+	sender
 	req *http.Request
-	// send makes an attempt. If there is an answer, the error is what its head says.
-	send func(*run.Attempt, *http.Request) (*http.Response, attempt.Verdict, error)
 	// sent: the body of req was given to the base, which closes it.
 	sent bool
 	// answer is the latest answer, its body open; nil if there was no answer or it was dropped.
 	answer *http.Response
 	// late: its body did not come in time.
 	late bool
+}
+
+// exchanged sends the request, whose first attempt has begun; may is for run.Attempt.Drive.
+func exchanged(a *run.Attempt, req *http.Request, by sender, may func(context.Context, attempt.Failure) (bool, error)) (*http.Response, error) {
+	x := &exchange{sender: by, req: req}
+	return x.result(a.Drive(x, may))
 }
 
 // Try sends the request once.

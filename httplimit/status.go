@@ -79,9 +79,6 @@ func (e *StatusError) Answer() answer.Answer {
 	return answer.Read(e.StatusCode, e.Header, e.Body, time.Now())
 }
 
-// HTTPStatusCode returns the status.
-func (e *StatusError) HTTPStatusCode() int { return e.StatusCode }
-
 // RetryAfter returns the delay that the service asked for, or 0.
 func (e *StatusError) RetryAfter() time.Duration { return e.Answer().After }
 

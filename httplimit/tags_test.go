@@ -12,9 +12,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -161,22 +159,6 @@ func TestAddTags(t *testing.T) {
 	malformed := http.Header{"Aimd-Attempt": {"many"}}
 	httplimit.AddTags(malformed, ours)
 	assert.Equal(t, "many", malformed.Get("Aimd-Attempt"), "left alone")
-}
-
-// A retry of a gateway is one, whatever its client said of the request.
-func TestARelayedRequestThatIsSentAgain(t *testing.T) {
-	var attempts []string
-	tagger, err := httplimit.NewTagger(base(func(req *http.Request) (*http.Response, error) {
-		attempts = append(attempts, req.Header.Get("Aimd-Attempt"))
-		return answers(503, nil, http.NoBody)(req)
-	}), "gateway", "3")
-	require.NoError(t, err)
-	req := get(t.Context(), anyURL)
-	req.Header.Set("Aimd-Attempt", "1")
-	resp, err := newRetrier(t, tagger, retry.Config{Backoff: backoff.Exponential{Min: 1}}).RoundTrip(req)
-	require.NoError(t, err)
-	require.Equal(t, 503, resp.StatusCode)
-	assert.Equal(t, []string{"1", "2", "3"}, attempts)
 }
 
 func TestTaggerOfNobody(t *testing.T) {

@@ -35,23 +35,36 @@ import (
 //
 // A base other than an *http.Transport gets a copy of the request, whose context says that it has a slot.
 // A Transport is safe for any number of goroutines. The zero value sends nothing; make one with [New] or
-// [PerHost].
+// [PerHost], and set its fields before the first request.
 type Transport struct {
+	// ResendUnavailable lets a [Transport.Client] send every request again after a 503, a POST too. It is for a
+	// service that refuses with 503 before it does any of the work, as nginx does by limit_req and limit_conn.
+	ResendUnavailable bool
+	// WithoutQuota leaves the quotas alone that a service reports in its answers. The default is to pace the
+	// requests by them, as the package comment says.
+	WithoutQuota bool
+	// By says which limiter of a [PerHost] a request has, for services that limit by something else than the
+	// host: by the credential, the tenant or the model. Requests with the same key share a limiter. newLimiter
+	// gets the key as its host. By must be safe for several goroutines; nil is the host.
+	By func(*http.Request) string
+
 	beneath
-	options
 	// Either single or hosts is set.
 	single *aimd.Limiter
 	hosts  *aimd.Keyed[string]
 }
 
-// New returns a Transport with one limiter for all its requests. base sends; nil is the default of the option
-// [Base]. It panics if l is nil.
-func New(base http.RoundTripper, l *aimd.Limiter, opts ...Option) *Transport {
+// New returns a Transport with one limiter for all its requests. It panics if l is nil.
+//
+// base sends. nil is a copy of what http.DefaultTransport is now, which keeps as many idle connections as the
+// window may need, if that is an *http.Transport. Set MaxIdleConnsPerHost of an http.Transport of your own to the
+// largest window that you expect: it keeps two by default, and the other connections are made again for each
+// request.
+func New(base http.RoundTripper, l *aimd.Limiter) *Transport {
 	if l == nil {
 		panic("httplimit: New with a nil limiter")
 	}
-	o := optionsOf(opts)
-	return &Transport{beneath: o.under(base), options: o, single: l}
+	return &Transport{beneath: under(base), single: l}
 }
 
 type beneath struct{ base http.RoundTripper }
@@ -59,8 +72,7 @@ type beneath struct{ base http.RoundTripper }
 func over(base http.RoundTripper) beneath { return beneath{cmp.Or(base, http.DefaultTransport)} }
 
 // under is what a limiter's Transport sends with.
-func (o options) under(base http.RoundTripper) beneath {
-	base = cmp.Or(base, o.sender)
+func under(base http.RoundTripper) beneath {
 	shared, ok := http.DefaultTransport.(*http.Transport)
 	if base != nil || !ok {
 		return over(base)
@@ -75,6 +87,20 @@ func (b beneath) CloseIdleConnections() {
 	if c, ok := b.base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
+}
+
+// ask sends the request. Without an answer the error is the base's, with one it is what the head says.
+func (b beneath) ask(req *http.Request) (*http.Response, error) {
+	resp, err := b.base.RoundTrip(req)
+	switch {
+	case err != nil:
+		return nil, err
+	case resp == nil:
+		return nil, errNoAnswer
+	case resp.StatusCode < http.StatusBadRequest:
+		return resp, nil
+	}
+	return resp, glance(resp)
 }
 
 // RoundTrip sends the request once it has a slot.
@@ -116,18 +142,15 @@ func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, att
 	if _, plain := t.base.(*http.Transport); !plain && req.Context() != a.Context() {
 		sent = req.WithContext(a.Context()) // what the base begins within has the slot
 	}
-	resp, err := t.base.RoundTrip(sent)
-	switch {
-	case err != nil:
+	resp, err := t.ask(sent)
+	if resp == nil {
 		return nil, a.End(unanswered{err}), err
-	case resp == nil:
-		return nil, a.End(errNoAnswer), errNoAnswer
-	case resp.Request == sent:
+	}
+	if resp.Request == sent {
 		resp.Request = req
 	}
-	err = failure(resp)
 	v := a.Answered(err)
-	if !t.unread {
+	if !t.WithoutQuota {
 		a.Told(quota.Read(resp.Header, time.Now))
 	}
 	if bodyless(req, resp) {
@@ -144,14 +167,6 @@ type unanswered struct{ error }
 
 func (u unanswered) Unwrap() error    { return u.error }
 func (u unanswered) Unanswered() bool { return true }
-
-// failure is the head of an answer as an error, nil for a success, as with Check.
-func failure(resp *http.Response) error {
-	if resp.StatusCode < http.StatusBadRequest {
-		return nil
-	}
-	return glance(resp)
-}
 
 // bodyless reports whether an answer has no body that could end later. HTTP/2 does not use http.NoBody
 // for that. With HTTP/1 hand-made answers often leave ContentLength unset.
@@ -173,8 +188,8 @@ func (t *Transport) limiter(req *http.Request) (*aimd.Limiter, error) {
 		return nil, errors.New("a Transport that is not made with New or PerHost")
 	case req.URL == nil:
 		return nil, errors.New("a request without a URL")
-	case t.key != nil:
-		return t.hosts.For(t.key(req))
+	case t.By != nil:
+		return t.hosts.For(t.By(req))
 	}
 	return t.hosts.For(host(req.URL))
 }
@@ -214,11 +229,11 @@ func (d *duplex) CloseWrite() error {
 	return fmt.Errorf("httplimit: CloseWrite: %w", errors.ErrUnsupported)
 }
 
-// PerHost returns a Transport with a limiter for each host. base sends; nil is the default of the option
-// [Base]. newLimiter makes the limiter of a host at its first request, while other requests wait. host is the
-// URL's host in lower case and with its port: "example.com:443". If newLimiter fails, so does the request. If
-// c.Keys limiters are all in use, a request for another host fails and is not sent.
-func PerHost(base http.RoundTripper, newLimiter func(host string) (*aimd.Limiter, error), c aimd.KeyedConfig, opts ...Option) (*Transport, error) {
+// PerHost returns a Transport with a limiter for each host. base sends, as with [New]. newLimiter makes the limiter
+// of a host at its first request, while other requests wait. host is the URL's host in lower case and with its
+// port: "example.com:443". If newLimiter fails, so does the request. If c.Keys limiters are all in use, a request
+// for another host fails and is not sent.
+func PerHost(base http.RoundTripper, newLimiter func(host string) (*aimd.Limiter, error), c aimd.KeyedConfig) (*Transport, error) {
 	if newLimiter == nil {
 		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
 	}
@@ -235,8 +250,7 @@ func PerHost(base http.RoundTripper, newLimiter func(host string) (*aimd.Limiter
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)
 	}
-	o := optionsOf(opts)
-	return &Transport{beneath: o.under(base), options: o, hosts: hosts}, nil
+	return &Transport{beneath: under(base), hosts: hosts}, nil
 }
 
 func host(u *url.URL) string {

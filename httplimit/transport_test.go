@@ -11,8 +11,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"runtime"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -27,13 +27,11 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// The attempt of a Transport ends with the body of the answer, and a limiter and its guards learn how.
-// The service is a base without a network.
+// The attempt of a Transport ends with the body of the answer, and the limiter and its guards learn how. What the
+// answers mean is the classifier's word.
 func TestWhatAnAnswerSays(t *testing.T) {
 	after := http.Header{"Retry-After": {"1"}}
 	fails := func(err error) base { return func(*http.Request) (*http.Response, error) { return nil, err } }
-	body := func() io.ReadCloser { return text("hello") }
-	connections := aimd.Config{Classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)}
 	own := aimd.Config{Classifier: func(err error) attempt.Verdict {
 		var status *httplimit.StatusError
 		if errors.As(err, &status) && status.StatusCode == 500 {
@@ -41,29 +39,22 @@ func TestWhatAnAnswerSays(t *testing.T) {
 		}
 		return attempt.Verdict{}
 	}}
-	reset := &net.OpError{Op: "read", Err: syscall.ECONNRESET}
 	for name, c := range map[string]struct {
 		base  base
 		want  window.Outcome
 		guard window.Outcome
 		opts  aimd.Config
 	}{
-		"200":                      {answers(200, nil, body()), window.Success, window.Success, aimd.Config{}},
-		"301":                      {answers(301, after, body()), window.Success, window.Success, aimd.Config{}},
-		"401":                      {answers(401, nil, body()), window.Neutral, window.Neutral, aimd.Config{}},
-		"403 with a Retry-After":   {answers(403, after, body()), window.Overload, window.Overload, aimd.Config{}},
-		"404":                      {answers(404, nil, body()), window.ClientError, window.ClientError, aimd.Config{}},
-		"408":                      {answers(408, nil, body()), window.Timeout, window.Timeout, aimd.Config{}},
-		"500":                      {answers(500, nil, body()), window.Neutral, window.Neutral, aimd.Config{}},
-		"503":                      {answers(503, after, body()), window.Overload, window.Overload, aimd.Config{}},
-		"500, by the classifier":   {answers(500, nil, body()), window.Overload, window.Overload, own},
-		"503, by the classifier":   {answers(503, nil, body()), window.Neutral, window.Neutral, own},
+		"200":                      {answers(200, nil, text("hello")), window.Success, window.Success, aimd.Config{}},
+		"301":                      {answers(301, after, text("hello")), window.Success, window.Success, aimd.Config{}},
+		"404":                      {answers(404, nil, text("hello")), window.ClientError, window.ClientError, aimd.Config{}},
+		"503":                      {answers(503, after, text("hello")), window.Overload, window.Overload, aimd.Config{}},
+		"500, by the classifier":   {answers(500, nil, text("hello")), window.Overload, window.Overload, own},
+		"503, by the classifier":   {answers(503, nil, text("hello")), window.Neutral, window.Neutral, own},
 		"broken off":               {answers(200, nil, broken{io.ErrUnexpectedEOF}), window.Neutral, window.Neutral, aimd.Config{}},
 		"no connection":            {fails(refusedDial), window.Neutral, 0, aimd.Config{}},
-		"reset":                    {fails(reset), window.Neutral, 0, aimd.Config{}},
-		"reset, by the classifier": {fails(reset), window.Overload, window.Overload, connections},
 		"no answer in time":        {fails(context.DeadlineExceeded), window.Timeout, window.Timeout, aimd.Config{}},
-		"neither answer nor error": {fails(nil), window.Neutral, window.Neutral, aimd.Config{}},
+		"neither answer nor error": {fails(nil), window.Neutral, 0, aimd.Config{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var w warden
@@ -203,13 +194,6 @@ func TestHowARequestEnds(t *testing.T) {
 			cancel()
 			t.Cleanup(func() { _ = resp.Body.Close() })
 		}, window.Neutral},
-		"http.Client.Timeout while it is read": {func(t *testing.T, l watched, c *http.Client, at string) {
-			c.Timeout = time.Second
-			resp := first(t, l, c, t.Context(), at+"/stream")
-			_, err := io.ReadAll(resp.Body)
-			require.Error(t, err)
-			_ = resp.Body.Close()
-		}, window.Timeout},
 		"http.Client.Timeout before the answer": {func(t *testing.T, _ watched, c *http.Client, at string) {
 			c.Timeout = time.Second
 			_, err := c.Get(at + "/hang")
@@ -223,10 +207,6 @@ func TestHowARequestEnds(t *testing.T) {
 			_, err := c.Do(get(ctx, at+"/hang"))
 			require.ErrorIs(t, err, context.Canceled)
 		}, window.Neutral},
-		"a timeout of the base": {func(t *testing.T, _ watched, c *http.Client, at string) {
-			_, err := c.Get(at + "/hang")
-			require.Error(t, err)
-		}, window.Timeout},
 		"a redirect, which is a request of its own": {func(t *testing.T, l watched, c *http.Client, at string) {
 			resp, err := c.Get(at + "/redirect")
 			require.NoError(t, err)
@@ -247,9 +227,7 @@ func TestHowARequestEnds(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := one(t, aimd.Config{})
 					s := p.start(t, http.HandlerFunc(service))
-					tr := s.Client().Transport.(*http.Transport)
-					tr.ResponseHeaderTimeout = 2 * time.Second
-					c.call(t, l, &http.Client{Transport: httplimit.New(tr, l.Limiter)}, s.URL)
+					c.call(t, l, &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter)}, s.URL)
 					synctest.Wait()
 					l.ended(c.want)
 				})
@@ -276,33 +254,21 @@ func TestAnswersMadeByHand(t *testing.T) {
 	l.ended(window.Success)
 }
 
-// A panic or an exit of the base or the classifier gives the slot back.
+// A panic of the base or the classifier gives the slot back.
 func TestAPanicReleasesTheSlot(t *testing.T) {
-	boom := func(error) attempt.Verdict { panic("boom") }
 	for name, b := range map[string]base{
-		"base":                      func(*http.Request) (*http.Response, error) { panic("boom") },
-		"exit":                      func(*http.Request) (*http.Response, error) { runtime.Goexit(); return nil, nil },
-		"classifier of an answer":   answers(500, nil, text("hello")),
-		"classifier of an error":    func(*http.Request) (*http.Response, error) { return nil, errors.New("failed") },
-		"classifier within a Read":  answers(200, nil, broken{errors.New("failed")}),
-		"classifier after the head": answers(503, nil, broken{errors.New("failed")}),
+		"base":                     func(*http.Request) (*http.Response, error) { panic("boom") },
+		"classifier of an answer":  answers(500, nil, text("hello")),
+		"classifier of an error":   func(*http.Request) (*http.Response, error) { return nil, errors.New("failed") },
+		"classifier within a Read": answers(200, nil, broken{errors.New("failed")}),
 	} {
-		t.Run(name, func(t *testing.T) {
-			l := one(t, aimd.Config{Classifier: boom})
-			recovered := make(chan any)
-			go func() {
-				defer func() { recovered <- recover() }()
-				resp, err := httplimit.New(b, l.Limiter).RoundTrip(get(t.Context(), anyURL))
-				if err == nil {
-					defer resp.Body.Close() // has nothing to add
-					_, _ = resp.Body.Read(nil)
-				}
-			}()
-			if v := <-recovered; name != "exit" {
-				require.Equal(t, "boom", v)
-			}
-			l.ended(window.Neutral)
-		})
+		l := one(t, aimd.Config{Classifier: func(error) attempt.Verdict { panic("boom") }})
+		require.PanicsWithValue(t, "boom", func() {
+			resp, err := httplimit.New(b, l.Limiter).RoundTrip(get(t.Context(), anyURL))
+			require.NoError(t, err)
+			_, _ = resp.Body.Read(nil)
+		}, name)
+		l.ended(window.Neutral)
 	}
 }
 
@@ -311,46 +277,32 @@ func TestNotSent(t *testing.T) {
 	mine := errors.New("mine")
 	for name, c := range map[string]struct {
 		opts    aimd.Config
-		ctx     func(context.Context, watched) context.Context
+		before  func(watched, context.CancelCauseFunc)
 		want    error
 		timeout bool
 	}{
-		"the context is over": {ctx: func(ctx context.Context, _ watched) context.Context {
-			ctx, cancel := context.WithCancel(ctx)
-			cancel()
-			return ctx
-		}, want: context.Canceled},
-		"the limiter is closed": {ctx: func(ctx context.Context, l watched) context.Context { l.Close(); return ctx }, want: aimd.ErrClosed},
-		"the queue is full": {opts: aimd.Config{Rules: aimd.Rules{QueueBound: 1}}, ctx: func(ctx context.Context, l watched) context.Context {
-			queued, cancel := context.WithTimeout(ctx, time.Second)
-			go func() { defer cancel(); _, _ = l.Acquire(queued) }()
-			l.waiting(1)
-			return ctx
-		}, want: attempt.ErrQueueFull},
-		"a guard refuses": {opts: aimd.Config{Guards: []attempt.Guard{&warden{refuse: mine}}}, ctx: func(ctx context.Context, _ watched) context.Context { return ctx }, want: mine},
-		"cancelled in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(time.Second, cancel)
-			return ctx
-		}, want: context.Canceled},
-		"cancelled in the queue for a cause": {ctx: func(ctx context.Context, _ watched) context.Context {
-			ctx, cancel := context.WithCancelCause(ctx)
+		"the context is over":   {before: func(_ watched, cancel context.CancelCauseFunc) { cancel(nil) }, want: context.Canceled},
+		"the limiter is closed": {before: func(l watched, _ context.CancelCauseFunc) { l.Close() }, want: aimd.ErrClosed},
+		"a guard refuses":       {opts: aimd.Config{Guards: []attempt.Guard{&warden{refuse: mine}}}, want: mine},
+		"cancelled in the queue for a cause": {before: func(_ watched, cancel context.CancelCauseFunc) {
 			time.AfterFunc(time.Second, func() { cancel(mine) })
-			return ctx
 		}, want: mine},
-		"a deadline in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
-			ctx, cancel := context.WithTimeout(ctx, time.Second)
-			context.AfterFunc(ctx, cancel)
-			return ctx
-		}, want: context.DeadlineExceeded, timeout: true},
+		"a deadline in the queue": {want: context.DeadlineExceeded, timeout: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := one(t, c.opts)
 				p, err := l.Acquire(t.Context())
 				require.NoError(t, err)
+				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+				defer stop()
+				ctx, cancel := context.WithCancelCause(ctx)
+				defer cancel(nil)
+				if c.before != nil {
+					c.before(l, cancel)
+				}
 				tr := httplimit.New(base(func(*http.Request) (*http.Response, error) { panic("sent") }), l.Limiter)
-				req, body := get(c.ctx(t.Context(), l), anyURL), newSent()
+				req, body := get(ctx, anyURL), newSent()
 				req.Body = body
 				resp, err := tr.RoundTrip(req)
 				assert.Nil(t, resp)
@@ -361,8 +313,6 @@ func TestNotSent(t *testing.T) {
 				assert.Equal(t, c.timeout, story.Timeout())
 				assert.True(t, body.closed.Load(), "a RoundTripper closes the body of the request on errors too")
 				l.held(1) // so the impatience in the queue does not narrow the window
-				time.Sleep(time.Second)
-				synctest.Wait() // the other operation has left the queue
 				p.Done(window.Neutral)
 				l.ended(window.Neutral)
 			})
@@ -418,25 +368,56 @@ func TestATransportThatIsNotMade(t *testing.T) {
 	require.Panics(t, func() { httplimit.New(nil, nil) })
 }
 
-// A nil base is the default transport, over a real socket.
-func TestANilBase(t *testing.T) {
-	l := one(t, aimd.Config{})
-	s := serve(t, http.HandlerFunc(service))
-	tr := httplimit.New(nil, l.Limiter)
-	defer tr.CloseIdleConnections()
-	resp, err := tr.RoundTrip(get(t.Context(), s.URL))
-	require.NoError(t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	assert.Equal(t, "hello", string(body))
-	l.ended(window.Success)
-	n := 0
-	for host, got := range tr.Limiters() {
+// The limiters that there are: one without a name, for New.
+func TestTheLimiterOfNew(t *testing.T) {
+	l, n := narrow(t, aimd.Config{}), 0
+	for host, got := range httplimit.New(empty, l).Limiters() {
 		assert.Empty(t, host)
-		assert.Same(t, l.Limiter, got)
+		assert.Same(t, l, got)
 		n++
 	}
 	assert.Equal(t, 1, n)
+}
+
+// byDefault makes a round tripper the default one until the test ends.
+func byDefault(t *testing.T, rt http.RoundTripper) {
+	kept := http.DefaultTransport
+	http.DefaultTransport = rt
+	t.Cleanup(func() { http.DefaultTransport = kept })
+}
+
+// A nil base is a copy of the default transport: 1920 requests at a window of 32 use 32 connections, since as many
+// stay open between the requests. A default that is no http.Transport is used as it is.
+func TestConnectionsAreKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := pipe(t, http.HandlerFunc(service))
+		to := s.Client().Transport.(*http.Transport).DialContext
+		var dials atomic.Int32
+		byDefault(t, &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			dials.Add(1)
+			return to(ctx, network, addr)
+		}})
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 32, Rules: aimd.Rules{MaxWindow: 32}})
+		require.NoError(t, err)
+		client := httplimit.Client(l)
+		defer client.CloseIdleConnections()
+		var all sync.WaitGroup
+		for range 32 {
+			all.Go(func() {
+				for range 60 {
+					time.Sleep(time.Millisecond) // all answers are read, and the connections idle
+					assert.NoError(t, fetch(t.Context(), client, s.URL, "hello"))
+				}
+			})
+		}
+		all.Wait()
+		require.EqualValues(t, 1920, l.Snapshot().Successes)
+		require.LessOrEqual(t, dials.Load(), int32(32))
+	})
+	byDefault(t, empty)
+	resp, err := httplimit.Client(narrow(t, aimd.Config{})).Do(get(t.Context(), anyURL))
+	require.NoError(t, err)
+	require.Equal(t, 200, resp.StatusCode)
 }
 
 // broken is a body that cannot be read.
@@ -445,16 +426,11 @@ type broken struct{ err error }
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 func (b broken) Close() error             { return nil }
 
-// An operation with a slot does not wait for another, in both orders: a request within Do or Each, and Do,
-// Each or a request within a request (a base that fetches a token with the same limiter, say). There is
-// one slot here.
+// An operation with a slot does not wait for another, in both orders: a request within Do, and Do or a request
+// within a request (a base that fetches a token with the same limiter, say). There is one slot here.
 func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	l := one(t, aimd.Config{})
-	nothing := func(context.Context) error { return nil }
-	each := func(ctx context.Context, fn func(context.Context) error) error {
-		return aimd.Each(ctx, l.Limiter, func(yield func(int) bool) { _ = yield(1) && yield(2) },
-			func(ctx context.Context, _ int) error { return fn(ctx) })
-	}
+	type way func(context.Context, func(context.Context) error) error
 	// through is a request whose base runs fn.
 	through := func(ctx context.Context, fn func(context.Context) error) error {
 		_, err := httplimit.New(base(func(r *http.Request) (*http.Response, error) {
@@ -465,22 +441,12 @@ func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 		}), l.Limiter).RoundTrip(get(ctx, anyURL))
 		return err
 	}
-	type way func(context.Context, func(context.Context) error) error
-	for name, pair := range map[string][2]way{
-		"a request within Do": {l.Do, through}, "a request within Each": {each, through},
-		"Do within a request": {through, l.Do}, "Each within a request": {through, each},
-		"a request within a request": {through, through},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.NoError(t, pair[0](t.Context(), func(ctx context.Context) error {
-				assert.True(t, l.HasSlot(ctx))
-				return pair[1](ctx, nothing)
-			}))
-			l.ended(window.Success)
-			for len(l.outcomes) > 0 { // Each has two items
-				l.ended(window.Success)
-			}
-		})
+	for _, pair := range [][2]way{{l.Do, through}, {through, l.Do}, {through, through}} {
+		require.NoError(t, pair[0](t.Context(), func(ctx context.Context) error {
+			assert.True(t, l.HasSlot(ctx))
+			return pair[1](ctx, func(context.Context) error { return nil })
+		}))
+		l.ended(window.Success)
 	}
 }
 
@@ -504,40 +470,32 @@ func upgrade(t *testing.T) http.Handler {
 	})
 }
 
-// switched sends a request that becomes a connection.
-func switched(t *testing.T, rt http.RoundTripper, ctx context.Context, url string) io.ReadWriteCloser {
+// switched sends a request that becomes a connection, and checks that the connection works.
+func switched(t *testing.T, rt http.RoundTripper, ctx context.Context, url string) (io.ReadWriteCloser, *bufio.Reader) {
 	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
 	req := get(ctx, url)
 	req.Header.Set("Connection", "Upgrade")
 	req.Header.Set("Upgrade", "echo")
 	resp, err := rt.RoundTrip(req)
 	require.NoError(t, err)
+	cancel() // the connection outlives it, and so does the slot
 	require.Equal(t, http.StatusSwitchingProtocols, resp.StatusCode)
 	conn, ok := resp.Body.(io.ReadWriteCloser)
 	require.True(t, ok, "the body of a 101 is an io.ReadWriteCloser")
-	return conn
-}
-
-// echoes checks that the connection works, and returns its reader.
-func echoes(t *testing.T, conn io.ReadWriteCloser) *bufio.Reader {
-	t.Helper()
-	_, err := io.WriteString(conn, "hello\n")
+	_, err = io.WriteString(conn, "hello\n")
 	require.NoError(t, err)
 	r := bufio.NewReader(conn)
 	line, err := r.ReadString('\n')
 	require.NoError(t, err)
 	assert.Equal(t, "hello\n", line)
-	return r
+	return conn, r
 }
 
 func TestSwitchingProtocols(t *testing.T) {
 	l := one(t, aimd.Config{})
 	s := serve(t, upgrade(t))
-	ctx, cancel := context.WithCancel(t.Context())
-	conn := switched(t, httplimit.New(s.Client().Transport, l.Limiter), ctx, s.URL)
-	cancel() // the connection outlives it, and so does the slot
-	r := echoes(t, conn)
-	l.held(1)
+	conn, r := switched(t, httplimit.New(s.Client().Transport, l.Limiter), t.Context(), s.URL)
 	half, ok := conn.(interface{ CloseWrite() error })
 	require.True(t, ok)
 	require.NoError(t, half.CloseWrite())
@@ -560,10 +518,9 @@ func TestUpgradeThroughAReverseProxy(t *testing.T) {
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport: httplimit.New(service.Client().Transport, l.Limiter),
 	}, front))
-	conn := switched(t, s.Client().Transport, t.Context(), s.URL)
+	conn, _ := switched(t, s.Client().Transport, t.Context(), s.URL)
 	front.ended(window.Success)
 	behind.ended(window.Success)
-	echoes(t, conn)
 	l.held(1)
 	require.NoError(t, conn.Close())
 	<-l.outcomes

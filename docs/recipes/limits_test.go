@@ -70,7 +70,7 @@ func TestInteractiveBesideABatch(t *testing.T) {
 			time.Sleep(10 * time.Millisecond) // and back
 		})
 		get := func(lim *aimd.Limiter) {
-			resp, err := httplimit.Client(lim, httplimit.Base(tr)).Get(service)
+			resp, err := httplimit.New(tr, lim).Client().Get(service)
 			if assert.NoError(t, err) {
 				assert.NoError(t, httplimit.Check(resp))
 				assert.NoError(t, resp.Body.Close())
@@ -160,7 +160,7 @@ func behindFirewall(perSecond float64) (*aimd.Limiter, error) {
 func TestBehindAFirewall(t *testing.T) {
 	run := func(t *testing.T, lim *aimd.Limiter) (lost int64, took time.Duration) {
 		f := &firewall{}
-		client := httplimit.Client(lim, httplimit.Base(inMemory(t, f.ServeHTTP)))
+		client := httplimit.New(inMemory(t, f.ServeHTTP), lim).Client()
 		start := time.Now()
 		var refused atomic.Int64
 		each(t, 1000, func(int) error {

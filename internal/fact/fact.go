@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"regexp"
 	"syscall"
+
+	"github.com/aimd-go/aimd/internal/answer"
 )
 
 // Facts are what an error says of how far its attempt came. The zero value: the service answered.
@@ -44,7 +46,8 @@ func says[T any](err error, ask func(T) bool) bool {
 }
 
 func unanswered(err error, f Facts) bool {
-	if says(err, func(e interface{ HTTPStatusCode() int }) bool { return e.HTTPStatusCode() >= 400 }) {
+	var own interface{ Answer() answer.Answer }
+	if errors.As(err, &own) || says(err, func(e interface{ HTTPStatusCode() int }) bool { return e.HTTPStatusCode() >= 400 }) {
 		return false
 	}
 	var network net.Error

@@ -39,7 +39,7 @@ var mayImport = map[string][]string{
 
 	"internal/setting": {},
 	"internal/answer":  {},
-	"internal/fact":    {},
+	"internal/fact":    {"internal/answer"},
 	"internal/run":     {"attempt", "window", "limiter", "internal/delay", "internal/fact", "internal/quota"},
 	"internal/quota":   {"internal/delay"},
 	"internal/delay":   {},

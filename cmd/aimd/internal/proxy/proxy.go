@@ -56,10 +56,11 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	observer := aimd.Log(log, 10)
 	p.limited, err = httplimit.PerHost(flight{p.base}, func(key string) (*aimd.Limiter, error) {
 		return aimd.New(aimd.Config{Name: name(key), Observer: observer, Rules: aimd.Rules{QueueBound: s.queue}})
-	}, aimd.KeyedConfig{Keys: s.keys, Evicted: p.metrics.Evicted}, httplimit.By(p.key))
+	}, aimd.KeyedConfig{Keys: s.keys, Evicted: p.metrics.Evicted})
 	if err != nil {
 		return nil, err
 	}
+	p.limited.By = p.key
 	p.client = p.limited.Client().Transport
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed, FlushInterval: -1,
