@@ -9,7 +9,7 @@
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
 # make names    the exported names of every package, and their sum
 # make tidy     go mod tidy in every module; in CI it must change nothing
-# make rehearse fetch the modules from a proxy, as users do after a release, and run their examples;
+# make rehearse fetch the modules by a version, as users do after a release, and run their examples;
 #               build them against a root with other internal names
 # make release  VERSION=vX.Y.Z: commit and tag a release; nothing is pushed
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"runtime"
 	"slices"
@@ -23,6 +22,9 @@ import (
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
+
+// background never ends, so waiting for a slot cannot fail.
+var background = context.Background()
 
 // over reports the cost of one piece of work over the cost of another, as the median of pairs. Each goes
 // first in every second pair, so that other work on the machine slows both.
@@ -53,7 +55,7 @@ func BenchmarkUncontended(b *testing.B) {
 			over(b, "slot/Wait", func() float64 { return cycles(l, batch) }, func() float64 {
 				began := time.Now()
 				for range batch {
-					must(r.Wait(background))
+					_ = r.Wait(background) // it never ends
 				}
 				return float64(time.Since(began))
 			})
@@ -131,29 +133,29 @@ func inUse() int64 {
 // so; Prometheus reads every 15 s. "nothing" is the same with nothing attached to either: the noise.
 func BenchmarkMetrics(b *testing.B) {
 	b.Run("nothing", func(b *testing.B) {
-		overhead(b, bare(b, aimd.Config{}), func() {})
+		overhead(b, bare(b, aimd.Config{}), idle)
 	})
 	b.Run("prometheus", func(b *testing.B) {
 		l, r := bare(b, aimd.Config{}), prometheus.NewRegistry()
 		r.MustRegister(aimdprom.New(live.Of(l)))
-		overhead(b, l, gather(b, r))
+		overhead(b, l, gather(r))
 	})
 	b.Run("otel", func(b *testing.B) {
 		l, reader := bare(b, aimd.Config{}), sdk.NewManualReader()
 		_, err := aimdotel.Register(live.Of(l), aimdotel.WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 		require.NoError(b, err)
-		overhead(b, l, collect(b, reader))
+		overhead(b, l, collect(reader))
 	})
 	b.Run("prometheus-histograms", func(b *testing.B) {
 		h, r := aimdprom.NewHistograms(), prometheus.NewRegistry()
 		r.MustRegister(h)
-		overhead(b, bare(b, aimd.Config{Observer: h.Observe}), gather(b, r))
+		overhead(b, bare(b, aimd.Config{Observer: h.Observe}), gather(r))
 	})
 	b.Run("otel-histograms", func(b *testing.B) {
 		reader := sdk.NewManualReader()
 		observe, err := aimdotel.NewObserver(aimdotel.WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 		require.NoError(b, err)
-		overhead(b, bare(b, aimd.Config{Observer: observe}), collect(b, reader))
+		overhead(b, bare(b, aimd.Config{Observer: observe}), collect(reader))
 	})
 }
 
@@ -167,76 +169,59 @@ func bare(b *testing.B, config aimd.Config) *aimd.Limiter {
 	return l
 }
 
-func gather(b *testing.B, r *prometheus.Registry) func() {
-	return func() {
+func gather(r *prometheus.Registry) func() error {
+	return func() error {
 		_, err := r.Gather()
-		assert.NoError(b, err)
+		return err
 	}
 }
 
-func collect(b *testing.B, reader sdk.Reader) func() {
+func collect(reader sdk.Reader) func() error {
 	var metrics metricdata.ResourceMetrics
-	return func() { assert.NoError(b, reader.Collect(context.Background(), &metrics)) }
+	return func() error { return reader.Collect(background, &metrics) }
 }
 
 // overhead reports the ratio for a limiter that is read once in a hundred thousand cycles, some 5 ms.
-func overhead(b *testing.B, measured *aimd.Limiter, read func()) {
-	work := func(l *aimd.Limiter, read func()) func() float64 {
+func overhead(b *testing.B, measured *aimd.Limiter, read func() error) {
+	work := func(l *aimd.Limiter, read func() error) func() float64 {
 		return func() float64 {
 			var reading sync.WaitGroup
 			defer reading.Wait()
-			reading.Go(read)
+			reading.Go(func() { assert.NoError(b, read()) })
 			return cycles(l, 100_000)
 		}
 	}
-	over(b, "ratio", work(measured, read), work(bare(b, aimd.Config{}), func() {}))
+	over(b, "ratio", work(measured, read), work(bare(b, aimd.Config{}), idle))
 }
+
+func idle() error { return nil }
 
 func cycles(l *aimd.Limiter, n int) float64 {
 	began := time.Now()
 	for range n {
-		p, err := l.Acquire(background)
-		must(err)
-		p.Done(aimd.Success)
+		if p, err := l.Acquire(background); err == nil { // always: it never ends
+			p.Done(aimd.Success)
+		}
 	}
 	return float64(time.Since(began))
 }
 
-// The whole command on a small scale: every contender comes to an end in every case, and every
-// table has its rows.
+// The whole command on a small scale: every contender comes to an end in every case and loses nothing,
+// and every table has its rows.
 func TestEverythingRuns(t *testing.T) {
+	var out strings.Builder
 	p := plan{
-		rounds: 1, turn: 5 * time.Millisecond, uploads: 1,
-		task: task{objects: 40, size: 1 << 10, goroutines: 16, slots: 8, service: 5 * time.Millisecond},
+		rounds: 1, turn: 5 * time.Millisecond, uploads: 1, out: &out,
+		task: task{objects: 60, size: 1 << 10, goroutines: 16, slots: 4, service: 5 * time.Millisecond},
 	}
-	var out bytes.Buffer
-	require.NoError(t, p.run(t.Context(), &out))
+	require.NoError(t, p.run(t.Context()))
 	for _, c := range contenders {
 		require.GreaterOrEqual(t, strings.Count(out.String(), c.name), len(loads)+1, c.name)
 	}
-	require.NotContains(t, out.String(), "strands")
-	require.Contains(t, out.String(), "| "+plainBackoff+" |")
-}
-
-func TestNothingIsLost(t *testing.T) {
-	small := task{objects: 60, size: 1 << 10, goroutines: 16, slots: 4, service: 5 * time.Millisecond}
-	all := map[string]bounder{plainBackoff: unbounded}
-	for _, c := range contenders {
-		all[c.name] = c.fixed(8)
-		if c.adaptive != nil {
-			all[c.name] = c.adaptive(8)
-		}
-	}
-	for name, b := range all {
-		r, err := small.run(t.Context(), b)
-		require.NoError(t, err, name)
-		require.Zero(t, r.lost, name)
-		require.GreaterOrEqual(t, r.attempts, 1.0, name)
-	}
+	require.Contains(t, out.String(), "| "+plain.name+" |")
 }
 
 func TestJain(t *testing.T) {
-	require.InDelta(t, 1, jain([]int64{3, 3, 3}), 1e-9)
-	require.InDelta(t, 1.0/3, jain([]int64{3, 0, 0}), 1e-9)
-	require.Zero(t, jain([]int64{0, 0}))
+	require.InDelta(t, 1, jain([]float64{3, 3, 3}), 1e-9)
+	require.InDelta(t, 1.0/3, jain([]float64{3, 0, 0}), 1e-9)
 }

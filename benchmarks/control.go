@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -21,8 +23,7 @@ type store struct {
 	slots   int64
 	service time.Duration
 
-	busy             atomic.Int64
-	attempts, stored atomic.Int64
+	busy, attempts, stored atomic.Int64
 }
 
 func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -40,66 +41,58 @@ func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.stored.Add(1)
 }
 
-// task is the upload that every strategy does.
+// task is the upload that every contender does.
 type task struct {
 	objects, size, goroutines, slots int
 	service                          time.Duration
 }
 
-var bulk = task{objects: 2000, size: 64 << 10, goroutines: 256, slots: 32, service: 100 * time.Millisecond}
+// result is the time of an upload over the optimum, and the attempts for each object.
+type result struct{ span, attempts float64 }
 
-type result struct {
-	span     float64 // makespan over the optimum
-	attempts float64 // for each object
-	lost     int64
-}
-
-func spanOf(r result) float64     { return r.span }
-func attemptsOf(r result) float64 { return r.attempts }
-
-// run uploads all objects with the bounder.
-func (t task) run(ctx context.Context, b bounder) (result, error) {
+// run uploads all objects, and returns an error if the store does not have them all.
+func (t task) run(ctx context.Context, c contender) (result, error) {
 	s := &store{slots: int64(t.slots), service: t.service}
 	server := httptest.NewServer(s)
 	defer server.Close()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: t.goroutines}}
 	defer client.CloseIdleConnections()
-	body := make([]byte, t.size)
+	b, body := c.fixed(t.slots), make([]byte, t.size)
 	began := time.Now()
 	uploads, ctx := errgroup.WithContext(ctx)
 	uploads.SetLimit(t.goroutines)
 	for range t.objects {
-		uploads.Go(func() error { return upload(ctx, client, server.URL, body, b) })
+		uploads.Go(func() error {
+			return upload(ctx, b, c.paces, func() (bool, error) { return put(ctx, client, server.URL, body) })
+		})
 	}
 	err := uploads.Wait()
+	took := time.Since(began)
+	if lost := t.objects - int(s.stored.Load()); err == nil && lost > 0 {
+		err = fmt.Errorf("%d objects are lost", lost)
+	}
 	optimum := float64(t.objects) / float64(t.slots) * float64(t.service)
-	return result{
-		span:     float64(time.Since(began)) / optimum,
-		attempts: float64(s.attempts.Load()) / float64(t.objects),
-		lost:     int64(t.objects) - s.stored.Load(),
-	}, err
+	return result{float64(took) / optimum, float64(s.attempts.Load()) / float64(t.objects)}, err
 }
 
-// upload sends an object until the store has it. If the bounder does not pace refused requests, it waits
+// upload sends an object until the store has it. If the bound does not pace refused requests, it waits
 // between attempts as the SDKs do: full jitter, doubling from 100 ms to 20 s.
-func upload(ctx context.Context, client *http.Client, url string, body []byte, b bounder) error {
+func upload(ctx context.Context, b bound, paces bool, put func() (refused bool, err error)) error {
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 20*time.Second) {
-		release, err := b.acquire(ctx)
-		if err != nil {
+		var refused bool
+		var failed error
+		err := b(ctx, func() bool {
+			refused, failed = put()
+			return refused
+		})
+		if err = errors.Join(err, failed); err != nil || !refused {
 			return err
 		}
-		refused, err := put(ctx, client, url, body)
-		release(refused)
-		if err != nil || !refused {
-			return err
-		}
-		if b.paces {
-			continue
-		}
-		select {
-		case <-time.After(rand.N(wait)):
-		case <-ctx.Done():
-			return ctx.Err()
+		if !paces {
+			select {
+			case <-time.After(rand.N(wait)):
+			case <-ctx.Done():
+			}
 		}
 	}
 }
@@ -114,108 +107,43 @@ func put(ctx context.Context, client *http.Client, url string, body []byte) (ref
 		return false, err
 	}
 	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
-		return false, err
+	if _, err = io.Copy(io.Discard, resp.Body); err == nil && resp.StatusCode != http.StatusOK && resp.StatusCode != http.StatusServiceUnavailable {
+		err = fmt.Errorf("the store answered %s", resp.Status)
 	}
-	switch resp.StatusCode {
-	case http.StatusOK:
-		return false, nil
-	case http.StatusServiceUnavailable:
-		return true, nil
+	return resp.StatusCode == http.StatusServiceUnavailable, err
+}
+
+// control prints the time and the attempts of each contender at the store.
+func (p plan) control(ctx context.Context) error {
+	all := []contender{plain}
+	for _, c := range contenders {
+		if c.adaptive != nil {
+			all = append(all, contender{c.name + ", from 20", func(int) bound { return c.adaptive(20) }, nil, c.paces})
+			continue
+		}
+		for _, n := range []int{p.task.slots, 2 * p.task.slots} {
+			all = append(all, contender{fmt.Sprintf("%s of %d", c.name, n), func(int) bound { return c.fixed(n) }, nil, c.paces})
+		}
 	}
-	return false, fmt.Errorf("the store answered %s", resp.Status)
-}
-
-// strategy is a contender with its bound or its start.
-type strategy struct {
-	name string
-	new  func() bounder
-}
-
-func (c contender) fromTwenty() strategy {
-	return strategy{c.name + ", from 20", func() bounder { return c.adaptive(20) }}
-}
-
-// race lets the strategies upload in turn, and returns the results of each.
-func (t task) race(ctx context.Context, rounds int, all []strategy) ([][]result, error) {
 	results := make([][]result, len(all))
-	for round := range rounds {
+	for round := range p.uploads {
 		for i, s := range all {
-			progress("%d slots, %v, %s: upload %d of %d", t.slots, t.service, s.name, round+1, rounds)
-			r, err := t.run(ctx, s.new())
+			fmt.Fprintf(os.Stderr, "%s: upload %d of %d\n", s.name, round+1, p.uploads)
+			r, err := p.task.run(ctx, s)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.name, err)
+				return fmt.Errorf("%s: %w", s.name, err)
 			}
 			results[i] = append(results[i], r)
 		}
 	}
-	return results, nil
-}
-
-// control prints the time and the attempts of each strategy at the store.
-func (p plan) control(ctx context.Context, w io.Writer) error {
-	t := p.task
-	all := []strategy{{plainBackoff, func() bounder { return unbounded }}}
-	for _, c := range contenders {
-		if c.adaptive != nil {
-			all = append(all, c.fromTwenty())
-			continue
-		}
-		for _, n := range []int{t.slots, 2 * t.slots} {
-			all = append(all, strategy{fmt.Sprintf("%s of %d", c.name, n), func() bounder { return c.fixed(n) }})
-		}
-	}
-	results, err := t.race(ctx, p.uploads, all)
-	if err != nil {
-		return err
-	}
 	var rows []table.Row
 	for i, s := range all {
-		lost := int64(0)
-		for _, r := range results[i] {
-			lost += r.lost
-		}
-		rows = append(rows, table.Row{s.name, median("%.2f", results[i], spanOf), median("%.2f", results[i], attemptsOf), lost})
+		rows = append(rows, table.Row{s.name,
+			median("%.2f", results[i], func(r result) float64 { return r.span }),
+			median("%.2f", results[i], func(r result) float64 { return r.attempts })})
 	}
-	markdown(w, fmt.Sprintf("%d objects of %d KiB from %d goroutines, a store of %d slots, %v each", t.objects, t.size>>10, t.goroutines, t.slots, t.service),
-		table.Row{"", "times the optimum", "attempts per object", "lost"}, rows)
-	return nil
-}
-
-// sizes are the stores at which Probe and Reno 0.9 are compared.
-var sizes = []task{
-	{objects: 600, slots: 8, service: 100 * time.Millisecond},
-	{objects: 2000, slots: 16, service: 50 * time.Millisecond},
-	{objects: 4000, slots: 16, service: 5 * time.Millisecond},
-	{objects: 2000, slots: 32, service: 100 * time.Millisecond},
-	{objects: 8000, slots: 64, service: 20 * time.Millisecond},
-	{objects: 6000, slots: 128, service: 100 * time.Millisecond},
-	{objects: 6000, slots: 256, service: 200 * time.Millisecond},
-}
-
-// stores prints the time of Probe at stores of several sizes, as a ratio to Reno 0.9 in the
-// same round, so that other work on the machine cancels out.
-func (p plan) stores(ctx context.Context, w io.Writer) error {
-	var rows []table.Row
-	for _, t := range sizes {
-		t.objects = max(1, t.objects*p.task.objects/bulk.objects)
-		t.goroutines = max(256, 2*t.slots)
-		results, err := t.race(ctx, p.uploads, []strategy{reno.fromTwenty(), probe.fromTwenty()})
-		if err != nil {
-			return err
-		}
-		var ratios []float64
-		row := table.Row{t.slots, t.service, nil}
-		for i, r := range results {
-			row = append(row, median("%.3f", r, spanOf)+", "+median("%.3f", r, attemptsOf))
-			for round := range r {
-				ratios = append(ratios, results[i][round].span/results[0][round].span)
-			}
-		}
-		row[2] = median("%.3f", ratios[p.uploads:], func(r float64) float64 { return r })
-		rows = append(rows, row)
-	}
-	markdown(w, "Probe and Reno 0.9, at stores of several sizes: times the optimum, attempts per object",
-		table.Row{"slots", "service time", "time over Reno's", "Reno", "Probe"}, rows)
+	p.print(fmt.Sprintf("%d objects of %d KiB from %d goroutines, a store of %d slots, %v each",
+		p.task.objects, p.task.size>>10, p.task.goroutines, p.task.slots, p.task.service),
+		table.Row{"", "times the optimum", "attempts per object"}, rows)
 	return nil
 }

@@ -20,25 +20,18 @@ import (
 )
 
 func main() {
-	var p plan
+	p := plan{out: os.Stdout, task: task{objects: 2000, size: 64 << 10, goroutines: 256, slots: 32, service: 100 * time.Millisecond}}
 	flag.IntVar(&p.rounds, "rounds", 11, "rounds; in each, every contender has its turn, and medians are printed")
 	flag.DurationVar(&p.turn, "turn", 100*time.Millisecond, "how long a turn takes")
-	flag.IntVar(&p.uploads, "uploads", 3, "how often each strategy uploads; medians are printed")
-	p.task = bulk
-	flag.IntVar(&p.task.objects, "objects", bulk.objects, "objects to upload; stores of other sizes get as many more or fewer")
-	flag.BoolVar(&p.onlyStores, "only-stores", false, "measure only how Probe fares beside Reno at stores of several sizes")
-	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "Measures aimd and its peers, and prints Markdown tables. Takes about twelve minutes.\n\nFlags:")
-		flag.PrintDefaults()
-	}
+	flag.IntVar(&p.uploads, "uploads", 3, "how often each contender uploads; medians are printed")
 	flag.Parse()
-	if p.rounds < 1 || p.turn <= 0 || p.uploads < 1 || p.task.objects < 1 {
-		fmt.Fprintln(os.Stderr, "benchmarks: want -rounds, -uploads and -objects of 1 or more, -turn above 0")
+	if p.rounds < 1 || p.turn <= 0 || p.uploads < 1 {
+		fmt.Fprintln(os.Stderr, "benchmarks: want -rounds and -uploads of 1 or more, -turn above 0")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := p.run(ctx, os.Stdout); err != nil {
+	if err := p.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "benchmarks:", err)
 		os.Exit(1)
 	}
@@ -48,27 +41,23 @@ type plan struct {
 	rounds, uploads int
 	turn            time.Duration
 	task            task
-	onlyStores      bool
+	out             io.Writer
 }
 
-func (p plan) run(ctx context.Context, w io.Writer) error {
-	parts := []func(context.Context, io.Writer) error{p.cost, p.control, p.stores}
-	if p.onlyStores {
-		parts = parts[2:]
-	}
-	for _, part := range parts {
-		if err := part(ctx, w); err != nil {
+func (p plan) run(ctx context.Context) error {
+	for _, l := range loads {
+		if err := p.cost(ctx, l); err != nil {
 			return err
 		}
 	}
-	return nil
+	return p.control(ctx)
 }
 
-func markdown(w io.Writer, title string, header table.Row, rows []table.Row) {
+func (p plan) print(title string, header table.Row, rows []table.Row) {
 	t := table.NewWriter()
 	t.AppendHeader(header)
 	t.AppendRows(rows)
-	fmt.Fprintf(w, "### %s\n\n%s\n\n", title, t.RenderMarkdown())
+	fmt.Fprintf(p.out, "### %s\n\n%s\n\n", title, t.RenderMarkdown())
 }
 
 // median writes the median of a figure of all runs.
@@ -77,16 +66,9 @@ func median[T any](format string, runs []T, figure func(T) float64) string {
 	for _, r := range runs {
 		all = append(all, figure(r))
 	}
-	return fmt.Sprintf(format, middle(all))
-}
-
-func middle(all []float64) float64 {
 	slices.Sort(all)
-	return all[len(all)/2]
+	return fmt.Sprintf(format, all[len(all)/2])
 }
-
-// progress reports on standard error which part is being measured.
-func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 // load is a case: a number of goroutines on a number of slots.
 type load struct {
@@ -105,24 +87,17 @@ var loads = []load{
 }
 
 // measure is one run of one contender in one case: nanoseconds for each operation, over those of
-// the reference, and allocations.
-type measure struct {
-	ns, ratio, allocs float64
-	// jain is Jain's fairness index of the grants of each goroutine, 1 if all got the same;
-	// least is the smallest number of grants.
-	jain, least float64
-	// stranded is true if goroutines still waited when all slots were free.
-	stranded bool
-}
+// the reference, allocations, and Jain's fairness index of the grants of each goroutine.
+type measure struct{ ns, ratio, allocs, jain float64 }
 
-// patience is the time that goroutines may take to come to an end.
-const patience = 30 * time.Second
-
-// run lets the goroutines acquire and release for about the time given.
-func (l load) run(c contender, d time.Duration) (m measure) {
-	b := c.fixed(l.slots)
+// run lets the goroutines take slots and give them back for about the time given.
+func (l load) run(ctx context.Context, b bound, d time.Duration) (m measure) {
+	work := func() bool {
+		l.hold()
+		return false
+	}
 	var stop atomic.Bool
-	grants := make([]int64, l.goroutines)
+	grants := make([]float64, l.goroutines)
 	var ready, done sync.WaitGroup
 	start := make(chan struct{})
 	for i := range l.goroutines {
@@ -132,9 +107,11 @@ func (l load) run(c contender, d time.Duration) (m measure) {
 			<-start
 			for !stop.Load() {
 				for range l.batch {
-					b.cycle(l.hold)
+					if b(ctx, work) != nil {
+						return
+					}
 				}
-				grants[i] += l.batch
+				grants[i] += float64(l.batch)
 			}
 		})
 	}
@@ -143,23 +120,12 @@ func (l load) run(c contender, d time.Duration) (m measure) {
 	close(start)
 	time.Sleep(d)
 	stop.Store(true)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		done.Wait()
-	}()
-	select {
-	case <-ended:
-	case <-time.After(patience):
-		return measure{stranded: true}
-	}
+	done.Wait()
 	took, total := time.Since(began), 0.0
 	for _, n := range grants {
-		total += float64(n)
+		total += n
 	}
-	m.ns, m.allocs = float64(took)/total, float64(mallocs()-before)/total
-	m.jain, m.least = jain(grants), float64(slices.Min(grants))
-	return m
+	return measure{ns: float64(took) / total, allocs: float64(mallocs()-before) / total, jain: jain(grants)}
 }
 
 func mallocs() uint64 {
@@ -168,61 +134,43 @@ func mallocs() uint64 {
 	return m.Mallocs
 }
 
-// jain is (sum x)^2 / (n * sum x^2), Jain's fairness index.
-func jain(all []int64) float64 {
+// jain is (sum x)^2 / (n * sum x^2), Jain's fairness index: 1 if all got the same.
+func jain(all []float64) float64 {
 	var s, squares float64
 	for _, n := range all {
-		s += float64(n)
-		squares += float64(n) * float64(n)
-	}
-	if squares == 0 {
-		return 0
+		s += n
+		squares += n * n
 	}
 	return s * s / (float64(len(all)) * squares)
 }
 
 // cost prints the cost of acquire and release, as ratios to the reference in the same round, so
 // that other work on the machine cancels out.
-func (p plan) cost(ctx context.Context, w io.Writer) error {
-	for _, l := range loads {
-		runs := make([][]measure, len(contenders))
-		for round := range p.rounds {
-			progress("%s: round %d of %d", l.name, round+1, p.rounds)
-			var base float64
-			for i, c := range contenders {
-				if ctx.Err() != nil {
-					return ctx.Err()
-				}
-				m := l.run(c, p.turn)
-				if c.name == reference {
-					base = m.ns
-				}
-				m.ratio = m.ns / base
-				runs[i] = append(runs[i], m)
-			}
-		}
-		var rows []table.Row
+func (p plan) cost(ctx context.Context, l load) error {
+	runs := make([][]measure, len(contenders))
+	for round := range p.rounds {
+		fmt.Fprintf(os.Stderr, "%s: round %d of %d\n", l.name, round+1, p.rounds)
+		var base float64
 		for i, c := range contenders {
-			rows = append(rows, l.row(c.name, runs[i]))
+			m := l.run(ctx, c.fixed(l.slots), p.turn)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if c.name == reference {
+				base = m.ns
+			}
+			m.ratio = m.ns / base
+			runs[i] = append(runs[i], m)
 		}
-		markdown(w, "Acquire and release, "+l.name, table.Row{"", "times the semaphore", "ns", "allocations", "Jain's index", "fewest grants"}, rows)
 	}
+	var rows []table.Row
+	for i, c := range contenders {
+		rows = append(rows, table.Row{c.name,
+			median("%.2f", runs[i], func(m measure) float64 { return m.ratio }),
+			median("%.0f", runs[i], func(m measure) float64 { return m.ns }),
+			median("%.1f", runs[i], func(m measure) float64 { return m.allocs }),
+			median("%.4f", runs[i], func(m measure) float64 { return m.jain })})
+	}
+	p.print("Acquire and release, "+l.name, table.Row{"", "times the semaphore", "ns", "allocations", "Jain's index"}, rows)
 	return nil
-}
-
-func (l load) row(name string, runs []measure) table.Row {
-	if slices.ContainsFunc(runs, func(m measure) bool { return m.stranded }) {
-		return table.Row{name, "strands waiters", "", "", "", ""}
-	}
-	row := table.Row{
-		name,
-		median("%.2f", runs, func(m measure) float64 { return m.ratio }),
-		median("%.0f", runs, func(m measure) float64 { return m.ns }),
-		median("%.1f", runs, func(m measure) float64 { return m.allocs }), "", "",
-	}
-	if l.goroutines > 1 {
-		row[4] = median("%.4f", runs, func(m measure) float64 { return m.jain })
-		row[5] = median("%.0f", runs, func(m measure) float64 { return m.least })
-	}
-	return row
 }

@@ -3,7 +3,6 @@ package e2e
 import (
 	"cmp"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -19,9 +18,8 @@ import (
 // path. It notes what it did.
 type backend struct {
 	address string
-	// delay is the mean time for a request; each differs from it by up to spread, as a share.
-	delay  time.Duration
-	spread float64
+	// delay is the time for a request.
+	delay time.Duration
 	// slots is how many requests it takes at a time; it refuses the others at once. 0: no bound.
 	slots int
 	// refusal is the status of a refusal; 0: 503.
@@ -30,8 +28,6 @@ type backend struct {
 	refuses func(n int) bool
 	// serves, if not nil, answers the n-th request instead.
 	serves func(w http.ResponseWriter, r *http.Request, n int)
-	// uplink is the link to it; nil: as fast as the machine.
-	uplink *link
 
 	server *http.Server
 
@@ -61,7 +57,7 @@ func (b *backend) open() error {
 		return err
 	}
 	b.server = &http.Server{Handler: b}
-	go func(s *http.Server) { _ = s.Serve(throttled{l, b.uplink}) }(b.server)
+	go func(s *http.Server) { _ = s.Serve(l) }(b.server)
 	return nil
 }
 
@@ -81,7 +77,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, err := io.Copy(io.Discard, r.Body)
-	time.Sleep(time.Duration(float64(b.delay) * (1 + b.spread*(2*rand.Float64()-1))))
+	time.Sleep(b.delay)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil || r.Context().Err() != nil {
@@ -125,47 +121,4 @@ func (b *backend) paths() (int, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.done), b.last
-}
-
-// throttled is a listener whose connections share a link; nil: they do not.
-type throttled struct {
-	net.Listener
-	link *link
-}
-
-func (t throttled) Accept() (net.Conn, error) {
-	c, err := t.Listener.Accept()
-	if err != nil || t.link == nil {
-		return c, err
-	}
-	return &throttledConn{c, t.link}, nil
-}
-
-type throttledConn struct {
-	net.Conn
-	link *link
-}
-
-func (c *throttledConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p[:min(len(p), 4<<10)])
-	c.link.pass(n)
-	return n, err
-}
-
-// link lets rate bytes pass in a second, first come, first served.
-type link struct {
-	rate float64
-	mu   sync.Mutex
-	free time.Time
-}
-
-func (l *link) pass(bytes int) {
-	l.mu.Lock()
-	if now := time.Now(); l.free.Before(now) {
-		l.free = now
-	}
-	l.free = l.free.Add(time.Duration(float64(bytes) / l.rate * float64(time.Second)))
-	wait := time.Until(l.free)
-	l.mu.Unlock()
-	time.Sleep(wait)
 }

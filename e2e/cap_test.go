@@ -73,37 +73,25 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// The store's cap is lowered and raised again, its process is stopped and continued, or it is
-// killed and started again with the same objects: no upload is lost, and the rate is back soon.
+// The store's process is stopped and continued, or it is killed and started again with the same
+// objects: no upload is lost, and the rate is back soon.
 func TestStoreChanges(t *testing.T) {
-	const narrow = 8
 	// enough objects are uploaded before the store changes: at full speed for a second or more. all leaves
 	// enough for the time after the change.
 	enough, all := amount(500, 350), amount(2500, 1400)
 	pause := amount(10*time.Second, 3*time.Second)
 	for _, k := range []struct {
 		name string
-		// slots is the store's own cap. With noCap it is behind nginx, whose cap can change.
-		slots int
 		// silence is the time without an answer that counts as a timeout; 0: none does.
 		silence time.Duration
-		change  func(t *testing.T, u *bulk, n *nginx)
+		change  func(t *testing.T, u *bulk)
 	}{
-		{fmt.Sprintf("the cap is %d for a while", narrow), noCap, 0, func(t *testing.T, u *bulk, n *nginx) {
-			n.setCap(t, narrow)
-			// Requests in flight are served: then the witness sees the new cap.
-			u.reached(t, len(u.moments())+2*slots)
-			u.gateway.counts(t)
-			u.reached(t, len(u.moments())+amount(150, 80))
-			require.LessOrEqual(t, u.gateway.counts(t).Most, narrow, "the witness behind the narrow cap")
-			n.setCap(t, slots)
-		}},
-		{"stopped for " + pause.String(), slots, time.Second, func(t *testing.T, u *bulk, _ *nginx) {
-			u.gateway.signal(t, syscall.SIGSTOP)
+		{"stopped for " + pause.String(), time.Second, func(t *testing.T, u *bulk) {
+			u.gateway.process.signal(t, syscall.SIGSTOP)
 			time.Sleep(pause)
-			u.gateway.signal(t, syscall.SIGCONT)
+			u.gateway.process.signal(t, syscall.SIGCONT)
 		}},
-		{"killed and started again", slots, 0, func(t *testing.T, u *bulk, _ *nginx) {
+		{"killed and started again", 0, func(t *testing.T, u *bulk) {
 			u.gateway.process.kill()
 			time.Sleep(time.Second)
 			u.gateway.start(t)
@@ -112,27 +100,18 @@ func TestStoreChanges(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			attempt(t, func(t *testing.T) bool {
 				ctx := begin(t)
-				u := newBulk(ctx, t, probe, k.slots, all)
-				address := u.gateway.address
-				var n *nginx
-				if k.slots == noCap {
-					n = nginx{Cap: slots}.start(t, address)
-					address = n.Listen
-				}
-				u.put = put(limited(address, newTransport(t, k.silence), u.limiter))
+				u := newBulk(ctx, t, probe, slots, all)
+				u.put = put(limited(u.gateway.address, newTransport(t, k.silence), u.limiter))
 				var uploading sync.WaitGroup
 				uploading.Go(func() { u.upload(ctx) })
 				u.reached(t, enough)
 				now := time.Now()
 				rate := u.moments().between(now.Add(-time.Second), now)
-				k.change(t, u, n)
+				k.change(t, u)
 				back := time.Now()
 				uploading.Wait()
 				u.requireAll(ctx, t)
 				s := u.limiter.Snapshot()
-				if n != nil {
-					n.requireStatuses(t, map[string]int{"200": all, "503": int(s.Overloads)})
-				}
 				after, ok := u.done.regained(back, 0.9*float64(rate))
 				figures.log(t, "90%% of %d/s after %v, %.4f attempts per object, %d refused, %d timeouts, %d other, %d cuts, %d pauses",
 					rate, after.Round(10*time.Millisecond), u.each(), s.Overloads, s.Timeouts, s.Neutrals, s.Cuts, s.Pauses)

@@ -4,7 +4,7 @@
 // nginx with limit_conn and limit_req, and haproxy with a stick table and with a queue. The
 // tests start and stop them on free ports of 127.0.0.1. Debian's packages are nginx-light
 // and haproxy; if one is missing, its tests fail and name it. The service
-// behind them is ours, and so is the link of 100 Mbit/s to it, in TestUplink.
+// behind them is ours.
 // TestStorm uses the programs of "How not to crash a server": aimd server and aimd client.
 //
 // TestAsynq and TestRiver run worker processes of two job engines, on redis-server and on
@@ -13,7 +13,6 @@
 //
 // TestAnyLanguage, TestThreePrograms and TestRestarts run python3 and curl through aimd proxy.
 //
-// TestOverload sends a handler of httplimit.NewHandler twice the load that the service can serve.
 // TestInterruptedUploads stops and kills the process of aimd upload.
 //
 // TestSDKsWithinTheirQuota calls, with the SDKs of real services, servers that report and enforce quotas as
@@ -21,8 +20,8 @@
 //
 // Prometheus and promtool read the metrics of a limiter at work.
 //
-// TestOneOfFourBackendsRefuses, TestHalfOfTheRequestsRefused and TestUploadVersusReno compare
-// the default law with Reno 0.9 where refusals or slow answers do not come from the load.
+// What needs no real server is in the simulator: refusals and slow answers that do not come from the load
+// (aimd sim run harm), overload, uplinks, and windows that share a service.
 //
 // After each test, the store holds every object with the right checksum, and no slot is taken.
 // At the end no goroutine is left.

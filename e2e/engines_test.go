@@ -90,8 +90,7 @@ func (w *worker) do(ctx context.Context, job string) error {
 		return err
 	}
 	req.Header.Set("Worker", w.Name)
-	_, err = exchange(engineClient(), req)
-	return err
+	return exchange(engineClient(), req)
 }
 
 func (w worker) start(t *testing.T) *process {

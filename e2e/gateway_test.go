@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
@@ -34,20 +32,14 @@ type gateway struct {
 	process *process
 }
 
-func newGateway(t *testing.T, slots int) *gateway {
+func startGateway(t *testing.T, slots int) *gateway {
 	t.Helper()
 	g := &gateway{address: program.Address(t), control: program.Address(t), dir: filepath.Join(t.TempDir(), "objects")}
 	require.NoError(t, os.Mkdir(g.dir, 0o755))
 	g.args = []string{
-		"-listen", g.address, "-control", g.control, "-dir", g.dir, "-cap", strconv.Itoa(slots),
+		slowgw(t), "-listen", g.address, "-control", g.control, "-dir", g.dir, "-cap", strconv.Itoa(slots),
 		"-service", service.String(), "-access", accessKey, "-secret", secretKey,
 	}
-	return g
-}
-
-func startGateway(t *testing.T, slots int) *gateway {
-	t.Helper()
-	g := newGateway(t, slots)
 	g.start(t)
 	return g
 }
@@ -55,25 +47,7 @@ func startGateway(t *testing.T, slots int) *gateway {
 // start starts the gateway, also once more after a kill, with the same objects.
 func (g *gateway) start(t *testing.T) {
 	t.Helper()
-	g.process = startProcess(t, exec.Command(slowgw(t), g.args...)).listening(t, g.address).listening(t, g.control)
-}
-
-// With standard input from /dev/null, as of a background job, slowgw serves until it is killed.
-func TestSlowgwWithoutAPipe(t *testing.T) {
-	t.Parallel()
-	g := newGateway(t, slots)
-	p := &process{cmd: exec.Command(slowgw(t), g.args...)}
-	require.NoError(t, p.cmd.Start())
-	t.Cleanup(func() {
-		p.crash()
-		_ = p.cmd.Wait()
-	})
-	p.listening(t, g.address)
-}
-
-func (g *gateway) signal(t *testing.T, s syscall.Signal) {
-	t.Helper()
-	require.NoError(t, g.process.cmd.Process.Signal(s))
+	g.process = startProcess(t, server("TERM", g.args...)).listening(t, g.address).listening(t, g.control)
 }
 
 // files are the objects as they are on disk, keys and MD5 sums.

@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,11 +23,6 @@ import (
 	"github.com/versity/versitygw/backend/posix"
 )
 
-var (
-	interruptions = amount(10, 5)
-	inParts       = []string{"--part-size", "5MiB", "--max-window", "16"}
-)
-
 // uploads is a directory, a store, and aimd upload between them.
 type uploads struct {
 	dir     string
@@ -36,42 +30,27 @@ type uploads struct {
 	names   []string
 }
 
-// newUploads makes n files, and a store.
-func newUploads(ctx context.Context, t *testing.T, n int, size func(i int) int) *uploads {
+// newUploads makes a store, small files, and two of three parts of the least size that S3 allows among them.
+func newUploads(ctx context.Context, t *testing.T) *uploads {
 	t.Helper()
-	u := &uploads{dir: t.TempDir()}
-	for i := range n {
-		name := fmt.Sprintf("%04d", i)
-		require.NoError(t, os.WriteFile(filepath.Join(u.dir, name), body(i, size(i)), 0o600))
+	u := &uploads{dir: t.TempDir(), gateway: startGateway(t, slots)}
+	steward(ctx, t, u.gateway.address)
+	for i := range 42 {
+		name, size := fmt.Sprintf("%04d", i), 1<<10
+		if i == 8 || i == 25 {
+			size = 3 * 5 << 20
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(u.dir, name), body(i, size), 0o600))
 		u.names = append(u.names, name)
 	}
-	u.empty(ctx, t)
 	return u
 }
 
-// empty makes another store.
-func (u *uploads) empty(ctx context.Context, t *testing.T) {
-	t.Helper()
-	u.gateway = startGateway(t, slots)
-	steward(ctx, t, u.gateway.address)
-}
-
-// mixed are small files, and two of three parts of the least size that S3 allows among them.
-func mixed(ctx context.Context, t *testing.T) *uploads {
-	return newUploads(ctx, t, 42, func(i int) int {
-		if i == 8 || i == 25 {
-			return 3 * 5 << 20
-		}
-		return 1 << 10
-	})
-}
-
 // command uploads the directory below the prefix.
-func (u *uploads) command(t *testing.T, prefix string, flags ...string) *exec.Cmd {
+func (u *uploads) command(t *testing.T, prefix string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(aimdTool(t), slices.Concat([]string{
-		"upload", u.dir, "s3://" + bucket + "/" + prefix, "--endpoint", "http://" + u.gateway.address, "--json",
-	}, flags)...)
+	cmd := exec.Command(aimdTool(t), "upload", u.dir, "s3://"+bucket+"/"+prefix, "--endpoint", "http://"+u.gateway.address,
+		"--json", "--part-size", "5MiB", "--max-window", "16")
 	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_EC2_METADATA_DISABLED=true",
 		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull)
 	return cmd
@@ -94,10 +73,10 @@ func (u *uploads) stored(t *testing.T, prefix string) (n int) {
 	return n
 }
 
-// lastLine is the last line of a run.
+// lastLine is the summary of a run.
 type lastLine struct{ Stored, Skipped, Failed, Attempts int }
 
-// said is the summary of a run; 0 if the run ended before the first file. It must agree
+// said is that of a process; 0 if the run ended before the first file. It must agree
 // with the lines of the files.
 func said(t *testing.T, p *process) (s lastLine) {
 	t.Helper()
@@ -136,14 +115,14 @@ func (u *uploads) incomplete(t *testing.T, prefix string) (ids []string) {
 func TestInterruptedUploads(t *testing.T) {
 	beside(t)
 	ctx := begin(t)
-	u := mixed(ctx, t)
+	u := newUploads(ctx, t)
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGKILL} {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			before, parts := 0, 0
+			before, parts, interruptions := 0, 0, amount(10, 5)
 			for i := range interruptions {
 				prefix := fmt.Sprintf("%d-%d", s, i)
-				p := startProcess(t, u.command(t, prefix, inParts...))
+				p := startProcess(t, u.command(t, prefix))
 				enough := 1 + i*(len(u.names)-4)/interruptions
 				eventually(t, func() bool { return strings.Count(p.output.String(), `"status":"stored"`) >= enough }, "%d files", enough)
 				_ = p.cmd.Process.Signal(s) // it may be done by now
@@ -156,7 +135,7 @@ func TestInterruptedUploads(t *testing.T) {
 				}
 				before, parts = before+has, parts+len(left)
 
-				again := startProcess(t, u.command(t, prefix, inParts...))
+				again := startProcess(t, u.command(t, prefix))
 				again.stop()
 				require.Zero(t, again.cmd.ProcessState.ExitCode(), "%v", &again.output)
 				require.Equal(t, len(u.names), u.stored(t, prefix))
@@ -189,13 +168,13 @@ func requireNamed(t *testing.T, ids []string, by ...*process) {
 func TestInterruptedWhileTheStoreHangs(t *testing.T) {
 	beside(t)
 	ctx := begin(t)
-	u := mixed(ctx, t)
-	cmd := u.command(t, "hung", inParts...)
+	u := newUploads(ctx, t)
+	cmd := u.command(t, "hung")
 	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" INT; exec "$0" "$@"`}, cmd.Args...)
 	p := startProcess(t, cmd)
 	eventually(t, func() bool { return len(u.incomplete(t, "hung")) > 0 }, "nothing goes in parts")
-	u.gateway.signal(t, syscall.SIGSTOP)
-	defer u.gateway.signal(t, syscall.SIGCONT)
+	u.gateway.process.signal(t, syscall.SIGSTOP)
+	defer u.gateway.process.signal(t, syscall.SIGCONT)
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
 	eventually(t, func() bool { return strings.Contains(p.output.String(), "stopping; Ctrl-C again ends it at once") }, "it does not say that it stops")
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
@@ -209,10 +188,10 @@ func TestInterruptedWhileTheStoreHangs(t *testing.T) {
 func TestUploadWhoseReaderGoes(t *testing.T) {
 	beside(t)
 	ctx := begin(t)
-	u := mixed(ctx, t)
+	u := newUploads(ctx, t)
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
-	cmd := u.command(t, "head", inParts...)
+	cmd := u.command(t, "head")
 	cmd.Stdout = w
 	p := startProcess(t, cmd)
 	require.NoError(t, w.Close())

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -23,8 +22,6 @@ type job struct {
 	requests int
 	// until is the time when the last request begins; zero: there is no end.
 	until time.Time
-	// body, if not nil, is put by each request.
-	body []byte
 	// settings are the options of the limiter.
 	settings aimd.Config
 }
@@ -34,9 +31,8 @@ type done struct {
 	aimd.Snapshot
 	began time.Time
 	took  time.Duration
-	// sends are the attempts in order, most how many were in flight at most.
+	// sends are the attempts in order.
 	sends []send
-	most  int
 }
 
 // send is one attempt: when it went, and how it was answered. Status 0: not at all.
@@ -94,9 +90,13 @@ func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
 	client := &http.Client{Transport: rec}
 	d := &done{began: time.Now()}
 	require.NoError(t, aimd.Each(ctx, l, j.numbers(), func(ctx context.Context, i int) error {
-		return ask(ctx, client, j.address, fmt.Sprint("/", i), j.body)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprint("http://", j.address, "/", i), nil)
+		if err != nil {
+			return err
+		}
+		return exchange(client, req)
 	}))
-	d.took, d.Snapshot, d.sends, d.most = time.Since(d.began), l.Snapshot(), rec.sends, rec.most
+	d.took, d.Snapshot, d.sends = time.Since(d.began), l.Snapshot(), rec.sends
 	requireIdle(t, l)
 	return d
 }
@@ -109,44 +109,29 @@ func (j *job) numbers() iter.Seq[int] {
 	}
 }
 
-// ask sends a GET, or a PUT of the body if there is one, and requires that the answer belongs to it.
-func ask(ctx context.Context, c *http.Client, address, path string, body []byte) error {
-	method := http.MethodGet
-	if body != nil {
-		method = http.MethodPut
-	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+address+path, bytes.NewReader(body))
+// exchange sends a request, and requires an answer that accepts it and belongs to it.
+func exchange(c *http.Client, req *http.Request) error {
+	resp, err := c.Do(req)
 	if err != nil {
 		return err
 	}
-	got, err := exchange(c, req)
-	if err == nil && got != path {
-		err = fmt.Errorf("answer to %s: %q", path, got)
-	}
-	return err
-}
-
-// exchange sends a request, and returns the body of an answer that accepts it.
-func exchange(c *http.Client, req *http.Request) (string, error) {
-	resp, err := c.Do(req)
-	if err != nil {
-		return "", err
-	}
 	defer resp.Body.Close()
 	if err := httplimit.Check(resp); err != nil {
-		return "", err
+		return err
 	}
 	got, err := io.ReadAll(resp.Body)
-	return string(got), err
+	if err == nil && string(got) != req.URL.Path {
+		err = fmt.Errorf("answer to %s: %q", req.URL.Path, got)
+	}
+	return err
 }
 
 // recorder records what is sent.
 type recorder struct {
 	base http.RoundTripper
 
-	mu             sync.Mutex
-	sends          []send
-	inFlight, most int
+	mu    sync.Mutex
+	sends []send
 }
 
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -154,13 +139,10 @@ func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.mu.Lock()
 	n := len(r.sends)
 	r.sends = append(r.sends, send{at: began})
-	r.inFlight++
-	r.most = max(r.most, r.inFlight)
 	r.mu.Unlock()
 	resp, err := r.base.RoundTrip(req)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.inFlight--
 	r.sends[n].took = time.Since(began)
 	if err == nil {
 		r.sends[n].status = resp.StatusCode

@@ -43,16 +43,6 @@ func (g *guard) start(t *testing.T, target string, args ...string) {
 	g.process = startProcess(t, server("TERM", args...)).listening(t, g.address).listening(t, g.admin)
 }
 
-// pid is that of the proxy, which a shell started.
-func (g *guard) pid(t *testing.T) string {
-	t.Helper()
-	shell := g.process.cmd.Process.Pid
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", shell, shell))
-	require.NoError(t, err)
-	pid, _, _ := strings.Cut(string(children), " ")
-	return pid
-}
-
 // metric is the sum of a metric over its labels.
 func (g *guard) metric(t *testing.T, name string) (sum int) {
 	t.Helper()
@@ -174,39 +164,6 @@ func TestThreePrograms(t *testing.T) {
 	})
 }
 
-// An event passes as soon as the service sends it.
-func TestEventsPassAtOnce(t *testing.T) {
-	beside(t)
-	b := (&backend{serves: func(w http.ResponseWriter, r *http.Request, _ int) {
-		w.Header().Set("Content-Type", "text/event-stream")
-		for range 2 {
-			fmt.Fprintf(w, "data: %d\n\n", time.Now().UnixNano())
-			w.(http.Flusher).Flush()
-			time.Sleep(200 * time.Millisecond)
-		}
-	}}).serve(t)
-	g := startGuard(t, b.address)
-	attempt(t, func(t *testing.T) bool {
-		resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request(begin(t), t, g.address))
-		require.NoError(t, err)
-		defer resp.Body.Close()
-		line, err := bufio.NewReader(resp.Body).ReadString('\n')
-		require.NoError(t, err)
-		sent, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(line, "data: ")), 10, 64)
-		require.NoError(t, err)
-		took := time.Since(time.Unix(0, sent))
-		figures.log(t, "an event passes in %v", took)
-		return took <= amount(1, time.Duration(noise))*20*time.Millisecond
-	})
-}
-
-func request(ctx context.Context, t *testing.T, address string) *http.Request {
-	t.Helper()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/", nil)
-	require.NoError(t, err)
-	return r
-}
-
 // An SDK that signs its requests, through a proxy that keeps their Host.
 func TestAnSDKThroughTheProxy(t *testing.T) {
 	beside(t)
@@ -246,8 +203,7 @@ func TestRestarts(t *testing.T) {
 				b.close()
 				require.NoError(t, b.open())
 			} else {
-				require.NoError(t, exec.Command("kill", "-9", g.pid(t)).Run())
-				g.process.stop()
+				g.process.kill()
 				g.start(t, b.address)
 			}
 			require.Zero(t, (<-ended).Lost)
@@ -275,7 +231,9 @@ func TestManyWait(t *testing.T) {
 		conns[i] = c
 	}
 	eventually(t, func() bool { return g.metric(t, "aimd_in_flight")+g.metric(t, "aimd_queued") == requests }, "all wait")
-	status, err := os.ReadFile("/proc/" + g.pid(t) + "/status")
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", g.process.cmd.Process.Pid)) // of the shell
+	require.NoError(t, err)
+	status, err := os.ReadFile("/proc/" + strings.Fields(string(children))[0] + "/status")
 	require.NoError(t, err)
 	used := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
 	require.NotNil(t, used)

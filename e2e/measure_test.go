@@ -42,20 +42,19 @@ func (w law) limiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 // cost is a job's time over the shortest possible time, and its attempts for each operation.
 type cost struct {
 	span, attempts float64
-	// slower is the median round trip over the round trip of a single request, peak the most
-	// attempts in flight. Some jobs do not measure them. As a bound, 0 is no bound.
-	slower, peak float64
+	// slower is the median round trip over the round trip of a single request. Some jobs do not
+	// measure it. As a bound, 0 is no bound.
+	slower float64
 }
 
 func (c cost) within(most cost) bool {
-	return c.span <= most.span && c.attempts <= most.attempts &&
-		(most.slower == 0 || c.slower <= most.slower) && (most.peak == 0 || c.peak <= most.peak)
+	return c.span <= most.span && c.attempts <= most.attempts && (most.slower == 0 || c.slower <= most.slower)
 }
 
 func (c cost) String() string {
 	s := fmt.Sprintf("%.3f x optimum @ %.3f attempts each", c.span, c.attempts)
 	if c.slower > 0 {
-		s += fmt.Sprintf(", each %.2f x as long as alone, most in flight %.0f", c.slower, c.peak)
+		s += fmt.Sprintf(", each %.2f x as long as alone", c.slower)
 	}
 	return s
 }
@@ -81,7 +80,7 @@ const (
 
 // eased is the bound on this machine: for the figures of one run among others, unless the figures count.
 func (c cost) eased() cost {
-	return amount(c, cost{noise * c.span, c.attempts + strays, noise * c.slower, noise * c.peak})
+	return amount(c, cost{noise * c.span, c.attempts + strays, noise * c.slower})
 }
 
 // attempt runs a test that measures, up to three times until its figures are good, since other
@@ -142,41 +141,7 @@ func median(t *testing.T, all []cost) cost {
 		span:     of(func(c cost) float64 { return c.span }),
 		attempts: of(func(c cost) float64 { return c.attempts }),
 		slower:   of(func(c cost) float64 { return c.slower }),
-		peak:     of(func(c cost) float64 { return c.peak }),
 	}
-}
-
-// versus holds the median of the default law's time over the time of Reno 0.9, of up to three
-// rounds. A round plays both laws at once, so that other work on the machine slows both. With
-// E2E_RUNS it plays them in turn, and all rounds are played.
-func versus(t *testing.T, most float64, run func(t *testing.T, w law) time.Duration) {
-	t.Helper()
-	rounds := max(3, runs(t))
-	var ratios []float64
-	good := 0
-	for range rounds {
-		var took [2]time.Duration
-		passed := t.Run("round", func(t *testing.T) {
-			for i, w := range []law{reno, probe} {
-				t.Run(w.name, func(t *testing.T) {
-					beside(t)
-					took[i] = run(t, w)
-				})
-			}
-		})
-		if !passed {
-			return
-		}
-		r := ratio(took[1], took[0])
-		if ratios = append(ratios, r); r <= most {
-			good++
-		}
-		figures.log(t, "%.3f of the time of Reno 0.9: %v over %v", r, took[1].Round(time.Millisecond), took[0].Round(time.Millisecond))
-		if !earnest() && max(good, len(ratios)-good) > rounds/2 {
-			break
-		}
-	}
-	assert.Greater(t, good, len(ratios)/2, "over the time of Reno 0.9: %.3f; wanted is a median of at most %v", ratios, most)
 }
 
 func percentile(all []time.Duration, p float64) time.Duration {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -52,10 +53,12 @@ type process struct {
 	once   sync.Once
 }
 
-// startProcess starts a process, and keeps its output unless the command has a place for it.
+// startProcess starts a process, and keeps its output unless the command has a place for it. The process is
+// the first of a group, so that a signal also reaches what a shell started.
 func startProcess(t *testing.T, cmd *exec.Cmd) *process {
 	t.Helper()
 	p := &process{cmd: cmd}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	var err error
 	p.stdin, err = cmd.StdinPipe()
 	require.NoError(t, err)
@@ -96,19 +99,24 @@ func (p *process) listening(t *testing.T, address string) *process {
 func (p *process) stop() {
 	p.once.Do(func() {
 		p.stdin.Close()
-		late := time.AfterFunc(time.Minute, p.crash)
+		late := time.AfterFunc(time.Minute, func() { _ = p.send(syscall.SIGKILL) })
 		_ = p.cmd.Wait()
 		late.Stop()
 	})
 }
 
-func (p *process) crash() { _ = p.cmd.Process.Kill() }
-
 // kill ends the process as a crash would.
 func (p *process) kill() {
-	p.crash()
+	_ = p.send(syscall.SIGKILL) // it may have ended
 	p.stop()
 }
+
+func (p *process) signal(t *testing.T, s syscall.Signal) {
+	t.Helper()
+	require.NoError(t, p.send(s))
+}
+
+func (p *process) send(s syscall.Signal) error { return syscall.Kill(-p.cmd.Process.Pid, s) }
 
 // lockedBuffer is a bytes.Buffer for two streams at a time.
 type lockedBuffer struct {

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"text/template"
 
@@ -119,19 +117,6 @@ func (n *nginx) read(t *testing.T, elements ...string) string {
 	b, err := os.ReadFile(n.path(elements...))
 	require.NoError(t, err)
 	return string(b)
-}
-
-// setCap changes the cap while nginx runs, and returns once its new worker is there.
-func (n *nginx) setCap(t *testing.T, slots int) {
-	t.Helper()
-	n.Cap = slots
-	configure(t, n.path("nginx.conf"), nginxForm, n)
-	pid, err := strconv.Atoi(strings.TrimSpace(n.read(t, "run", "nginx.pid")))
-	require.NoError(t, err)
-	workers := func() int { return strings.Count(n.read(t, "logs", "error.log"), "start worker process ") }
-	before := workers()
-	require.NoError(t, syscall.Kill(pid, syscall.SIGHUP))
-	eventually(t, func() bool { return workers() > before }, "no new worker")
 }
 
 // requireStatuses stops nginx, and checks the client's own counts against those of nginx's log.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -17,9 +18,6 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-	"go.uber.org/atomic"
-	"golang.org/x/time/rate"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
@@ -68,9 +66,9 @@ type metered struct {
 	// retryAfter is a refusal's header, if it is not empty.
 	retryAfter [2]string
 
-	url           string
-	mu            sync.Mutex
-	took, refused int
+	url     string
+	mu      sync.Mutex
+	refused int
 }
 
 func (m *metered) serve(t *testing.T) *metered {
@@ -111,9 +109,7 @@ func (m *metered) take(h http.Header, now time.Time) (ok bool) {
 		}
 		m.report(h, q, m.names[i], now)
 	}
-	if ok {
-		m.took++
-	} else {
+	if !ok {
 		m.refused++
 	}
 	return ok
@@ -175,16 +171,14 @@ func anthropicService() *metered {
 	}
 }
 
-// quotaSDK is an SDK: call makes a call with the HTTP client at the address, and tries again on its own if it
-// may.
+// quotaSDK is an SDK: call makes a call with the HTTP client at the address, and does not try again.
 type quotaSDK struct {
 	service func() *metered
 	calls   int
 	// least is the least possible time, most what a limiter needs at most of it.
 	least time.Duration
 	most  float64
-	limit float64 // what x/time/rate is set to, a second
-	call  func(client *http.Client, url string, retries bool) func(context.Context) error
+	call  func(client *http.Client, url string) func(context.Context) error
 }
 
 var prompt = openai.ChatCompletionNewParams{Model: "any", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("hello")}}
@@ -194,20 +188,16 @@ var question = anthropic.MessageNewParams{
 }
 
 var quotaSDKs = map[string]quotaSDK{
-	"go-github": {github, 150, 2 * githubWindow, 1.05, githubLimit / githubWindow.Seconds(), func(client *http.Client, url string, _ bool) func(context.Context) error {
+	"go-github": {github, 150, 2 * githubWindow, 1.05, func(client *http.Client, base string) func(context.Context) error {
 		c := gogithub.NewClient(client)
-		c.DisableRateLimitCheck = client != http.DefaultClient // the limiter waits
-		base, err := c.BaseURL.Parse(url)
-		c.BaseURL = base
+		c.DisableRateLimitCheck = true // the limiter waits
+		c.BaseURL, _ = url.Parse(base)
 		return func(ctx context.Context) error {
-			if err != nil {
-				return err
-			}
 			_, _, err := c.Repositories.Get(ctx, "any", "any")
 			return err
 		}
 	}},
-	"net/http": {github, 150, 2 * githubWindow, 1.05, githubLimit / githubWindow.Seconds(), func(client *http.Client, url string, _ bool) func(context.Context) error {
+	"net/http": {github, 150, 2 * githubWindow, 1.05, func(client *http.Client, url string) func(context.Context) error {
 		return func(ctx context.Context) error {
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 			if err != nil {
@@ -217,91 +207,42 @@ var quotaSDKs = map[string]quotaSDK{
 			if err != nil {
 				return err
 			}
+			defer resp.Body.Close()
 			return httplimit.Check(resp)
 		}
 	}},
-	"openai-go": {openAI, 400, 7 * time.Second, 1.25, 50, func(client *http.Client, url string, retries bool) func(context.Context) error {
-		c := openai.NewClient(option.WithAPIKey("key"), option.WithBaseURL(url), option.WithHTTPClient(client))
+	"openai-go": {openAI, 400, 7 * time.Second, 1.25, func(client *http.Client, url string) func(context.Context) error {
+		c := openai.NewClient(option.WithAPIKey("key"), option.WithBaseURL(url), option.WithHTTPClient(client), option.WithMaxRetries(0))
 		return func(ctx context.Context) error {
-			_, err := c.Chat.Completions.New(ctx, prompt, option.WithMaxRetries(retriesOf(retries)))
+			_, err := c.Chat.Completions.New(ctx, prompt)
 			return err
 		}
 	}},
-	"anthropic-sdk-go": {anthropicService, 400, 7 * time.Second, 1.25, 50, func(client *http.Client, url string, retries bool) func(context.Context) error {
-		c := anthropic.NewClient(anthropicoption.WithAPIKey("key"), anthropicoption.WithBaseURL(url), anthropicoption.WithHTTPClient(client))
+	"anthropic-sdk-go": {anthropicService, 400, 7 * time.Second, 1.25, func(client *http.Client, url string) func(context.Context) error {
+		c := anthropic.NewClient(anthropicoption.WithAPIKey("key"), anthropicoption.WithBaseURL(url), anthropicoption.WithHTTPClient(client), anthropicoption.WithMaxRetries(0))
 		return func(ctx context.Context) error {
-			_, err := c.Messages.New(ctx, question, anthropicoption.WithMaxRetries(retriesOf(retries)))
+			_, err := c.Messages.New(ctx, question)
 			return err
 		}
 	}},
-}
-
-// retriesOf is the SDK's own default of retries, or 0.
-func retriesOf(retries bool) int {
-	if retries {
-		return 2
-	}
-	return 0
-}
-
-// together makes all calls at once, and logs how they went.
-func (s quotaSDK) together(t *testing.T, call func(context.Context) error, at *metered) (lost int, took time.Duration) {
-	t.Helper()
-	var failed atomic.Int64
-	start := time.Now()
-	together(s.calls, s.calls, func(int) {
-		if call(t.Context()) != nil {
-			failed.Inc()
-		}
-	})
-	lost, took = int(failed.Load()), time.Since(start)
-	figures.log(t, "%d of %d lost, %d refused, %.2f s", lost, s.calls, at.refused, took.Seconds())
-	return lost, took
 }
 
 // An SDK through a limiter that reads the service's quota loses no call, and hardly a call is refused.
-// Beside it stand the same limiter without the quota, the SDK alone, and x/time/rate set to the rate that
-// the service allows.
 func TestSDKsWithinTheirQuota(t *testing.T) {
 	beside(t)
 	for name, s := range quotaSDKs {
-		limited := func(t *testing.T, read bool) (at *metered, took time.Duration) {
-			lim, err := aimd.New(aimd.Config{})
-			require.NoError(t, err)
-			at = s.service().serve(t)
-			transport := httplimit.New(nil, lim)
-			transport.WithoutQuota = !read
-			call := s.call(&http.Client{Transport: transport}, at.url, false)
-			lost, took := s.together(t, func(ctx context.Context) error { return lim.Do(ctx, call) }, at)
-			require.Zero(t, lost)
-			return at, took
-		}
-		alone := func(t *testing.T, wait func(context.Context) error) {
-			at := s.service().serve(t)
-			call := s.call(http.DefaultClient, at.url, true)
-			lost, _ := s.together(t, func(ctx context.Context) error {
-				if err := wait(ctx); err != nil {
-					return err
-				}
-				return call(ctx)
-			}, at)
-			assert.Equal(t, s.calls, lost+at.took)
-		}
-		for way, run := range map[string]func(*testing.T){
-			"ours": func(t *testing.T) {
-				attempt(t, func(t *testing.T) bool { // a busy machine misses a window
-					at, took := limited(t, true)
-					return at.refused <= amount(5, s.calls/10) && took.Seconds() <= amount(1.0, noise)*s.most*s.least.Seconds()
-				})
-			},
-			"without quota": func(t *testing.T) { limited(t, false) },
-			"alone":         func(t *testing.T) { alone(t, func(context.Context) error { return nil }) },
-			"rate":          func(t *testing.T) { alone(t, rate.NewLimiter(rate.Limit(s.limit), 1).Wait) },
-		} {
-			t.Run(name+"/"+way, func(t *testing.T) {
-				t.Parallel()
-				run(t)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			attempt(t, func(t *testing.T) bool { // a busy machine misses a window
+				l, at := probe.limiter(t, aimd.Config{}), s.service().serve(t)
+				transport := newTransport(t, 0)
+				call := s.call(&http.Client{Transport: httplimit.New(transport, l)}, at.url)
+				start := time.Now()
+				together(s.calls, s.calls, func(int) { assert.NoError(t, l.Do(t.Context(), call)) })
+				took := time.Since(start)
+				figures.log(t, "%d calls, %d refused, %.2f s", s.calls, at.refused, took.Seconds())
+				return at.refused <= amount(5, s.calls/10) && took.Seconds() <= amount(1.0, noise)*s.most*s.least.Seconds()
 			})
-		}
+		})
 	}
 }

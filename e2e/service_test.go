@@ -2,13 +2,19 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
 )
 
 // costAt does a job at a backend under the law, and logs what it cost. optimum is the shortest time for the
@@ -20,7 +26,7 @@ func (j job) costAt(ctx context.Context, t *testing.T, w law, b *backend, optimu
 	_, times := d.accepted()
 	got := cost{
 		span: ratio(d.took, optimum), attempts: float64(len(d.sends)) / float64(j.requests),
-		slower: ratio(percentile(times, 0.5), alone), peak: float64(d.most),
+		slower: ratio(percentile(times, 0.5), alone),
 	}
 	figures.log(t, "%v, %v, %d refused in %d bursts, %d timeouts, 99%% of the answers within %v",
 		got, d.took.Round(10*time.Millisecond), d.Overloads, d.Cuts, d.Timeouts, percentile(times, 0.99).Round(time.Millisecond))
@@ -41,27 +47,6 @@ func TestSlowingService(t *testing.T) {
 			settings: aimd.Config{Rules: aimd.Rules{AttemptTimeout: 5 * service}},
 		}
 		return j.costAt(ctx, t, w, b, service*time.Duration(requests)/workers, service)
-	})
-}
-
-// Uploads over a link of 100 Mbit/s that a dozen uploads fill: a listener reads no faster. No upload is
-// refused, and with more uploads at a time each takes longer.
-func TestUplink(t *testing.T) {
-	const (
-		bytesPerSecond = 100e6 / 8
-		// thinking is the time that the store takes for an object when it has all of it.
-		thinking = 60 * time.Millisecond
-		// onTheLink is the time that an object takes alone on the link, knee how many uploads at a time
-		// fill the link: more uploads only wait for each other.
-		onTheLink = time.Duration(objectSize * float64(time.Second) / bytesPerSecond)
-		knee      = float64(thinking+onTheLink) / float64(onTheLink)
-	)
-	objects := amount(1000, 500)
-	ctx := begin(t)
-	judge(t, cost{span: 1.05, attempts: 1, slower: 8, peak: 8 * knee}, onlyProbe, func(t *testing.T, w law) cost {
-		b := (&backend{delay: thinking, uplink: &link{rate: bytesPerSecond}}).serve(t)
-		j := job{address: b.address, requests: objects, body: body(0, objectSize)}
-		return j.costAt(ctx, t, w, b, time.Duration(objects)*onTheLink+thinking, thinking+onTheLink)
 	})
 }
 
@@ -150,6 +135,40 @@ func TestRateLimits(t *testing.T) {
 				j := job{address: c.front.front(t, b.address), requests: requests}
 				return j.costAt(begin(t), t, w, b, time.Second*time.Duration(requests)/time.Duration(c.rate), delay)
 			})
+		})
+	}
+}
+
+// A POST behind nginx's limit_req as it comes, which refuses with 503 and without a Retry-After: with
+// ResendUnavailable none is lost and none is done twice; without it what is refused is the caller's.
+func TestPostsBehindNginx(t *testing.T) {
+	beside(t)
+	const requests, rate = 200, 50
+	for name, resend := range map[string]bool{"resent": true, "not resent": false} {
+		t.Run(name, func(t *testing.T) {
+			ctx := begin(t)
+			b := (&backend{delay: 20 * time.Millisecond}).serve(t)
+			n := nginx{Rate: rate, Plain: true}.start(t, b.address)
+			l := probe.limiter(t, aimd.Config{})
+			transport := httplimit.New(nil, l)
+			transport.ResendUnavailable = resend
+			client := transport.Client()
+			t.Cleanup(client.CloseIdleConnections)
+			lost := atomic.NewInt64(0)
+			together(requests, requests, func(i int) {
+				req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprint("http://", n.Listen, "/", i), strings.NewReader("work"))
+				assert.NoError(t, err)
+				if err := exchange(client, req); err != nil {
+					lost.Inc()
+				}
+			})
+			s, done := l.Snapshot(), requests-int(lost.Load())
+			figures.log(t, "%d of %d lost, %d refused", lost.Load(), requests, s.Overloads)
+			require.Equal(t, done, b.requests)
+			require.Len(t, b.done, done)
+			n.requireStatuses(t, map[string]int{"200": done, "503": int(s.Overloads)})
+			require.Positive(t, s.Overloads, "nginx refused nothing")
+			require.Equal(t, resend, done == requests)
 		})
 	}
 }

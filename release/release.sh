@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Makes releases of this repository, and rehearses them.
 #
-#   release.sh tidy              go mod tidy for the commands
-#   release.sh rehearse          fetch, build and run the work tree as users would
-#   release.sh prepare v0.1.0    commit and tag a release; push nothing
-#   release.sh publish v0.1.0 D  write a module proxy of the work tree into the folder D
+#   release.sh tidy            go mod tidy for the commands
+#   release.sh rehearse        fetch, build and run the work tree as users would
+#   release.sh prepare v0.1.0  commit and tag a release; push nothing
 #
 # A release is one commit, and one tag for each released module: the root, the folders below
 # contrib and those below cmd. They require each other at the version of the release. The
@@ -64,27 +63,8 @@ copy() { # COMMIT FOLDER
   git -C "$2" checkout --quiet --detach "$1"
 }
 
-# publish writes a module proxy with the released modules of a commit, packed as the go command
-# packs them from git: without the folders of other modules, and with the root's licence.
-publish() { # COMMIT FOLDER
-  local m path dir within licence
-  for m in $(released); do
-    path=$(path "$m") dir=$2/$path/@v within= licence=--add-file=LICENSE
-    [ "$m" != . ] || licence=
-    for o in $(modules); do
-      case $o in "$m" | .) ;; *) [ "$m" = . ] && within+=" :(exclude)$o" || case $o in "$m"/*) within+=" :(exclude)${o#"$m"/}" ;; esac ;; esac
-    done
-    mkdir -p "$dir"
-    cp "$m/go.mod" "$dir/$version.mod"
-    echo "$version" >"$dir/list"
-    printf '{"Version":"%s","Time":"%s"}' "$version" "$(date -u +%Y-%m-%dT%H:%M:%SZ)" >"$dir/$version.info"
-    # shellcheck disable=SC2086 # no folder has a space in its name
-    git archive --format=zip --prefix="$path@$version/" $licence -o "$dir/$version.zip" "$1:${m#.}" -- . $within
-  done
-}
-
-# forget removes what was only published here from the user's module cache.
-forget() {
+# forget removes the rehearsed version from the user's module cache.
+forget() { # REPOSITORY
   local m at cache
   cache=$(go env GOMODCACHE)
   for m in $(released); do
@@ -92,6 +72,7 @@ forget() {
     [ ! -d "$at" ] || chmod -R u+w "$at"
     rm -rf "$at" "$cache/cache/download/$(path "$m")/@v/$version".*
   done
+  for at in $(grep -lFs "$1" "$cache"/cache/vcs/*.info); do rm -rf "${at%.info}"*; done
 }
 
 # use fetches a library into an empty module, and runs its examples there. It prints how many.
@@ -132,15 +113,20 @@ strangers() {
   echo "works: every module against a root with other internal names"
 }
 
+# rehearse tags a clone, and has the go command take our modules from there.
 rehearse() {
-  local m out
+  local m out commit repository
   copy "$(snapshot)" "$tmp/clone"
   cd "$tmp/clone"
-  version=v0.0.0-$(date -u +%Y%m%d%H%M%S)-$(git -C "$tree" rev-parse --short=12 HEAD) # new to every cache
+  version=v0.0.0-rehearsal.$(date -u +%Y%m%d%H%M%S) # new to every cache
   require
-  publish "$(snapshot)" "$tmp/proxy"
-  export GOPROXY="file://$tmp/proxy,$(go env GOPROXY)" GONOSUMDB="$(go env GONOSUMDB),$(path .)"
-  trap 'cd "$tmp/clone"; forget; rm -rf "$tmp"' EXIT
+  commit=$(snapshot)
+  for m in $(released); do git tag "$(tag "$m")" "$commit"; done
+  repository=$(path .)
+  repository=https://${repository%.git}
+  export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0="url.$tmp/clone.insteadOf" GIT_CONFIG_VALUE_0=$repository
+  export GONOPROXY="$(go env GONOPROXY),$(path .)" GONOSUMDB="$(go env GONOSUMDB),$(path .)"
+  trap "cd '$tmp/clone'; forget '$repository'; rm -rf '$tmp'" EXIT
   for m in $(released); do
     case $m in cmd/*) out=$(try "$m") ;; *) out=$(use "$m") ;; esac
     printf 'works: %-40s %s\n' "$(path "$m")" "$out"
@@ -197,6 +183,5 @@ trap 'rm -rf "$tmp"' EXIT
 case ${1-} in
 tidy | rehearse) "$1" ;;
 prepare) version=${2-} && prepare ;;
-publish) version=$2 && publish "$(snapshot)" "$3" ;;
-*) fail "usage: release.sh tidy | rehearse | prepare VERSION | publish VERSION FOLDER" ;;
+*) fail "usage: release.sh tidy | rehearse | prepare VERSION" ;;
 esac

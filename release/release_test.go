@@ -130,6 +130,9 @@ func TestARehearsalOfAGoodTreePasses(t *testing.T) {
 	left, err := filepath.Glob(filepath.Join(os.Getenv("GOMODCACHE"), "example.test", "*@*"))
 	require.NoError(t, err)
 	assert.Empty(t, left, "the module cache does not keep the version")
+	left, err = filepath.Glob(filepath.Join(os.Getenv("GOMODCACHE"), "cache", "vcs", "*"))
+	require.NoError(t, err)
+	assert.Empty(t, left, "nor the clone")
 }
 
 func TestARehearsalFailsWhereUsersWould(t *testing.T) {
@@ -154,29 +157,6 @@ func TestARehearsalFailsWhereUsersWould(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			assertRefused(t, c.want, repository(t, map[string]string{c.file: c.text}), "rehearse")
 		})
-	}
-}
-
-// The proxy has the files that the go command packs from the tags.
-func TestTheProxyHasWhatTheTagsHave(t *testing.T) {
-	dir := repository(t, nil)
-	requireRelease(t, dir, "prepare", "v0.1.0")
-	config := filepath.Join(t.TempDir(), "config")
-	require.NoError(t, os.WriteFile(config, []byte("[url \""+dir+"\"]\n\tinsteadOf = https://example.test/m\n"), 0o644))
-	t.Setenv("GIT_CONFIG_GLOBAL", config)
-	download := func(proxy, module string) (dir string) {
-		t.Setenv("GOPROXY", proxy)
-		t.Setenv("GONOSUMDB", "example.test")
-		t.Setenv("GOMODCACHE", filepath.Join(t.TempDir(), "modcache"))
-		_, dir, found := strings.Cut(run(t, t.TempDir(), "go", "mod", "download", "-json", module+"@v0.1.0"), `"Dir": "`)
-		require.True(t, found)
-		dir, _, _ = strings.Cut(dir, `"`)
-		return dir
-	}
-	proxy := t.TempDir()
-	requireRelease(t, dir, "publish", "v0.1.0", proxy)
-	for _, module := range []string{"example.test/m.git", "example.test/m.git/contrib/x", "example.test/m.git/cmd/tool"} {
-		run(t, ".", "diff", "-r", download("direct", module), download("file://"+proxy, module))
 	}
 }
 

@@ -1,11 +1,12 @@
 package browser
 
 import (
+	"bytes"
 	"context"
+	"image"
+	"image/png"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,9 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/e2e/internal/program"
-	"github.com/aimd-go/aimd/window"
+	"github.com/aimd-go/aimd/httplimit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -119,8 +119,8 @@ func (b *tab) said() []string {
 	return b.console
 }
 
-// shot takes a picture of the page, keeps it if wanted, and returns it.
-func (b *tab) shot(name, scheme string, width int64) []byte {
+// picture is what the page looks like.
+func (b *tab) picture(scheme string, width int64) image.Image {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
@@ -129,49 +129,38 @@ func (b *tab) shot(name, scheme string, width int64) []byte {
 	b.do(chromedp.EmulateViewport(width, 900))
 	// Two frames: the one that was under way, and the one after it.
 	run[bool](b, `new Promise(r => setTimeout(() => requestAnimationFrame(() => requestAnimationFrame(() => r(true))), 300))`)
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	shot, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	require.NoError(b.t, err)
-	if dir := os.Getenv("LIVE_SHOTS"); dir != "" {
-		require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o600))
-	}
-	return png
-}
-
-// refused is a 503, maybe with a Retry-After.
-type refused struct{ retryAfter time.Duration }
-
-func (refused) Error() string { return http.StatusText(http.StatusServiceUnavailable) }
-
-func (r refused) Verdict() attempt.Verdict {
-	return attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: r.retryAfter}
+	picture, err := png.Decode(bytes.NewReader(shot))
+	require.NoError(b.t, err)
+	return picture
 }
 
 // play runs so many callers through a limiter, until the test ends, against a service
-// that takes 24 at a time, and for a while fewer, and for a while none.
+// that takes 24 at a time, and for a second none.
 func play(t *testing.T, l *aimd.Limiter, callers int) {
-	ctx, cancel := context.WithCancel(context.Background())
 	var all sync.WaitGroup
-	t.Cleanup(func() { cancel(); all.Wait() })
+	t.Cleanup(all.Wait) // the test's context has ended by then
 	var flying atomic.Int64
 	began := time.Now()
-	attempt := func(context.Context) error {
+	work := func(context.Context) error {
 		defer flying.Add(-1)
-		n := flying.Add(1)
-		switch at := time.Since(began); {
-		case at > 5*time.Second && at < 6*time.Second:
+		away := time.Since(began).Truncate(time.Second) == time.Second
+		if n := flying.Add(1); n > 24 || away {
 			time.Sleep(10 * time.Millisecond)
-			return refused{time.Second}
-		case n > 24 || n > 10 && at > 3*time.Second && at < 5*time.Second:
-			time.Sleep(10 * time.Millisecond)
-			return refused{}
+			refused := &httplimit.StatusError{StatusCode: http.StatusServiceUnavailable}
+			if away {
+				refused.Header = http.Header{"Retry-After": {"1"}}
+			}
+			return refused
 		}
 		time.Sleep(60 * time.Millisecond)
 		return nil
 	}
 	for range callers {
 		all.Go(func() {
-			for ctx.Err() == nil {
-				_ = l.Do(ctx, attempt) // it ends with the context
+			for t.Context().Err() == nil {
+				_ = l.Do(t.Context(), work) // it ends with the context
 			}
 		})
 	}

@@ -1,17 +1,12 @@
 // Command slowgw is versitygw, an S3 server over a directory, with a service time and a cap
 // on its requests: it refuses a request above the cap at once, with its own 503 SlowDown.
 // The tests run it as a separate process, so that they can stop, continue and kill it.
-//
-// If its standard input is a pipe, it ends when the pipe does, so that it never outlives
-// the test. Otherwise it runs until a signal ends it.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log"
 	"net/http"
 	"os"
@@ -23,40 +18,20 @@ import (
 )
 
 func main() {
-	var (
-		listen  = flag.String("listen", "", "the S3 server's `address`")
-		control = flag.String("control", "", "the `address` that serves the counts, at /counts")
-		dir     = flag.String("dir", "", "the `directory` with the objects; the one for their metadata, if need be, is beside it")
-		access  = flag.String("access", "", "the access key's `id`")
-		secret  = flag.String("secret", "", "the secret access `key`")
-		slots   = flag.Int("cap", 32, "how many `requests` it takes at a time")
-		service = flag.Duration("service", 100*time.Millisecond, "the mean service `time` of an upload; each differs by up to a fifth")
-	)
-	flag.Usage = func() {
-		fmt.Fprint(flag.CommandLine.Output(), "Slowgw is an S3 server over a directory. If standard input is a pipe, slowgw ends\n"+
-			"when the pipe does. Otherwise it runs until a signal ends it.\n\n")
-		flag.PrintDefaults()
-	}
+	listen := flag.String("listen", "", "the S3 server's `address`")
+	control := flag.String("control", "", "the `address` that serves the counts, at /counts")
+	dir := flag.String("dir", "", "the `directory` with the objects; the one for their metadata, if need be, is beside it")
+	access := flag.String("access", "", "the access key's `id`")
+	secret := flag.String("secret", "", "the secret access `key`")
+	slots := flag.Int("cap", 32, "how many `requests` it takes at a time")
+	service := flag.Duration("service", 100*time.Millisecond, "the mean service `time` of an upload; each differs by up to a fifth")
 	flag.Parse()
 	s, err := open(*dir, *service)
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if in, err := os.Stdin.Stat(); err == nil && in.Mode()&os.ModeNamedPipe != 0 {
-		go func() {
-			_, _ = io.Copy(io.Discard, os.Stdin)
-			log.Print("slowgw: standard input has ended")
-			cancel()
-		}()
-	}
-	counts := &http.Server{Addr: *control, Handler: s.counts()}
-	go func() {
-		if err := counts.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
-			log.Fatal(err)
-		}
-	}()
-	err = embedgw.RunVersityGW(ctx, s, &embedgw.Config{
+	go func() { log.Fatal(http.ListenAndServe(*control, s.counts())) }()
+	log.Fatal(embedgw.RunVersityGW(context.Background(), s, &embedgw.Config{
 		RootUserAccess: *access, RootUserSecret: *secret,
 		Ports:             []string{*listen},
 		MaxConnections:    8192,
@@ -64,10 +39,7 @@ func main() {
 		MultipartMaxParts: 10000,
 		KeepAlive:         true,
 		Quiet:             true,
-	})
-	if err != nil && ctx.Err() == nil {
-		log.Fatal(err)
-	}
+	}))
 }
 
 // open makes the store. Metadata goes into extended attributes or, if the file system does
