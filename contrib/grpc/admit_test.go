@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,13 +37,13 @@ func oneByOne(t *testing.T, bound int) *admission.Controller {
 	return c
 }
 
-// admitted starts a server behind the controller, and returns a client of it.
-func admitted(t *testing.T, c *admission.Controller, s *service, conf aimdgrpc.ServerConfig) pb.TestServiceClient {
+// admitted starts a server behind the controller, and other interceptors, and returns a client of it.
+func admitted(t *testing.T, c *admission.Controller, s *service, conf aimdgrpc.ServerConfig, before ...grpc.ServerOption) (pb.TestServiceClient, *grpc.ClientConn) {
 	t.Helper()
 	admit, err := aimdgrpc.Admit(c, conf)
 	require.NoError(t, err)
-	client, _ := dial(t, "any", append(tagged(t, "photos", "2.1"), inMemory(t, s, admit...))...)
-	return client
+	dialer, _ := serve(t, s, append(before, admit...)...)
+	return dial(t, append(tagged(t, "photos", "2.1"), dialer)...)
 }
 
 // held takes a place, and returns what gives it back.
@@ -55,18 +54,11 @@ func held(t *testing.T, c *admission.Controller) (release func()) {
 	return func() { p.Done(window.Neutral) }
 }
 
-// queued asserts that so many calls wait once all is at rest, in a bubble.
-func queued(t *testing.T, c *admission.Controller, n int) {
-	t.Helper()
-	synctest.Wait()
-	require.Equal(t, n, c.Snapshot().Queued, "queued")
-}
-
 // The decision and the tags are in the context.
 func TestTheHandlerFindsTagsAndPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := oneByOne(t, 1)
-		check := func(ctx context.Context) error {
+		client, _ := admitted(t, c, &service{answers: func(ctx context.Context, _ func(metadata.MD)) error {
 			if got := tag.FromContext(ctx); got != (tag.Tags{Client: "photos", Version: "2.1", Feature: "thumbnails"}) {
 				return fmt.Errorf("tags: %+v", got)
 			}
@@ -74,30 +66,10 @@ func TestTheHandlerFindsTagsAndPermit(t *testing.T) {
 				return fmt.Errorf("permit: %+v", p)
 			}
 			return nil
-		}
-		client := admitted(t, c, &service{
-			unary:  func(ctx context.Context, _ *pb.SimpleRequest) error { return check(ctx) },
-			duplex: func(s duplexServer) error { return check(s.Context()) },
-		}, aimdgrpc.ServerConfig{})
-		ctx := tag.WithFeature(t.Context(), "thumbnails")
-		for _, send := range []func() error{
-			func() error { return call(ctx, client) },
-			func() error {
-				stream, err := client.FullDuplexCall(ctx)
-				if err == nil {
-					_, err = stream.Recv()
-				}
-				return err
-			},
-		} {
-			release := held(t, c)
-			sent := async(send)
-			queued(t, c, 1)
-			time.Sleep(time.Second) // of the bubble's time
-			release()
-			if err := <-sent; err != nil {
-				require.EqualError(t, err, "EOF")
-			}
+		}}, aimdgrpc.ServerConfig{})
+		for _, use := range both {
+			time.AfterFunc(time.Second, held(t, c))
+			require.NoError(t, use(tag.WithFeature(t.Context(), "thumbnails"), client))
 		}
 		assert.EqualValues(t, 2, c.Snapshot().ByCriticality[tag.Critical].Delayed)
 	})
@@ -106,35 +78,48 @@ func TestTheHandlerFindsTagsAndPermit(t *testing.T) {
 // A shed call ends with RESOURCE_EXHAUSTED or UNAVAILABLE, by choice, and a jittered RetryInfo.
 func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 	for _, code := range []codes.Code{codes.Unavailable, codes.ResourceExhausted} {
-		t.Run(code.String(), func(t *testing.T) {
-			c := oneByOne(t, -1)
-			client := admitted(t, c, &service{}, aimdgrpc.ServerConfig{Code: code})
-			release := held(t, c)
-			delays := map[time.Duration]bool{}
-			for range 10 {
+		c := oneByOne(t, -1)
+		client, _ := admitted(t, c, &service{}, aimdgrpc.ServerConfig{Code: code})
+		release := held(t, c)
+		delays := map[time.Duration]bool{}
+		for range 10 {
+			for _, use := range both {
 				var trailer metadata.MD
-				err := call(t.Context(), client, grpc.Trailer(&trailer))
+				err := use(t.Context(), client, grpc.Trailer(&trailer))
 				requireCode(t, code, err)
 				assert.Equal(t, "overloaded, try again later", status.Convert(err).Message())
 				after := aimdgrpc.Classify(err).RetryAfter
 				assert.GreaterOrEqual(t, after, time.Second/2)
 				assert.Equal(t, []string{fmt.Sprint((after + time.Millisecond - 1).Milliseconds())}, trailer["grpc-retry-pushback-ms"])
 				delays[after] = true
-
-				stream, err := client.FullDuplexCall(t.Context())
-				require.NoError(t, err)
-				_, err = stream.Recv()
-				requireCode(t, code, err)
-				after = aimdgrpc.Classify(err).RetryAfter
-				require.Positive(t, after)
-				assert.Len(t, stream.Trailer()["grpc-retry-pushback-ms"], 1)
-				delays[after] = true
 			}
-			assert.Greater(t, len(delays), 15, "they are jittered")
-			release()
-			require.NoError(t, call(t.Context(), client))
-		})
+		}
+		assert.Greater(t, len(delays), 15, "they are jittered")
+		release()
+		require.NoError(t, call(t.Context(), client))
 	}
+}
+
+// gRPC's own retries know nothing of RetryInfo, but wait for a pushback.
+func TestGRPCsOwnRetriesWaitAsLongAsTheyAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond})
+		require.NoError(t, err)
+		admit, err := aimdgrpc.Admit(c, aimdgrpc.ServerConfig{})
+		require.NoError(t, err)
+		dialer, _ := serve(t, &service{}, admit...)
+		client, _ := dial(t, dialer, grpc.WithDefaultServiceConfig(`{"methodConfig": [{
+			"name": [{}], "retryPolicy": {
+				"maxAttempts": 2, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]
+			}}]}`))
+		time.AfterFunc(50*time.Millisecond, held(t, c))
+		began := time.Now()
+		require.NoError(t, call(t.Context(), client))
+		// A request is taken to last 100 ms as yet, and half of the place is for those that return: 200
+		// ms, jittered, and up to the next millisecond.
+		assert.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
+		assert.LessOrEqual(t, time.Since(began), 301*time.Millisecond)
+	})
 }
 
 func TestInterceptorsBeforeSeeTheShed(t *testing.T) {
@@ -145,63 +130,46 @@ func TestInterceptorsBeforeSeeTheShed(t *testing.T) {
 		seen <- err
 		return reply, err
 	})
-	admit, err := aimdgrpc.Admit(c, aimdgrpc.ServerConfig{})
-	require.NoError(t, err)
-	client, _ := dial(t, start(t, &service{}, append([]grpc.ServerOption{see}, admit...)...))
+	client, _ := admitted(t, c, &service{}, aimdgrpc.ServerConfig{}, see)
 	defer held(t, c)()
 	require.Error(t, call(t.Context(), client))
-	err = <-seen
-	require.ErrorAs(t, err, new(*admission.Shed))
+	err := <-seen
 	var shed *admission.Shed
 	require.ErrorAs(t, err, &shed)
 	assert.Equal(t, admission.Full, shed.Reason)
 	assert.ErrorContains(t, err, "rpc error: code = Unavailable desc = overloaded, try again later: admission: shed (full)")
 }
 
-// The most critical call is first (interactive before background)
-func TestBackgroundIsShedFirst(t *testing.T) {
+// The most critical call is first (interactive before background), and a client that vanished gives its place back,
+// in the queue and in service.
+func TestTheQueueOfAServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := oneByOne(t, 1)
-		client := admitted(t, c, &service{}, aimdgrpc.ServerConfig{})
-		release := held(t, c)
-		background := async(func() error { return call(tag.WithCriticality(t.Context(), tag.Sheddable), client) })
-		queued(t, c, 1)
-		interactive := async(func() error { return call(t.Context(), client) })
-		requireCode(t, codes.Unavailable, <-background)
-		release()
-		require.NoError(t, <-interactive)
-		assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Sheddable].Displaced)
-	})
-}
-
-// A client that vanished gives its place back
-func TestAClientThatVanishes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := oneByOne(t, 1)
-		arrived := make(chan struct{})
-		var calls atomic.Int32
-		client := admitted(t, c, &service{duplex: func(s duplexServer) error {
-			close(arrived)
+		waits := func(want int) {
+			t.Helper()
+			queued(t, want, func() int { return c.Snapshot().Queued })
+		}
+		client, _ := admitted(t, c, &service{duplex: func(s duplexServer) error {
 			<-s.Context().Done()
 			return s.Context().Err()
-		}, unary: func(context.Context, *pb.SimpleRequest) error { calls.Add(1); return nil }}, aimdgrpc.ServerConfig{})
-		ctx, cancel := context.WithCancel(t.Context())
-		serving, err := client.FullDuplexCall(ctx)
-		require.NoError(t, err)
-		<-arrived
+		}}, aimdgrpc.ServerConfig{})
+		serving, cancel := context.WithCancel(t.Context())
+		first := async(func() error { return stream(serving, client) })
+		synctest.Wait()
+		background := async(func() error { return call(tag.WithCriticality(t.Context(), tag.Sheddable), client) })
+		waits(1)
 		waiting, leave := context.WithCancel(t.Context())
-		gone := async(func() error { return call(waiting, client) })
-		queued(t, c, 1)
+		interactive := async(func() error { return call(waiting, client) })
+		requireCode(t, codes.Unavailable, <-background)
+		waits(1)
 		leave()
-		requireCode(t, codes.Canceled, <-gone)
-		queued(t, c, 0)
-		assert.EqualValues(t, 1, c.Snapshot().ByCriticality[tag.Critical].Vanished)
-		assert.Zero(t, calls.Load(), "its call is not served")
+		requireCode(t, codes.Canceled, <-interactive)
+		waits(0)
 		cancel()
-		_, err = serving.Recv()
-		requireCode(t, codes.Canceled, err)
+		requireCode(t, codes.Canceled, <-first)
 		require.NoError(t, call(t.Context(), client), "the place is free again")
-		assert.EqualValues(t, 1, c.Snapshot().Neutrals)
+		s := c.Snapshot()
+		assert.EqualValues(t, []uint64{1, 1, 1}, []uint64{s.ByCriticality[tag.Sheddable].Displaced, s.ByCriticality[tag.Critical].Vanished, s.Neutrals})
 	})
 }
 
@@ -225,20 +193,16 @@ type served struct {
 	ctx context.Context
 }
 
-func (s served) Context() context.Context { return s.ctx }
-func (served) SendMsg(any) error          { return nil }
-func (served) SendHeader(metadata.MD) error {
-	return nil
-}
+func (s served) Context() context.Context   { return s.ctx }
+func (served) SendMsg(any) error            { return nil }
+func (served) SendHeader(metadata.MD) error { return nil }
 
 func TestProbesPassBy(t *testing.T) {
 	c := oneByOne(t, -1)
-	admit, err := aimdgrpc.Admit(c, aimdgrpc.ServerConfig{})
-	require.NoError(t, err)
-	_, conn := dial(t, start(t, &service{}, admit...))
+	_, conn := admitted(t, c, &service{}, aimdgrpc.ServerConfig{})
 	defer held(t, c)()
 	probe := healthpb.NewHealthClient(conn)
-	_, err = probe.Check(t.Context(), &healthpb.HealthCheckRequest{})
+	_, err := probe.Check(t.Context(), &healthpb.HealthCheckRequest{})
 	require.NoError(t, err)
 	watch, err := probe.Watch(t.Context(), &healthpb.HealthCheckRequest{})
 	require.NoError(t, err)

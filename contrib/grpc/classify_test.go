@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -98,71 +98,44 @@ func TestPushback(t *testing.T) {
 		{[]string{"99999999999999999999"}, forbidden},
 		{[]string{"1", "2"}, forbidden},
 	} {
-		t.Run(strings.Join(c.trailer, ","), func(t *testing.T) {
-			l := watch(t, aimd.Config{Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: time.Millisecond}})
-			md := metadata.MD{"grpc-retry-pushback-ms": c.trailer, "mine": {"kept"}}
-			client := limited(t, l, &service{
-				unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
-					require.NoError(t, grpc.SetTrailer(ctx, md))
+		for way, use := range both {
+			t.Run(way+" "+strings.Join(c.trailer, ","), func(t *testing.T) {
+				l := one(t, aimd.Config{})
+				client := to(t, &service{answers: func(_ context.Context, trailer func(metadata.MD)) error {
+					trailer(metadata.MD{"grpc-retry-pushback-ms": c.trailer, "mine": {"kept"}})
 					return refused
-				},
-				duplex: func(s duplexServer) error {
-					s.SetTrailer(md)
-					return refused
-				},
+				}}, aimdgrpc.Limit(l.Limiter)...)
+				var trailer metadata.MD
+				err := use(t.Context(), client, grpc.Trailer(&trailer))
+				l.told(window.Overload)
+				assert.Equal(t, c.want, attempt.Classify(err))
+				requireCode(t, codes.ResourceExhausted, err)
+				assert.Equal(t, []string{"kept"}, trailer.Get("mine"), "the caller's own option still works")
 			})
-			var trailer metadata.MD
-			err := call(t.Context(), client, grpc.Trailer(&trailer))
-			l.told(window.Overload)
-			assert.Equal(t, c.want, attempt.Classify(err))
-			assert.Equal(t, []string{"kept"}, trailer.Get("mine"), "the caller's own option still works")
-
-			stream, err := client.FullDuplexCall(t.Context())
-			require.NoError(t, err)
-			_, err = stream.Recv()
-			l.told(window.Overload)
-			assert.Equal(t, c.want, attempt.Classify(err))
-			requireCode(t, codes.ResourceExhausted, err)
-		})
+		}
 	}
-}
-
-func TestTheLongerOfRetryInfoAndPushbackCounts(t *testing.T) {
-	l := watch(t, aimd.Config{Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: time.Millisecond}})
-	client := limited(t, l, &service{unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
-		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "2000"))
+	// The longer of a RetryInfo and a pushback counts, and the error is still the status that it was.
+	err := call(t.Context(), to(t, &service{answers: func(_ context.Context, trailer func(metadata.MD)) error {
+		trailer(metadata.Pairs("grpc-retry-pushback-ms", "2000"))
 		return withRetryInfo(codes.Unavailable, durationpb.New(time.Second))
-	}})
-	err := call(t.Context(), client)
-	l.told(window.Overload)
+	}}, aimdgrpc.Limit(loaded(t))...))
 	assert.Equal(t, after(overload, 2*time.Second), attempt.Classify(err), "the limiter's own classifier reads it")
 	assert.Equal(t, 2*time.Second, aimdgrpc.Classify(err).RetryAfter)
 	assert.EqualError(t, err, "rpc error: code = Unavailable desc = later")
-	assert.Len(t, status.Convert(err).Details(), 2, "the error is still the status that it was")
+	assert.Len(t, status.Convert(err).Details(), 2)
 }
 
-// A message that is too large is RESOURCE_EXHAUSTED too, and no overload.
+// A message that is too large is RESOURCE_EXHAUSTED too, and no overload. TestClassify has the words of others.
 func TestAMessageThatIsTooLarge(t *testing.T) {
-	big := &pb.SimpleRequest{Payload: &pb.Payload{Body: make([]byte, 1<<10)}}
-	for name, c := range map[string]struct {
-		server []grpc.ServerOption
-		client []grpc.CallOption
-	}{
-		"for the server": {server: []grpc.ServerOption{grpc.MaxRecvMsgSize(1 << 9)}},
-		"to send":        {client: []grpc.CallOption{grpc.MaxCallSendMsgSize(1 << 8)}},
-		"to receive":     {client: []grpc.CallOption{grpc.MaxCallRecvMsgSize(1 << 8)}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := one(t, aimd.Config{})
-			client, _ := dial(t, start(t, &service{}, c.server...), aimdgrpc.Limit(l.Limiter)...)
-			err := l.Do(t.Context(), func(ctx context.Context) error {
-				_, err := client.UnaryCall(ctx, big, c.client...)
-				return err
-			})
-			requireCode(t, codes.ResourceExhausted, err)
-			l.told(window.Neutral)
-		})
-	}
+	l := one(t, aimd.Config{})
+	dialer, _ := serve(t, &service{}, grpc.MaxRecvMsgSize(1<<9))
+	client, _ := dial(t, append(aimdgrpc.Limit(l.Limiter), dialer)...)
+	err := l.Do(t.Context(), func(ctx context.Context) error {
+		_, err := client.UnaryCall(ctx, &pb.SimpleRequest{Payload: &pb.Payload{Body: make([]byte, 1<<10)}})
+		return err
+	})
+	requireCode(t, codes.ResourceExhausted, err)
+	l.told(window.Neutral)
 }
 
 func FuzzPushback(f *testing.F) {
@@ -190,76 +163,39 @@ func FuzzPushback(f *testing.F) {
 	})
 }
 
-// Whoever holds a slot waits for no other: the interceptors of a client in both orders, over a window of
-// one, lose no call.
-func TestLimitAndRetryInBothOrders(t *testing.T) {
-	for name, order := range map[string]func(l *aimd.Limiter) []grpc.DialOption{
-		"Retry before Limit": func(l *aimd.Limiter) []grpc.DialOption {
-			return append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l)...)
-		},
-		"Limit before Retry": func(l *aimd.Limiter) []grpc.DialOption {
-			return append(aimdgrpc.Limit(l), aimdgrpc.Retry(l.Do))
-		},
-		"Limit twice": func(l *aimd.Limiter) []grpc.DialOption {
-			return append(append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l)...), aimdgrpc.Limit(l)...)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f := &failing{errs: []error{refused, refused, refused}}
-				l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
-				require.NoError(t, err)
-				client, conn := dial(t, "any", append(order(l), inMemory(t, f.service()))...)
-				defer conn.Close()
-				for range 5 {
-					require.NoError(t, call(t.Context(), client))
-				}
-				assert.Equal(t, 8, f.calls)
-				assert.Zero(t, l.Snapshot().InFlight)
-			})
-		})
-	}
-}
-
 // A wrong port is reported within 10 s, and a server that goes away later ends no call.
 func TestAWrongPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var away atomic.Bool
-		away.Store(true)
+		away := true
 		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 		require.NoError(t, err)
+		atRest(t, l)
 		listener := bufconn.Listen(1 << 16)
-		t.Cleanup(serve(listener, &service{}))
-		client, _ := dial(t, "any", append([]grpc.DialOption{aimdgrpc.Retry(l.Do), dialing(func(ctx context.Context) (net.Conn, error) {
-			if away.Load() {
+		client, _ := dial(t, append(retried(l), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			if away {
 				return nil, &net.OpError{Op: "dial", Net: "tcp", Err: net.UnknownNetworkError("refused")}
 			}
 			return listener.DialContext(ctx)
-		})}, aimdgrpc.Limit(l)...)...)
+		}))...)
 		start := time.Now()
 		err = call(t.Context(), client)
 		require.ErrorIs(t, err, attempt.ErrNoContact)
 		require.Regexp(t, "^gave up after [0-9]+ attempts: the service has never answered in 10s; last error: rpc error", err.Error())
 		requireCode(t, codes.Unavailable, err)
 		require.LessOrEqual(t, time.Since(start), 10*time.Second)
+		err = stream(t.Context(), client)
+		require.ErrorIs(t, err, attempt.ErrNoContact)
+		requireCode(t, codes.Unavailable, err)
 		require.EqualValues(t, 20, l.State().Cwnd, "nothing was learned")
 
-		away.Store(false)
+		away = false
+		server := grpc.NewServer()
+		pb.RegisterTestServiceServer(server, &service{})
+		go func() { _ = server.Serve(listener) }()
+		t.Cleanup(server.Stop)
 		time.Sleep(time.Minute) // until gRPC dials again
 		require.NoError(t, call(t.Context(), client))
 	})
-}
-
-// A stream that cannot be opened says so too: there is nobody on port 1.
-func TestAWrongPortOfAStream(t *testing.T) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Rules: aimd.Rules{FirstContact: time.Nanosecond}})
-	require.NoError(t, err)
-	client, _ := dial(t, "127.0.0.1:1", aimdgrpc.Limit(l)...)
-	_, err = client.FullDuplexCall(t.Context()) // from here on the time counts
-	requireCode(t, codes.Unavailable, err)
-	_, err = client.FullDuplexCall(t.Context())
-	require.ErrorIs(t, err, attempt.ErrNoContact)
-	requireCode(t, codes.Unavailable, err)
 }
 
 func quotaFailure(details ...*errdetails.RetryInfo) error {
@@ -282,34 +218,22 @@ func TestOutOfQuota(t *testing.T) {
 	soon := &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}
 	assert.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: time.Second}, aimdgrpc.Classify(quotaFailure(soon)))
 
-	for name, send := range map[string]func(context.Context, pb.TestServiceClient) error{
-		"a call": func(ctx context.Context, c pb.TestServiceClient) error { return call(ctx, c) },
-		"a stream": func(ctx context.Context, c pb.TestServiceClient) error {
-			stream, err := c.FullDuplexCall(ctx)
-			require.NoError(t, err)
-			_, err = stream.Recv()
-			return err
-		},
-		"a stream and its header": func(ctx context.Context, c pb.TestServiceClient) error {
-			stream, err := c.FullDuplexCall(ctx)
-			require.NoError(t, err)
-			_, _ = stream.Header() // an answer that is only an error has no header
-			_, err = stream.Recv()
-			return err
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l, calls := one(t, aimd.Config{}), 0
-			none := &service{
-				unary:  func(context.Context, *pb.SimpleRequest) error { calls++; return quotaFailure() },
-				duplex: func(duplexServer) error { calls++; return quotaFailure() },
-			}
-			client, _ := dial(t, start(t, none), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
-			err := send(t.Context(), client)
+	ways := maps.Clone(both)
+	ways["stream and its header"] = func(ctx context.Context, c pb.TestServiceClient, _ ...grpc.CallOption) error {
+		stream, err := c.FullDuplexCall(ctx)
+		require.NoError(t, err)
+		_, _ = stream.Header() // an answer that is only an error has no header
+		_, err = stream.Recv()
+		return err
+	}
+	for way, use := range ways {
+		t.Run(way, func(t *testing.T) {
+			l, f := one(t, aimd.Config{}), &failing{errs: []error{quotaFailure(), nil}}
+			err := use(t.Context(), to(t, f.service(), retried(l.Limiter)...))
 			require.ErrorIs(t, err, attempt.ErrQuota)
 			require.ErrorContains(t, err, "out of quota")
 			requireCode(t, codes.ResourceExhausted, err)
-			assert.Equal(t, 1, calls)
+			assert.Equal(t, 1, f.calls)
 			l.told(window.Neutral)
 		})
 	}

@@ -16,7 +16,6 @@ import (
 	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
@@ -32,29 +31,45 @@ func invoke(ctx context.Context, l watched, f func(context.Context) error) error
 		})
 }
 
-// openStream opens a stream through the interceptor, with the function in the place of gRPC.
-func openStream(ctx context.Context, l watched, f func(context.Context) (grpc.ClientStream, error), opts ...grpc.CallOption) (grpc.ClientStream, error) {
+// open opens a stream through the interceptor, with the function in the place of gRPC.
+func open(ctx context.Context, l watched, f func(context.Context, []grpc.CallOption) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 	return aimdgrpc.StreamClientInterceptor(l.Limiter)(ctx, &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, nil, "/service/method",
-		func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
-			return f(ctx)
-		}, opts...)
+		func(ctx context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			return f(ctx, opts)
+		})
 }
 
-// handmade is a stream of another interceptor; gRPC reports nothing about it.
+// handmade is a stream of another interceptor, whose methods return what the function does; gRPC reports nothing
+// about it.
 type handmade struct {
 	grpc.ClientStream
-	recv, send, header func() error
+	end func() error
 }
 
-func (h *handmade) RecvMsg(any) error            { return h.recv() }
-func (h *handmade) SendMsg(any) error            { return h.send() }
-func (h *handmade) Header() (metadata.MD, error) { return nil, h.header() }
-func (h *handmade) Trailer() metadata.MD         { return nil }
+func (h handmade) RecvMsg(any) error            { return h.end() }
+func (h handmade) SendMsg(any) error            { return h.end() }
+func (h handmade) Header() (metadata.MD, error) { return nil, h.end() }
+func (h handmade) Trailer() metadata.MD         { return nil }
+
+// opened is a handmade stream through the interceptor.
+func opened(t *testing.T, ctx context.Context, l watched, end func() error) grpc.ClientStream {
+	t.Helper()
+	s, err := open(ctx, l, func(context.Context, []grpc.CallOption) (grpc.ClientStream, error) { return handmade{end: end}, nil })
+	require.NoError(t, err)
+	l.held()
+	return s
+}
+
+// methods are those of a stream that may end it.
+var methods = map[string]func(grpc.ClientStream) error{
+	"RecvMsg": func(s grpc.ClientStream) error { return s.RecvMsg(nil) },
+	"SendMsg": func(s grpc.ClientStream) error { return s.SendMsg(nil) },
+	"Header":  func(s grpc.ClientStream) error { _, err := s.Header(); return err },
+}
 
 // The limiter, its classifier and its guards learn how a call ends, and a stream at each of its methods.
 // The caller gets the error as it is, and what watches the context is gone.
 func TestWhatAnErrorSays(t *testing.T) {
-	mine := errors.New("mine")
 	own := aimd.Config{Classifier: func(err error) attempt.Verdict {
 		if status.Code(err) == codes.NotFound {
 			return attempt.Verdict{Outcome: window.Overload}
@@ -70,29 +85,21 @@ func TestWhatAnErrorSays(t *testing.T) {
 		"overload":         {refused, window.Overload, window.Overload, aimd.Config{}},
 		"an answer":        {status.Error(codes.NotFound, ""), window.ClientError, window.ClientError, aimd.Config{}},
 		"by a classifier":  {status.Error(codes.NotFound, ""), window.Overload, window.Overload, own},
-		"no status at all": {mine, window.Neutral, window.Neutral, aimd.Config{}},
+		"no status at all": {errors.New("mine"), window.Neutral, window.Neutral, aimd.Config{}},
 		"not sent":         {aimdgrpc.NotSent(attempt.ErrQueueFull), window.Neutral, 0, aimd.Config{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, g := guarded(t, c.opts)
-			ends := 0
-			ended := func() {
-				t.Helper()
-				l.told(c.want)
-				ends++
-			}
 			require.Equal(t, c.err, invoke(t.Context(), l, func(context.Context) error { return c.err }))
-			ended()
+			l.told(c.want)
+			want := []window.Outcome{c.guard}
 			if c.err != nil {
-				_, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return nil, c.err })
+				_, err := open(t.Context(), l, func(context.Context, []grpc.CallOption) (grpc.ClientStream, error) { return nil, c.err })
 				require.Equal(t, c.err, err)
-				ended()
+				l.told(c.want)
+				want = append(want, c.guard)
 			}
-			for method, call := range map[string]func(grpc.ClientStream) error{
-				"RecvMsg": func(s grpc.ClientStream) error { return s.RecvMsg(nil) },
-				"SendMsg": func(s grpc.ClientStream) error { return s.SendMsg(nil) },
-				"Header":  func(s grpc.ClientStream) error { _, err := s.Header(); return err },
-			} {
+			for method, call := range methods {
 				err := c.err
 				if err == nil {
 					err = io.EOF
@@ -100,42 +107,49 @@ func TestWhatAnErrorSays(t *testing.T) {
 				if err == io.EOF && method != "RecvMsg" {
 					continue // it does not end the stream
 				}
-				fail, ctx := func() error { return err }, newCounted()
-				stream, opened := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) {
-					return &handmade{recv: fail, send: fail, header: fail}, nil
-				})
-				require.NoError(t, opened)
-				l.held(1)
+				ctx := newCounted()
+				stream := opened(t, ctx, l, func() error { return err })
 				require.Equal(t, 1, ctx.watching)
 				for range 2 {
 					require.Equal(t, err, call(stream), method)
 				}
-				ended()
+				l.told(c.want)
+				want = append(want, c.guard)
 				assert.Zero(t, ctx.watching, "the context is forgotten")
 			}
-			assert.Equal(t, make([]int, ends), g.attempts)
-			for _, o := range g.ended {
-				assert.Equal(t, c.guard, o)
-			}
-			assert.Len(t, g.ended, ends)
+			assert.Equal(t, make([]int, len(want)), g.attempts)
+			assert.Equal(t, want, g.ended)
 		})
 	}
-	// Without a call of a method, the end of the context ends such a stream.
-	l := one(t, aimd.Config{})
-	ctx, cancel := context.WithCancel(t.Context())
-	_, err := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) { return &handmade{}, nil })
-	require.NoError(t, err)
-	l.held(1)
-	cancel()
-	l.ended(window.Neutral)
-	// An answer that says that another stream would fail too.
-	stream, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) {
-		return &handmade{header: func() error { return quotaFailure() }}, nil
+}
+
+// The ends of a stream that gRPC says nothing of: its context's, another interceptor's before it is opened, and an
+// answer that says that another stream would fail too.
+func TestTheEndOfAHandmadeStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := one(t, aimd.Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		opened(t, ctx, l, nil)
+		cancel()
+		synctest.Wait()
+		l.told(window.Neutral)
+
+		counted := newCounted()
+		_, err := open(counted, l, func(_ context.Context, opts []grpc.CallOption) (grpc.ClientStream, error) {
+			for _, o := range opts {
+				if finish, ok := o.(grpc.OnFinishCallOption); ok {
+					finish.OnFinish(refused)
+				}
+			}
+			return handmade{}, nil
+		})
+		require.NoError(t, err)
+		l.told(window.Overload)
+		assert.Zero(t, counted.watching)
+
+		require.ErrorIs(t, methods["Header"](opened(t, t.Context(), l, func() error { return quotaFailure() })), attempt.ErrQuota)
+		l.told(window.Neutral)
 	})
-	require.NoError(t, err)
-	_, err = stream.Header()
-	require.ErrorIs(t, err, attempt.ErrQuota)
-	l.told(window.Neutral)
 }
 
 // counted is a context that knows how many watch it by context.AfterFunc.
@@ -156,23 +170,6 @@ func (c *counted) AfterFunc(func()) (stop func() bool) {
 	return func() bool { c.watching--; return true }
 }
 
-// A stream of which another interceptor says, before it is opened, that it is over.
-func TestAStreamThatEndsWhileItIsOpened(t *testing.T) {
-	l, ctx := one(t, aimd.Config{}), newCounted()
-	_, err := aimdgrpc.StreamClientInterceptor(l.Limiter)(ctx, &grpc.StreamDesc{}, nil, "/service/method",
-		func(_ context.Context, _ *grpc.StreamDesc, _ *grpc.ClientConn, _ string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			for _, o := range opts {
-				if finish, ok := o.(grpc.OnFinishCallOption); ok {
-					finish.OnFinish(refused)
-				}
-			}
-			return &handmade{}, nil
-		})
-	require.NoError(t, err)
-	l.told(window.Overload)
-	assert.Zero(t, ctx.watching)
-}
-
 // The ends of calls and streams of a real client and server, on virtual time.
 func TestHowACallOrAStreamEnds(t *testing.T) {
 	type client struct {
@@ -180,51 +177,34 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 		conn *grpc.ClientConn
 		stop func() // the server
 	}
-	// waits is a call that waits for the slot of another one, until that has ended.
-	waits := func(t *testing.T, l watched, c client, end func()) {
-		second := async(func() error { return call(t.Context(), c) })
-		l.waiting(1)
-		l.held(1)
-		end()
-		l.ended(window.Success)
-		require.NoError(t, <-second)
-	}
-	duplex := func(t *testing.T, l watched, c client, ctx context.Context, opts ...grpc.CallOption) duplexClient {
+	duplex := func(t *testing.T, l watched, c client, ctx context.Context, opts ...grpc.CallOption) grpc.BidiStreamingClient[pb.StreamingOutputCallRequest, pb.StreamingOutputCallResponse] {
 		stream, err := c.FullDuplexCall(ctx, opts...)
 		require.NoError(t, err)
-		l.held(1)
+		l.held()
 		synctest.Wait() // the server has answered, if it does
 		return stream
 	}
-	refuses := &service{duplex: func(duplexServer) error { return refused }}
-	silent := &service{
-		duplex: func(s duplexServer) error { <-s.Context().Done(); return s.Context().Err() },
-		unary:  func(ctx context.Context, _ *pb.SimpleRequest) error { <-ctx.Done(); return ctx.Err() },
-	}
+	silent := &service{answers: func(ctx context.Context, _ func(metadata.MD)) error { <-ctx.Done(); return ctx.Err() }}
 	type row struct {
 		service *service
 		call    func(*testing.T, watched, client)
 		want    window.Outcome
 	}
 	rows := map[string]row{
-		"a call": {&service{unary: func(context.Context, *pb.SimpleRequest) error { time.Sleep(time.Second); return nil }},
-			func(t *testing.T, l watched, c client) {
-				first := async(func() error { return call(t.Context(), c) })
-				synctest.Wait()
-				waits(t, l, c, func() { require.NoError(t, <-first) })
-			}, window.Success},
-		"a server's stream": {&service{}, func(t *testing.T, l watched, c client) {
+		"a server's stream, for which a call waits": {&service{}, func(t *testing.T, l watched, c client) {
 			stream, err := c.StreamingOutputCall(t.Context(), &pb.StreamingOutputCallRequest{})
 			require.NoError(t, err)
-			waits(t, l, c, func() {
-				for range 3 {
-					_, err = stream.Recv()
-					require.NoError(t, err)
-					l.held(1)
-				}
+			second := async(func() error { return call(t.Context(), c) })
+			queued(t, 1, func() int { return l.Snapshot().Queued })
+			for range 3 {
 				_, err = stream.Recv()
-				require.ErrorIs(t, err, io.EOF)
-			})
+				require.NoError(t, err)
+				l.held()
+			}
+			_, err = stream.Recv()
+			require.ErrorIs(t, err, io.EOF)
+			require.NoError(t, <-second)
+			l.told(window.Success)
 			_, err = stream.Recv()
 			require.Error(t, err, "after the end")
 		}, window.Success},
@@ -233,7 +213,7 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 			require.NoError(t, err)
 			for range 3 {
 				require.NoError(t, stream.Send(&pb.StreamingInputCallRequest{}))
-				l.held(1)
+				l.held()
 			}
 			answer, err := stream.CloseAndRecv()
 			require.NoError(t, err)
@@ -241,21 +221,15 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 		}, window.Success},
 		"a duplex stream": {&service{}, func(t *testing.T, l watched, c client) {
 			stream := duplex(t, l, c, t.Context())
-			for range 3 {
-				require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
-				_, err := stream.Recv()
-				require.NoError(t, err)
-			}
-			require.NoError(t, stream.CloseSend())
-			l.held(1)
+			require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
 			_, err := stream.Recv()
+			require.NoError(t, err)
+			require.NoError(t, stream.CloseSend())
+			l.held()
+			_, err = stream.Recv()
 			require.ErrorIs(t, err, io.EOF)
 		}, window.Success},
-		"a refusal, seen by Recv": {refuses, func(t *testing.T, l watched, c client) {
-			_, err := duplex(t, l, c, t.Context()).Recv()
-			requireCode(t, codes.ResourceExhausted, err)
-		}, window.Overload},
-		"a refusal, seen by Header": {refuses, func(t *testing.T, l watched, c client) {
+		"a refusal, seen by Header": {always(refused), func(t *testing.T, l watched, c client) {
 			md, err := duplex(t, l, c, t.Context()).Header()
 			require.NoError(t, err, "Header itself returns no error")
 			require.Nil(t, md)
@@ -267,7 +241,7 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 			stream := duplex(t, l, c, t.Context())
 			_, err := stream.Recv()
 			require.NoError(t, err)
-			l.held(1)
+			l.held()
 			_, err = stream.Recv()
 			requireCode(t, codes.ResourceExhausted, err)
 		}, window.Overload},
@@ -276,10 +250,10 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 				Send(&pb.StreamingOutputCallRequest{Payload: &pb.Payload{Body: make([]byte, 9)}})
 			requireCode(t, codes.ResourceExhausted, err)
 		}, window.Neutral},
-		"a Send that fails there": {refuses, func(t *testing.T, l watched, c client) {
+		"a Send that fails there": {always(refused), func(t *testing.T, l watched, c client) {
 			stream := duplex(t, l, c, t.Context())
 			require.ErrorIs(t, stream.Send(&pb.StreamingOutputCallRequest{}), io.EOF)
-			l.held(1) // Recv has what the server said
+			l.held() // Recv has what the server said
 			_, err := stream.Recv()
 			requireCode(t, codes.ResourceExhausted, err)
 		}, window.Overload},
@@ -287,14 +261,15 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 			_ = duplex(t, l, c, context.Background())
 			require.NoError(t, c.conn.Close())
 		}, window.Neutral},
-		"the server dies": {&service{duplex: silent.duplex}, func(t *testing.T, l watched, c client) {
-			require.NoError(t, call(t.Context(), c)) // so that the service was there
-			l.told(window.Success)
-			stream := duplex(t, l, c, context.Background())
-			c.stop()
-			_, err := stream.Recv()
-			requireCode(t, codes.Unavailable, err)
-		}, window.Overload},
+		"the server dies": {&service{duplex: func(s duplexServer) error { <-s.Context().Done(); return s.Context().Err() }},
+			func(t *testing.T, l watched, c client) {
+				require.NoError(t, call(t.Context(), c)) // so that the service was there
+				l.told(window.Success)
+				stream := duplex(t, l, c, context.Background())
+				c.stop()
+				_, err := stream.Recv()
+				requireCode(t, codes.Unavailable, err)
+			}, window.Overload},
 	}
 	for name, end := range map[string]func(context.Context) (context.Context, context.CancelFunc){
 		"a deadline": func(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -310,27 +285,20 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 		if name == "a deadline" {
 			code, want = codes.DeadlineExceeded, window.Timeout
 		}
-		rows[name+" of a call"] = row{silent, func(t *testing.T, _ watched, c client) {
-			ctx, cancel := end(t.Context())
-			defer cancel()
-			requireCode(t, code, call(ctx, c))
-		}, want}
-		rows[name+", somebody reads"] = row{silent, func(t *testing.T, l watched, c client) {
-			ctx, cancel := end(t.Context())
-			defer cancel()
-			stream := duplex(t, l, c, ctx)
-			require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
-			require.NoError(t, stream.CloseSend())
-			l.held(1)
-			_, err := stream.Recv()
-			requireCode(t, code, err)
-		}, want}
+		for kind, use := range both {
+			rows[name+" of a "+kind] = row{silent, func(t *testing.T, _ watched, c client) {
+				ctx, cancel := end(t.Context())
+				defer cancel()
+				requireCode(t, code, use(ctx, c))
+			}, want}
+		}
 		rows[name+", nobody reads"] = row{silent, func(t *testing.T, l watched, c client) {
 			ctx, cancel := end(t.Context())
 			defer cancel()
 			stream := duplex(t, l, c, ctx)
 			time.Sleep(time.Second)
-			l.ended(window.Neutral) // the reader was slow, not the service
+			synctest.Wait()
+			l.told(window.Neutral) // the reader was slow, not the service
 			_, err := stream.Recv()
 			requireCode(t, code, err)
 			require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
@@ -339,10 +307,9 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 	for name, c := range rows {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, listener := one(t, aimd.Config{}), bufconn.Listen(1<<16)
-				stop := serve(listener, c.service)
-				t.Cleanup(stop)
-				stub, conn := dial(t, "any", append(aimdgrpc.Limit(l.Limiter), dialing(listener.DialContext))...)
+				l := one(t, aimd.Config{})
+				dialer, stop := serve(t, c.service)
+				stub, conn := dial(t, append(aimdgrpc.Limit(l.Limiter), dialer)...)
 				c.call(t, l, client{stub, conn, stop})
 				synctest.Wait()
 				l.told(c.want)
@@ -355,25 +322,16 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 func TestAPanicGivesTheSlotBack(t *testing.T) {
 	boom := func() error { panic("mine") }
 	for name, call := range map[string]func(watched){
-		"call": func(l watched) { _ = invoke(t.Context(), l, func(context.Context) error { return boom() }) },
-		"classifier": func(l watched) {
-			_ = invoke(t.Context(), l, func(context.Context) error { return refused })
-		},
+		"call":       func(l watched) { _ = invoke(t.Context(), l, func(context.Context) error { return boom() }) },
+		"classifier": func(l watched) { _ = invoke(t.Context(), l, func(context.Context) error { return refused }) },
 		"open": func(l watched) {
-			_, _ = openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return nil, boom() })
+			_, _ = open(t.Context(), l, func(context.Context, []grpc.CallOption) (grpc.ClientStream, error) { return nil, boom() })
 		},
-		"RecvMsg": func(l watched) {
-			stream, err := openStream(t.Context(), l, func(context.Context) (grpc.ClientStream, error) { return &handmade{recv: boom}, nil })
-			require.NoError(t, err)
-			assert.PanicsWithValue(t, "mine", func() { _ = stream.RecvMsg(nil) })
-			_ = stream.RecvMsg(nil)
-		},
+		"RecvMsg": func(l watched) { _ = opened(t, t.Context(), l, boom).RecvMsg(nil) },
 	} {
-		t.Run(name, func(t *testing.T) {
-			l := one(t, aimd.Config{Classifier: func(error) attempt.Verdict { panic("mine") }})
-			assert.PanicsWithValue(t, "mine", func() { call(l) })
-			l.told(window.Neutral)
-		})
+		l := one(t, aimd.Config{Classifier: func(error) attempt.Verdict { panic("mine") }})
+		assert.PanicsWithValue(t, "mine", func() { call(l) }, name)
+		l.told(window.Neutral)
 	}
 	assert.PanicsWithValue(t, "aimdgrpc: the limiter is nil", func() { aimdgrpc.Limit(nil) })
 }
@@ -381,44 +339,23 @@ func TestAPanicGivesTheSlotBack(t *testing.T) {
 // A call and a stream without a slot are not sent. The error says why, and is neutral to limiters.
 func TestNotSent(t *testing.T) {
 	mine := errors.New("mine")
-	same := func(ctx context.Context, _ watched) context.Context { return ctx }
 	for name, c := range map[string]struct {
-		opts aimd.Config
-		ctx  func(context.Context, watched) context.Context
-		code codes.Code
-		want error
+		opts   aimd.Config
+		before func(watched, context.CancelFunc)
+		code   codes.Code
+		want   error
 	}{
-		"the context is over": {ctx: func(ctx context.Context, _ watched) context.Context {
-			ctx, cancel := context.WithCancel(ctx)
-			cancel()
-			return ctx
-		}, code: codes.Canceled, want: context.Canceled},
-		"the limiter is closed": {ctx: func(ctx context.Context, l watched) context.Context { l.Close(); return ctx },
-			code: codes.Canceled, want: aimd.ErrClosed},
-		"the queue is full": {opts: aimd.Config{Rules: aimd.Rules{QueueBound: 1}}, ctx: func(ctx context.Context, l watched) context.Context {
-			queued, cancel := context.WithTimeout(ctx, time.Second)
-			go func() { defer cancel(); _, _ = l.Acquire(queued) }()
-			l.waiting(1)
-			return ctx
-		}, code: codes.ResourceExhausted, want: attempt.ErrQueueFull},
-		"a guard refuses": {opts: aimd.Config{Guards: []attempt.Guard{&guard{refusal: mine}}}, ctx: same, code: codes.ResourceExhausted, want: mine},
-		"cancelled in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
-			ctx, cancel := context.WithCancel(ctx)
-			time.AfterFunc(time.Second, cancel)
-			return ctx
-		}, code: codes.Canceled, want: context.Canceled},
-		"a deadline in the queue": {ctx: func(ctx context.Context, _ watched) context.Context {
-			ctx, cancel := context.WithTimeout(ctx, time.Second)
-			context.AfterFunc(ctx, cancel)
-			return ctx
-		}, code: codes.DeadlineExceeded, want: context.DeadlineExceeded},
+		"the limiter is closed":   {before: func(l watched, _ context.CancelFunc) { l.Close() }, code: codes.Canceled, want: aimd.ErrClosed},
+		"a guard refuses":         {opts: aimd.Config{Guards: []attempt.Guard{&guard{refusal: mine}}}, code: codes.ResourceExhausted, want: mine},
+		"cancelled in the queue":  {before: func(_ watched, cancel context.CancelFunc) { time.AfterFunc(time.Second, cancel) }, code: codes.Canceled, want: context.Canceled},
+		"a deadline in the queue": {code: codes.DeadlineExceeded, want: context.DeadlineExceeded},
 	} {
 		for kind, send := range map[string]func(context.Context, watched) error{
 			"a call": func(ctx context.Context, l watched) error {
 				return invoke(ctx, l, func(context.Context) error { panic("sent") })
 			},
 			"a stream": func(ctx context.Context, l watched) error {
-				_, err := openStream(ctx, l, func(context.Context) (grpc.ClientStream, error) { panic("opened") })
+				_, err := open(ctx, l, func(context.Context, []grpc.CallOption) (grpc.ClientStream, error) { panic("opened") })
 				return err
 			},
 		} {
@@ -427,17 +364,20 @@ func TestNotSent(t *testing.T) {
 					l := one(t, c.opts)
 					p, err := l.Acquire(t.Context())
 					require.NoError(t, err)
-					err = send(c.ctx(t.Context(), l), l)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+					defer cancel()
+					if c.before != nil {
+						c.before(l, cancel)
+					}
+					err = send(ctx, l)
 					var story *attempt.Error
 					require.ErrorAs(t, err, &story)
 					assert.True(t, story.NotSent())
 					requireCode(t, c.code, err)
 					assert.ErrorIs(t, err, c.want)
 					assert.EqualError(t, err, "rpc error: code = "+c.code.String()+" desc = aimdgrpc: not sent: "+story.Reason.Error())
-					assert.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(err), "whatever its code")
-					l.held(1)
-					time.Sleep(time.Second)
-					synctest.Wait() // the other operation has left the queue
+					assert.Equal(t, final, attempt.Classify(err), "whatever its code")
+					l.held()
 					p.Done(window.Neutral)
 					l.told(window.Neutral)
 				})
@@ -450,28 +390,17 @@ func TestNotSent(t *testing.T) {
 // call, a call that the opening of a stream makes (fetching credentials, say).
 func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	l := one(t, aimd.Config{})
-	f := &failing{errs: []error{refused}}
-	client := limited(t, l, f.service())
-	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return call(ctx, client) }))
-	l.told(window.Overload)
-	l.told(window.Success)
-	require.NoError(t, invoke(t.Context(), l, func(ctx context.Context) error { return call(ctx, client) }))
-	l.told(window.Success)
-	stream, err := openStream(t.Context(), l, func(ctx context.Context) (grpc.ClientStream, error) {
-		return &handmade{recv: func() error { return io.EOF }}, call(ctx, client)
+	client := to(t, &service{}, aimdgrpc.Limit(l.Limiter)...)
+	within := func(ctx context.Context) error { return call(ctx, client) }
+	require.NoError(t, l.Do(t.Context(), within))
+	require.NoError(t, invoke(t.Context(), l, within))
+	l.told(window.Success, window.Success)
+	stream, err := open(t.Context(), l, func(ctx context.Context, _ []grpc.CallOption) (grpc.ClientStream, error) {
+		return handmade{end: func() error { return io.EOF }}, within(ctx)
 	})
 	require.NoError(t, err)
-	l.held(1)
+	l.held()
 	require.Equal(t, io.EOF, stream.RecvMsg(nil))
-	l.told(window.Success)
-	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
-		stream, err := client.FullDuplexCall(ctx)
-		require.NoError(t, err)
-		require.NoError(t, stream.CloseSend())
-		_, err = stream.Recv()
-		require.ErrorIs(t, err, io.EOF)
-		return nil
-	}))
 	l.told(window.Success)
 }
 

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/test/bufconn"
 
@@ -37,12 +38,12 @@ type watched struct {
 	outcomes chan window.Outcome
 }
 
-// watch returns a limiter with the options. After the test all slots must be free, and none released
-// twice.
-func watch(t *testing.T, config aimd.Config) watched {
+// one returns a limiter with a single slot. After the test it must be free, and never released twice.
+func one(t *testing.T, config aimd.Config) watched {
 	t.Helper()
-	w := watched{t: t, outcomes: make(chan window.Outcome, 10_000)}
-	config.Law = aimd.Reno(0.5)
+	w := watched{t: t, outcomes: make(chan window.Outcome, 100)}
+	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno(0.5), 1, 1
+	config.PauseMin, config.PauseMax = time.Millisecond, time.Millisecond
 	config.Observer = func(e aimd.Event) {
 		if e.Outcome.Valid() {
 			w.outcomes <- e.Outcome
@@ -51,75 +52,56 @@ func watch(t *testing.T, config aimd.Config) watched {
 	l, err := aimd.New(config)
 	require.NoError(t, err)
 	w.Limiter = l
+	atRest(t, l)
+	t.Cleanup(func() { assert.Empty(t, w.outcomes, "answers the test did not expect") })
+	return w
+}
+
+// atRest checks after the test that the limiter has nothing to do, and that no slot was released twice.
+func atRest(t *testing.T, l *aimd.Limiter) {
 	t.Cleanup(func() {
 		s := l.Snapshot()
 		assert.Zero(t, s.InFlight, "in flight at the end")
 		assert.Zero(t, s.Queued, "queued at the end")
 		assert.Zero(t, s.Late, "slots released twice")
-		assert.Empty(t, w.outcomes, "answers the test did not expect")
 	})
-	return w
 }
 
-// one returns a limiter with a single slot.
-func one(t *testing.T, config aimd.Config) watched {
-	t.Helper()
-	config.InitialWindow = 1
-	config.MaxWindow = 1
-	config.PauseMin = time.Millisecond
-	config.PauseMax = time.Millisecond
-	return watch(t, config)
-}
-
-// ended waits until the next attempt ended, and says how.
-func (w watched) ended(want window.Outcome) {
+// told asserts that the next attempts have ended already, and how.
+func (w watched) told(want ...window.Outcome) {
 	w.t.Helper()
-	select {
-	case got := <-w.outcomes:
-		require.Equal(w.t, want, got, "want %v, got %v", want, got)
-	case <-time.After(time.Minute):
-		require.FailNow(w.t, "the slot was not released")
+	for _, want := range want {
+		require.NotEmpty(w.t, w.outcomes, "the slot was not released at once")
+		require.Equal(w.t, want, <-w.outcomes)
 	}
 }
 
-// told asserts that the attempt has ended already, and how.
-func (w watched) told(want window.Outcome) {
+// held asserts that the slot is held, and was not released before, once all is at rest, in a bubble.
+func (w watched) held() {
 	w.t.Helper()
-	require.NotEmpty(w.t, w.outcomes, "the slot was not released at once")
-	w.ended(want)
-}
-
-// held asserts that so many slots are held, and none was released.
-func (w watched) held(n int) {
-	w.t.Helper()
-	require.Equal(w.t, n, w.Snapshot().InFlight, "in flight")
+	require.Equal(w.t, 1, w.Snapshot().InFlight, "in flight")
 	require.Empty(w.t, w.outcomes, "released already")
 }
 
-// waiting asserts that so many calls are in the queue once all is at rest, in a bubble.
-func (w watched) waiting(n int) {
-	w.t.Helper()
-	synctest.Wait()
-	assert.Equal(w.t, n, w.Snapshot().Queued, "queued")
-}
-
-// service is a server's side made of functions; nil answers at once, and well.
+// service is a server's side.
 type service struct {
 	pb.UnimplementedTestServiceServer
-	unary  func(context.Context, *pb.SimpleRequest) error
-	output func(grpc.ServerStreamingServer[pb.StreamingOutputCallResponse]) error
-	input  func(grpc.ClientStreamingServer[pb.StreamingInputCallRequest, pb.StreamingInputCallResponse]) error
+	// answers ends a call, and a duplex stream when it begins; nil: a call ends well.
+	answers func(ctx context.Context, trailer func(metadata.MD)) error
+	// duplex ends a duplex stream; nil without answers: each message comes back.
 	duplex func(duplexServer) error
 }
 
-type (
-	duplexServer = grpc.BidiStreamingServer[pb.StreamingOutputCallRequest, pb.StreamingOutputCallResponse]
-	duplexClient = grpc.BidiStreamingClient[pb.StreamingOutputCallRequest, pb.StreamingOutputCallResponse]
-)
+type duplexServer = grpc.BidiStreamingServer[pb.StreamingOutputCallRequest, pb.StreamingOutputCallResponse]
+
+// always is a service that ends each call, and each duplex stream, with that error.
+func always(err error) *service {
+	return &service{answers: func(context.Context, func(metadata.MD)) error { return err }}
+}
 
 func (s *service) UnaryCall(ctx context.Context, req *pb.SimpleRequest) (*pb.SimpleResponse, error) {
-	if s.unary != nil {
-		if err := s.unary(ctx, req); err != nil {
+	if s.answers != nil {
+		if err := s.answers(ctx, func(md metadata.MD) { _ = grpc.SetTrailer(ctx, md) }); err != nil {
 			return nil, err
 		}
 	}
@@ -128,9 +110,6 @@ func (s *service) UnaryCall(ctx context.Context, req *pb.SimpleRequest) (*pb.Sim
 
 // StreamingOutputCall sends three messages.
 func (s *service) StreamingOutputCall(_ *pb.StreamingOutputCallRequest, stream grpc.ServerStreamingServer[pb.StreamingOutputCallResponse]) error {
-	if s.output != nil {
-		return s.output(stream)
-	}
 	for range 3 {
 		if err := stream.Send(&pb.StreamingOutputCallResponse{}); err != nil {
 			return err
@@ -141,9 +120,6 @@ func (s *service) StreamingOutputCall(_ *pb.StreamingOutputCallRequest, stream g
 
 // StreamingInputCall answers with the number of messages.
 func (s *service) StreamingInputCall(stream grpc.ClientStreamingServer[pb.StreamingInputCallRequest, pb.StreamingInputCallResponse]) error {
-	if s.input != nil {
-		return s.input(stream)
-	}
 	for n := int32(0); ; n++ {
 		if _, err := stream.Recv(); errors.Is(err, io.EOF) {
 			return stream.SendAndClose(&pb.StreamingInputCallResponse{AggregatedPayloadSize: n})
@@ -153,71 +129,58 @@ func (s *service) StreamingInputCall(stream grpc.ClientStreamingServer[pb.Stream
 	}
 }
 
-// FullDuplexCall sends every message back.
 func (s *service) FullDuplexCall(stream duplexServer) error {
-	if s.duplex != nil {
+	switch {
+	case s.duplex != nil:
 		return s.duplex(stream)
+	case s.answers != nil:
+		return s.answers(stream.Context(), stream.SetTrailer)
 	}
 	for {
 		req, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			err = stream.Send(&pb.StreamingOutputCallResponse{Payload: req.GetPayload()})
 		}
-		if err := stream.Send(&pb.StreamingOutputCallResponse{Payload: req.GetPayload()}); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 }
 
-// start starts a server on the loopback.
-func start(t testing.TB, s *service, opts ...grpc.ServerOption) (address string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(serve(listener, s, opts...))
-	return listener.Addr().String()
-}
-
-// serve serves until stop.
-func serve(listener net.Listener, s *service, opts ...grpc.ServerOption) (stop func()) {
-	server := grpc.NewServer(opts...)
+// serve starts a server in memory. It returns the option that dials it, whatever the address, and what stops it.
+func serve(t testing.TB, s pb.TestServiceServer, opts ...grpc.ServerOption) (grpc.DialOption, func()) {
+	listener, server := bufconn.Listen(1<<16), grpc.NewServer(opts...)
 	pb.RegisterTestServiceServer(server, s)
 	healthpb.RegisterHealthServer(server, health.NewServer())
 	served := async(func() error { return server.Serve(listener) })
-	return sync.OnceFunc(func() { server.Stop(); <-served })
+	stop := sync.OnceFunc(func() { server.Stop(); <-served })
+	t.Cleanup(stop)
+	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }), stop
 }
 
-// inMemory starts a server whose connections are pipes, for a test on virtual time, and returns what
-// dials it.
-func inMemory(t *testing.T, s *service, opts ...grpc.ServerOption) grpc.DialOption {
+// dial returns a client, and its connection.
+func dial(t testing.TB, opts ...grpc.DialOption) (pb.TestServiceClient, *grpc.ClientConn) {
 	t.Helper()
-	listener := bufconn.Listen(1 << 16)
-	t.Cleanup(serve(listener, s, opts...))
-	return dialing(listener.DialContext)
-}
-
-// dialing dials in that way, whatever the address.
-func dialing(dial func(context.Context) (net.Conn, error)) grpc.DialOption {
-	return grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) })
-}
-
-// dial returns a client of the server, and its connection.
-func dial(t testing.TB, address string, opts ...grpc.DialOption) (pb.TestServiceClient, *grpc.ClientConn) {
-	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+address, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
+	conn, err := grpc.NewClient("passthrough:///any", append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	return pb.NewTestServiceClient(conn), conn
 }
 
-// limited returns a client with the limiter of a server with the service.
-func limited(t *testing.T, l watched, s *service, opts ...grpc.DialOption) pb.TestServiceClient {
+// to returns a client of a server with the service.
+func to(t testing.TB, s *service, opts ...grpc.DialOption) pb.TestServiceClient {
 	t.Helper()
-	client, _ := dial(t, "any", append(append(aimdgrpc.Limit(l.Limiter), inMemory(t, s)), opts...)...)
+	dialer, _ := serve(t, s)
+	client, _ := dial(t, append(opts, dialer)...)
 	return client
+}
+
+// retried are the options of a client whose calls the limiter tries again.
+func retried(l *aimd.Limiter) []grpc.DialOption {
+	return append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l)...)
 }
 
 func call(ctx context.Context, client pb.TestServiceClient, opts ...grpc.CallOption) error {
@@ -225,10 +188,32 @@ func call(ctx context.Context, client pb.TestServiceClient, opts ...grpc.CallOpt
 	return err
 }
 
+// stream opens a stream, and waits for its first message or its end.
+func stream(ctx context.Context, client pb.TestServiceClient, opts ...grpc.CallOption) error {
+	s, err := client.FullDuplexCall(ctx, opts...)
+	if err != nil {
+		return err
+	}
+	if _, err = s.Recv(); err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// both are the ways to use a client.
+var both = map[string]func(context.Context, pb.TestServiceClient, ...grpc.CallOption) error{"call": call, "stream": stream}
+
 func requireCode(t *testing.T, want codes.Code, err error) {
 	t.Helper()
 	require.Error(t, err)
 	require.Equal(t, want, status.Code(err), "want %v, got %v", want, err)
+}
+
+// queued asserts that so many wait for a slot or a place once all is at rest, in a bubble.
+func queued(t *testing.T, want int, get func() int) {
+	t.Helper()
+	synctest.Wait()
+	require.Equal(t, want, get(), "queued")
 }
 
 // refused is how a service says that it is too much.

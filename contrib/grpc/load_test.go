@@ -15,43 +15,38 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	pb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
 	aimdgrpc "github.com/aimd-go/aimd/contrib/grpc"
 )
 
+// loaded is a limiter for many calls at once, its first window above the cap.
+func loaded(t *testing.T) *aimd.Limiter {
+	t.Helper()
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.9), Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond}})
+	require.NoError(t, err)
+	atRest(t, l)
+	return l
+}
+
 // A service that refuses more than 16 calls at a time with RESOURCE_EXHAUSTED: none of 500 calls, or
 // streams, is lost, and few are sent twice.
 func TestNoCallIsLost(t *testing.T) {
-	for name, send := range map[string]func(context.Context, pb.TestServiceClient) error{
-		"calls": func(ctx context.Context, c pb.TestServiceClient) error { return call(ctx, c) },
-		"streams": func(ctx context.Context, c pb.TestServiceClient) error {
-			stream, err := c.FullDuplexCall(ctx)
-			if err != nil {
-				return err
-			}
-			if _, err = stream.Recv(); err == io.EOF {
-				return nil
-			}
-			return err
-		},
-	} {
+	for name, send := range both {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var busy atomic.Int32
-				serve := func() error {
+				l := loaded(t)
+				client := to(t, &service{answers: func(context.Context, func(metadata.MD)) error {
 					defer busy.Add(-1)
 					if busy.Add(1) > 16 {
 						return refused
 					}
 					time.Sleep(5 * time.Millisecond) // the service time
 					return nil
-				}
-				l := loaded(t)
-				client, _ := dial(t, "any", append(aimdgrpc.Limit(l), inMemory(t, &service{
-					unary: func(context.Context, *pb.SimpleRequest) error { return serve() }, duplex: func(duplexServer) error { return serve() },
-				}))...)
+				}}, aimdgrpc.Limit(l)...)
 				var all sync.WaitGroup
 				for range 500 {
 					all.Go(func() {
@@ -68,25 +63,11 @@ func TestNoCallIsLost(t *testing.T) {
 	}
 }
 
-// loaded is a limiter for many calls at once, its first window above the cap.
-func loaded(t *testing.T) *aimd.Limiter {
-	t.Helper()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.9), Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond}})
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		s := l.Snapshot()
-		assert.Zero(t, s.InFlight)
-		assert.Zero(t, s.Queued)
-		assert.Zero(t, s.Late)
-	})
-	return l
-}
-
 // Whatever callers do with calls and streams, no slot is lost.
 func TestNoSlotIsLostWhateverCallersDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := loaded(t)
-		client, _ := dial(t, "any", append(aimdgrpc.Limit(l), inMemory(t, &service{}))...)
+		client := to(t, &service{}, aimdgrpc.Limit(l)...)
 		var all sync.WaitGroup
 		for range 32 {
 			all.Go(func() {
@@ -96,13 +77,11 @@ func TestNoSlotIsLostWhateverCallersDo(t *testing.T) {
 			})
 		}
 		all.Wait()
-		// What nobody read comes back by its context, on a goroutine of its own.
-		synctest.Wait()
-		require.Zero(t, l.Snapshot().InFlight)
+		synctest.Wait() // what nobody read comes back by its context, on a goroutine of its own
 	})
 }
 
-// misuse does something with a call or a stream, and leaves it there.
+// misuse does something with a stream, and leaves it there.
 func misuse(ctx context.Context, client pb.TestServiceClient) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -113,10 +92,6 @@ func misuse(ctx context.Context, client pb.TestServiceClient) {
 		return nil
 	})
 	defer func() { <-cancelled }()
-	if rand.N(4) == 0 {
-		_ = call(ctx, client)
-		return
-	}
 	stream, err := client.FullDuplexCall(ctx)
 	if err != nil {
 		return
@@ -146,7 +121,7 @@ func misuse(ctx context.Context, client pb.TestServiceClient) {
 	}
 }
 
-// The price of each part, on a call over the loopback.
+// The price of each part, on a call in memory.
 func BenchmarkCall(b *testing.B) {
 	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	require.NoError(b, err)
@@ -160,13 +135,9 @@ func BenchmarkCall(b *testing.B) {
 		name   string
 		client []grpc.DialOption
 		server []grpc.ServerOption
-	}{
-		{"plain", nil, nil},
-		{"Limit", aimdgrpc.Limit(l), nil},
-		{"Tag", tags, nil},
-		{"Admit", nil, admit},
-	} {
-		client, _ := dial(b, start(b, &service{}, c.server...), c.client...)
+	}{{"plain", nil, nil}, {"Limit", aimdgrpc.Limit(l), nil}, {"Tag", tags, nil}, {"Admit", nil, admit}} {
+		dialer, _ := serve(b, &service{}, c.server...)
+		client, _ := dial(b, append(c.client, dialer)...)
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -176,36 +147,4 @@ func BenchmarkCall(b *testing.B) {
 			}
 		})
 	}
-}
-
-// gRPC's own retries know nothing of RetryInfo, but wait for a pushback.
-func TestGRPCsOwnRetriesWaitAsLongAsTheyAreTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond})
-		require.NoError(t, err)
-		var retried time.Duration
-		shed := time.Time{}
-		admit, err := aimdgrpc.Admit(c, aimdgrpc.ServerConfig{})
-		require.NoError(t, err)
-		release := held(t, c)
-		watch := grpc.ChainUnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
-			if shed.IsZero() {
-				shed = time.Now()
-				defer release()
-			} else {
-				retried = time.Since(shed)
-			}
-			return handle(ctx, req)
-		})
-		client, _ := dial(t, "any", inMemory(t, &service{}, append([]grpc.ServerOption{watch}, admit...)...), grpc.WithDefaultServiceConfig(`{"methodConfig": [{
-			"name": [{}], "retryPolicy": {
-				"maxAttempts": 2, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]
-			}}]}`))
-		_, err = client.UnaryCall(t.Context(), &pb.SimpleRequest{})
-		require.NoError(t, err)
-		// A request is taken to last 100 ms as yet, and half of the place is for those that return: 200
-		// ms, jittered, and up to the next millisecond.
-		assert.GreaterOrEqual(t, retried, 100*time.Millisecond)
-		assert.LessOrEqual(t, retried, 301*time.Millisecond)
-	})
 }

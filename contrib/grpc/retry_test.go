@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,7 +43,7 @@ type failing struct {
 }
 
 func (f *failing) service() *service {
-	return &service{unary: func(context.Context, *pb.SimpleRequest) error {
+	return &service{answers: func(context.Context, func(metadata.MD)) error {
 		f.calls++
 		if f.calls <= len(f.errs) {
 			return f.errs[f.calls-1]
@@ -51,45 +52,39 @@ func (f *failing) service() *service {
 	}}
 }
 
-// A policy, or a limiter: each attempt takes its own slot, or uses the one of its Do.
+// A policy, or a limiter: each attempt takes its own slot, or uses the one of its Do. Whatever the order of the
+// interceptors, and over a window of one, no call is lost.
 func TestACallIsTriedAgain(t *testing.T) {
-	for name, do := range map[string]func(*aimd.Limiter) func(context.Context, func(context.Context) error) error{
-		"by a policy": func(*aimd.Limiter) func(context.Context, func(context.Context) error) error {
-			return policy(t, retry.Config{Idempotent: true}).Runner().Do
+	for name, opts := range map[string]func(*aimd.Limiter) []grpc.DialOption{
+		"by a policy": func(l *aimd.Limiter) []grpc.DialOption {
+			return append([]grpc.DialOption{aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Runner().Do)}, aimdgrpc.Limit(l)...)
 		},
-		"by a limiter": func(l *aimd.Limiter) func(context.Context, func(context.Context) error) error { return l.Do },
+		"by a limiter": retried,
+		"Limit twice":  func(l *aimd.Limiter) []grpc.DialOption { return append(retried(l), aimdgrpc.Limit(l)...) },
+		"Limit before": func(l *aimd.Limiter) []grpc.DialOption { return append(aimdgrpc.Limit(l), aimdgrpc.Retry(l.Do)) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, g := guarded(t, aimd.Config{})
-			f := &failing{errs: []error{refused, status.Error(codes.DeadlineExceeded, "of my own")}}
-			client, _ := dial(t, start(t, f.service()), append([]grpc.DialOption{aimdgrpc.Retry(do(l.Limiter))}, aimdgrpc.Limit(l.Limiter)...)...)
-			require.NoError(t, call(t.Context(), client))
-			l.told(window.Overload)
-			l.told(window.Timeout)
-			l.told(window.Success)
-			assert.Equal(t, []int{1, 2, 3}, g.attempts)
+			synctest.Test(t, func(t *testing.T) {
+				l, g := guarded(t, aimd.Config{})
+				f := &failing{errs: []error{refused, status.Error(codes.DeadlineExceeded, "of my own")}}
+				require.NoError(t, call(t.Context(), to(t, f.service(), opts(l.Limiter)...)))
+				assert.Equal(t, 3, f.calls)
+				if name == "Limit before" { // the call is one attempt, which has the slot
+					l.told(window.Success)
+					return
+				}
+				l.told(window.Overload, window.Timeout, window.Success)
+				assert.Equal(t, []int{1, 2, 3}, g.attempts)
+			})
 		})
 	}
 }
 
-// Also without the interceptors of Limit.
-func TestACallIsNotTriedAgainWhereThatIsForbidden(t *testing.T) {
-	calls := 0
-	client, _ := dial(t, start(t, &service{unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
-		calls++
-		_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "-1"))
-		return refused
-	}}), aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Runner().Do))
-	err := call(t.Context(), client)
-	requireCode(t, codes.ResourceExhausted, err)
-	assert.EqualError(t, err, refused.Error(), "the error of an only attempt is its own")
-	assert.Equal(t, 1, calls)
-}
-
+// What Retry returns, if do does so: the code is that of the last attempt, or of the context's end.
 func TestTheErrorOfACallThatWasTriedAgain(t *testing.T) {
+	by := policy(t, retry.Config{Idempotent: true}).Runner().Do
 	f := &failing{errs: []error{refused, refused, withRetryInfo(codes.Unavailable, nil)}}
-	client, _ := dial(t, start(t, f.service()), aimdgrpc.Retry(policy(t, retry.Config{Idempotent: true}).Runner().Do))
-	err := call(t.Context(), client)
+	err := call(t.Context(), to(t, f.service(), aimdgrpc.Retry(by)))
 	require.ErrorIs(t, err, attempt.ErrAttempts)
 	requireCode(t, codes.Unavailable, err)
 	var story *attempt.Error
@@ -99,34 +94,37 @@ func TestTheErrorOfACallThatWasTriedAgain(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, story.Error(), s.Message())
 	assert.Len(t, s.Details(), 2)
-}
 
-func TestTheErrorOfACallWhoseContextEnds(t *testing.T) {
+	// A server that forbids it. The error of an only attempt is its own.
+	calls := 0
+	err = call(t.Context(), to(t, &service{answers: func(_ context.Context, trailer func(metadata.MD)) error {
+		calls++
+		trailer(metadata.Pairs("grpc-retry-pushback-ms", "-1"))
+		return refused
+	}}, aimdgrpc.Retry(by)))
+	assert.EqualError(t, err, refused.Error())
+	assert.Equal(t, 1, calls)
+
 	for want, end := range map[codes.Code]error{codes.Canceled: context.Canceled, codes.DeadlineExceeded: context.DeadlineExceeded} {
-		client, _ := dial(t, start(t, &service{}), aimdgrpc.Retry(func(context.Context, func(context.Context) error) error {
+		err := call(t.Context(), to(t, &service{}, aimdgrpc.Retry(func(context.Context, func(context.Context) error) error {
 			return &attempt.Error{Attempts: 2, Reason: end, Cause: refused}
-		}))
-		err := call(t.Context(), client)
+		})))
 		requireCode(t, want, err)
 		require.ErrorIs(t, err, end)
 		require.ErrorIs(t, err, refused)
 	}
-}
 
-func TestTheErrorOfACallThatWasNotTried(t *testing.T) {
 	l := one(t, aimd.Config{})
-	client, _ := dial(t, start(t, &service{}), append([]grpc.DialOption{aimdgrpc.Retry(l.Do)}, aimdgrpc.Limit(l.Limiter)...)...)
 	l.Close()
-	err := call(t.Context(), client)
-	var e *attempt.Error
-	require.ErrorAs(t, err, &e)
-	require.True(t, e.NotSent())
+	err = call(t.Context(), to(t, &service{}, retried(l.Limiter)...))
+	require.ErrorAs(t, err, &story)
+	require.True(t, story.NotSent())
 	require.ErrorIs(t, err, aimd.ErrClosed)
 	requireCode(t, codes.Canceled, err)
 
 	mine := errors.New("mine")
-	client, _ = dial(t, start(t, &service{}), aimdgrpc.Retry(func(context.Context, func(context.Context) error) error { return mine }))
-	assert.Same(t, mine, call(t.Context(), client), "what is no story stays what it is")
+	err = call(t.Context(), to(t, &service{}, aimdgrpc.Retry(func(context.Context, func(context.Context) error) error { return mine })))
+	assert.Same(t, mine, err, "what is no story stays what it is")
 	assert.PanicsWithValue(t, "aimdgrpc: Retry with a nil function", func() { aimdgrpc.Retry(nil) })
 }
 
@@ -135,7 +133,8 @@ func TestAMethodThatSaysThatItIsIdempotent(t *testing.T) {
 	register(t)
 	tried := aimdgrpc.Retry(policy(t, retry.Config{}).Runner().Do)
 	f := &failing{errs: []error{refused, refused, refused}}
-	_, conn := dial(t, start(t, f.service()), tried, grpc.WithChainUnaryInterceptor(
+	dialer, _ := serve(t, f.service())
+	_, conn := dial(t, dialer, tried, grpc.WithChainUnaryInterceptor(
 		func(ctx context.Context, _ string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			return invoke(ctx, pb.TestService_UnaryCall_FullMethodName, req, reply, cc, opts...)
 		}))
@@ -181,20 +180,11 @@ func register(t *testing.T) {
 func heard(t *testing.T, opts ...grpc.DialOption) (pb.TestServiceClient, <-chan metadata.MD) {
 	t.Helper()
 	seen := make(chan metadata.MD, 1)
-	server := inMemory(t, &service{
-		unary: func(ctx context.Context, _ *pb.SimpleRequest) error {
-			md, _ := metadata.FromIncomingContext(ctx)
-			seen <- md
-			return nil
-		},
-		duplex: func(s duplexServer) error {
-			md, _ := metadata.FromIncomingContext(s.Context())
-			seen <- md
-			return nil
-		},
-	})
-	client, _ := dial(t, "any", append(opts, server)...)
-	return client, seen
+	return to(t, &service{answers: func(ctx context.Context, _ func(metadata.MD)) error {
+		md, _ := metadata.FromIncomingContext(ctx)
+		seen <- md
+		return nil
+	}}, opts...), seen
 }
 
 func tagged(t *testing.T, client, version string) []grpc.DialOption {
@@ -210,8 +200,8 @@ func TestTagsArriveAtTheServer(t *testing.T) {
 	client, seen := heard(t, tagged(t, "photos", "2.1")...)
 	want := tag.Tags{Client: "photos", Version: "2.1", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 2}
 	ctx := tag.NewContext(t.Context(), tag.Tags{Client: "other", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 2})
-	check := func() {
-		t.Helper()
+	for _, use := range both {
+		require.NoError(t, use(ctx, client))
 		md := <-seen
 		assert.Equal(t, []string{"photos"}, md["aimd-client"])
 		assert.Equal(t, []string{"sheddable-plus"}, md["aimd-criticality"])
@@ -219,13 +209,6 @@ func TestTagsArriveAtTheServer(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}
-	require.NoError(t, call(ctx, client))
-	check()
-	stream, err := client.FullDuplexCall(ctx)
-	require.NoError(t, err)
-	_, err = stream.Recv()
-	require.Error(t, err)
-	check()
 }
 
 func TestTagsLeaveOtherMetadataAlone(t *testing.T) {
