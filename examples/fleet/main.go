@@ -122,63 +122,30 @@ func (f *fleet) key(name string) string { return path.Join(f.prefix, name) }
 // also if a second machine lists: its destination, size and time are the task's ID.
 func (f *fleet) list(ctx context.Context) error {
 	began := time.Now()
-	has, err := f.stored(ctx)
-	if err != nil {
-		return err
-	}
-	q := queue{asynq.NewClient(f.redis), asynq.NewInspector(f.redis)}
-	defer q.Close()
-	return walk(f.dir, func(name string, info fs.FileInfo) error {
-		o, ok := has[f.key(name)]
-		if ok && *o.Size == info.Size() && !o.LastModified.Before(info.ModTime().Truncate(time.Second)) {
+	client, tasks := asynq.NewClient(f.redis), asynq.NewInspector(f.redis)
+	defer client.Close()
+	defer tasks.Close()
+	return f.each(ctx, func(name string, info fs.FileInfo, stored time.Time) error {
+		if !stored.Before(info.ModTime().Truncate(time.Second)) {
 			return nil
 		}
 		id := fmt.Sprintf("%s s3://%s/%s %d %d", f.endpoint, f.bucket, f.key(name), info.Size(), info.ModTime().UnixNano())
-		return q.add(ctx, id, name, began)
-	})
-}
-
-// queue is asynq's default queue.
-type queue struct {
-	*asynq.Client
-	tasks *asynq.Inspector
-}
-
-func (q queue) Close() { _, _ = q.Client.Close(), q.tasks.Close() }
-
-// add enqueues a file, unless it waits, is being uploaded, or was uploaded after the store was listed. Redis
-// keeps the ID of a task that ended: it gives way to the new one.
-func (q queue) add(ctx context.Context, id, name string, listed time.Time) error {
-	enqueue := func() error {
-		_, err := q.EnqueueContext(ctx, asynq.NewTask("upload", []byte(name)), asynq.TaskID(id), asynq.Retention(time.Hour))
-		return err
-	}
-	err := enqueue()
-	if !errors.Is(err, asynq.ErrTaskIDConflict) {
-		return err
-	}
-	old, err := q.tasks.GetTaskInfo("default", id)
-	if err == nil && (old.State == asynq.TaskStateArchived || old.State == asynq.TaskStateCompleted && old.CompletedAt.Before(listed)) {
-		if err = q.tasks.DeleteTask("default", id); err == nil {
-			err = enqueue()
+		enqueue := func() error {
+			_, err := client.EnqueueContext(ctx, asynq.NewTask("upload", []byte(name)), asynq.TaskID(id), asynq.Retention(time.Hour))
+			return err
 		}
-	}
-	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrTaskIDConflict) { // another machine lists too
-		return nil
-	}
-	return err
-}
-
-// walk calls do with each regular file of the tree.
-func walk(dir string, do func(name string, info fs.FileInfo) error) error {
-	return fs.WalkDir(os.DirFS(dir), ".", func(name string, e fs.DirEntry, err error) error {
-		if err == nil && e.Type().IsRegular() {
-			var info fs.FileInfo
-			if info, err = e.Info(); err == nil {
-				err = do(name, info)
+		err := enqueue()
+		if !errors.Is(err, asynq.ErrTaskIDConflict) {
+			return err
+		}
+		// Redis keeps the ID of a task that ended. It gives way to the new one, unless it ended meanwhile.
+		old, err := tasks.GetTaskInfo("default", id)
+		if err == nil && (old.State == asynq.TaskStateArchived || old.State == asynq.TaskStateCompleted && old.CompletedAt.Before(began)) {
+			if err = tasks.DeleteTask("default", id); err == nil {
+				err = enqueue()
 			}
 		}
-		if errors.Is(err, fs.ErrNotExist) && name != "." { // removed meanwhile
+		if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrTaskIDConflict) { // another machine lists too
 			return nil
 		}
 		return err
@@ -187,10 +154,10 @@ func walk(dir string, do func(name string, info fs.FileInfo) error) error {
 
 // finish waits until no task is left, and compares the store with the tree.
 func (f *fleet) finish(ctx context.Context) error {
-	inspector := asynq.NewInspector(f.redis)
-	defer inspector.Close()
+	tasks := asynq.NewInspector(f.redis)
+	defer tasks.Close()
 	for {
-		q, err := inspector.GetQueueInfo("default")
+		q, err := tasks.GetQueueInfo("default")
 		if err == nil && q.Pending+q.Active+q.Scheduled+q.Retry == 0 {
 			break
 		}
@@ -200,39 +167,51 @@ func (f *fleet) finish(ctx context.Context) error {
 			return errors.New("stopped; the same command continues")
 		}
 	}
-	has, err := f.stored(ctx)
-	if err != nil {
-		return err
-	}
-	files, stored := 0, 0
-	err = walk(f.dir, func(name string, info fs.FileInfo) error {
+	files, missing := 0, 0
+	err := f.each(ctx, func(_ string, _ fs.FileInfo, stored time.Time) error {
 		files++
-		if o, ok := has[f.key(name)]; ok && *o.Size == info.Size() {
-			stored++
+		if stored.IsZero() {
+			missing++
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%d files, %d stored, %d missing\n", files, stored, files-stored)
-	if stored < files {
+	fmt.Printf("%d files, %d stored, %d missing\n", files, files-missing, missing)
+	if missing > 0 {
 		return errors.New("not all is stored; asynq's archive has the errors")
 	}
 	return nil
 }
 
-// stored returns the objects of the destination by their keys.
-func (f *fleet) stored(ctx context.Context) (map[string]types.Object, error) {
+// each calls do with each regular file of the tree, and the time when it was stored: zero if the store has no
+// object of its key and size.
+func (f *fleet) each(ctx context.Context, do func(name string, info fs.FileInfo, stored time.Time) error) error {
 	objects := map[string]types.Object{}
 	for p := s3.NewListObjectsV2Paginator(f.store, &s3.ListObjectsV2Input{Bucket: &f.bucket, Prefix: &f.prefix}); p.HasMorePages(); {
 		page, err := p.NextPage(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, o := range page.Contents {
 			objects[*o.Key] = o
 		}
 	}
-	return objects, nil
+	return fs.WalkDir(os.DirFS(f.dir), ".", func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.Type().IsRegular() {
+			var info fs.FileInfo
+			if info, err = e.Info(); err == nil {
+				var stored time.Time
+				if o, ok := objects[f.key(name)]; ok && *o.Size == info.Size() {
+					stored = *o.LastModified
+				}
+				err = do(name, info, stored)
+			}
+		}
+		if errors.Is(err, fs.ErrNotExist) && name != "." { // removed meanwhile
+			return nil
+		}
+		return err
+	})
 }

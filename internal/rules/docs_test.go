@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"go/ast"
 	"go/parser"
 	"go/token"
 	"os"
@@ -20,23 +19,14 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 // What docs/parts.md and the README's "In production" show is from Examples, line for
 // line, so that it compiles.
 func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("docs", "parts.md"))
-	require.NoError(t, err)
-	readme, err := os.ReadFile("README.md")
-	require.NoError(t, err)
-	_, production, found := strings.Cut(string(readme), "## In production")
+	pages := files(t, ".md")
+	_, production, found := strings.Cut(pages["README.md"], "## In production")
 	require.True(t, found)
-	page = append(page, production...)
-	var examples []string
-	require.NoError(t, filepath.WalkDir(".", func(path string, _ os.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, "_test.go") {
-			var text []byte
-			text, err = os.ReadFile(path)
-			examples = append(examples, unindented(string(text)))
-		}
-		return err
-	}))
-	blocks := goBlock.FindAllStringSubmatch(string(page), -1)
+	examples := files(t, "_test.go")
+	for path, text := range examples {
+		examples[path] = unindented(text)
+	}
+	blocks := goBlock.FindAllStringSubmatch(pages["docs/parts.md"]+production, -1)
 	require.Greater(t, len(blocks), 10)
 	for _, block := range blocks {
 		for _, piece := range strings.Split(unindented(block[1]), "\n...\n") {
@@ -52,24 +42,54 @@ func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 	}
 }
 
-// Every link of the pages that users read leads to something that is there.
+// Every link of a page leads to a file that is there, and to a heading in it.
 func TestTheLinksOfTheDocsLead(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
-	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/parts.md", "docs/sources.md", "docs/design.md", "docs/laws.md", "docs/quota.md", "docs/recipes.md", "docs/any-language.md", "benchmarks/README.md"} {
-		text, err := os.ReadFile(filepath.FromSlash(page))
-		require.NoError(t, err)
-		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
-			_, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1])))
+	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
+	code := regexp.MustCompile("(?s)```.*?```")
+	pages := files(t, ".md")
+	require.Contains(t, pages, "docs/parts.md")
+	for page, text := range pages {
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(text, ""), -1) {
+			to := page
+			if m[1] != "" {
+				to = filepath.ToSlash(filepath.Join(filepath.Dir(page), m[1]))
+			}
+			_, err := os.Stat(to)
 			assert.NoError(t, err, page)
+			if m[2] != "" {
+				assert.Contains(t, anchors(pages[to]), m[2], page)
+			}
 		}
 	}
 }
 
+// anchors are the names that GitHub gives to the headings of a page.
+func anchors(page string) (all []string) {
+	drop := regexp.MustCompile(`[^a-z0-9 _-]`)
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(page, -1) {
+		all = append(all, strings.ReplaceAll(drop.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return all
+}
+
+// files returns the texts of all files whose names end so, by path.
+func files(t *testing.T, end string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, end) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all[filepath.ToSlash(path)] = string(text)
+		return err
+	}))
+	return all
+}
+
 // The import table in docs/design.md is mayImport, without what is internal.
 func TestTheImportTableOfTheDesign(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("docs", "design.md"))
-	require.NoError(t, err)
-	_, table, found := strings.Cut(string(page), "### Who may import whom")
+	_, table, found := strings.Cut(files(t, ".md")["docs/design.md"], "### Who may import whom")
 	require.True(t, found)
 	name := regexp.MustCompile("`([a-z0-9]+)`|the (root)")
 	told := map[string][]string{}
@@ -114,25 +134,18 @@ var (
 // A sentence that a test quotes is in a document of ours. If the comment names the document, it is in that
 // one. A file of tests that quotes other texts, which are not in the repository, names them.
 func TestQuotesAreInTheirDocuments(t *testing.T) {
-	documents := map[string]string{}
-	var tests []string
-	require.NoError(t, filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
-		path = filepath.ToSlash(path)
-		switch {
-		case err != nil:
-			return err
-		case strings.HasSuffix(path, "_test.go"):
-			tests = append(tests, path)
-		case strings.HasSuffix(path, ".md"), strings.HasSuffix(path, ".go"):
-			documents[path] = words(t, path)
+	documents := files(t, ".md")
+	for path, text := range documents {
+		documents[path] = " " + plain(text)
+	}
+	for path, text := range files(t, ".go") {
+		if !strings.HasSuffix(path, "_test.go") {
+			documents[path] = " " + plain(strings.Join(comments(t, path, text), "\n"))
 		}
-		return nil
-	}))
+	}
 	quotes := 0
-	for _, path := range tests {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		others := ofOthers.Match(text)
+	for path, text := range files(t, "_test.go") {
+		others := ofOthers.MatchString(text)
 		for _, c := range comments(t, path, text) {
 			for _, r := range rule.FindAllStringSubmatch(c, -1) {
 				assert.Contains(t, documents["docs/design.md"], " "+r[1]+". ", "%s: no rule %s in docs/design.md", path, r[1])
@@ -155,32 +168,19 @@ func TestQuotesAreInTheirDocuments(t *testing.T) {
 }
 
 // comments returns the comments of a file, each as one line, but not the output of Examples.
-func comments(t *testing.T, path string, text []byte) (all []string) {
+func comments(t *testing.T, path, text string) (all []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments|parser.SkipObjectResolution)
 	require.NoError(t, err)
 	for _, g := range f.Comments {
-		if c := oneLine(g); !strings.HasPrefix(c, "Output:") {
+		if c := strings.Join(strings.Fields(g.Text()), " "); !strings.HasPrefix(c, "Output:") {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-func oneLine(g *ast.CommentGroup) string { return strings.Join(strings.Fields(g.Text()), " ") }
-
-// words is a document, or the comments of Go source, without line breaks and emphasis.
-func words(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	s := string(text)
-	if strings.HasSuffix(path, ".go") {
-		s = strings.Join(comments(t, path, text), "\n")
-	}
-	return " " + plain(s)
-}
-
+// plain is a text without line breaks and emphasis.
 func plain(s string) string { return strings.ToLower(spaces.ReplaceAllString(s, " ")) }
 
 // found reports whether a document has each part of a quote; named is the only document that

@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -161,19 +160,13 @@ type goMod struct {
 func goMods(t *testing.T) map[string]goMod {
 	t.Helper()
 	all := map[string]goMod{}
-	require.NoError(t, filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
-		if err != nil || d.Name() != "go.mod" {
-			return err
-		}
+	for path := range files(t, "go.mod") {
 		out, err := exec.Command("go", "mod", "edit", "-json", path).Output()
-		if err != nil {
-			return err
-		}
+		require.NoError(t, err)
 		var m goMod
-		err = json.Unmarshal(out, &m)
+		require.NoError(t, json.Unmarshal(out, &m))
 		all[filepath.ToSlash(filepath.Dir(path))] = m
-		return err
-	}))
+	}
 	return all
 }
 
@@ -219,29 +212,18 @@ func TestNoModuleImportsInternalPackagesOfAnother(t *testing.T) {
 		}
 		return of
 	}
-	files := 0
-	require.NoError(t, filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
-		if err != nil || filepath.Ext(path) != ".go" {
-			return err
-		}
-		files++
-		f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		of := owner(module + "/" + filepath.ToSlash(path))
+	source := files(t, ".go")
+	require.Greater(t, len(source), 100)
+	for path, text := range source {
+		f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+		require.NoError(t, err)
 		for _, i := range f.Imports {
-			imported, err := strconv.Unquote(i.Path.Value)
-			if err != nil {
-				return err
-			}
+			imported := strings.Trim(i.Path.Value, `"`)
 			if strings.HasPrefix(imported, module+"/") && strings.Contains(imported+"/", "/internal/") {
-				assert.Equal(t, of, owner(imported), "%s imports %s", path, imported)
+				assert.Equal(t, owner(module+"/"+path), owner(imported), "%s imports %s", path, imported)
 			}
 		}
-		return nil
-	}))
-	require.Greater(t, files, 100)
+	}
 }
 
 // TestMain runs the tests in the folder of the root module.
