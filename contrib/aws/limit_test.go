@@ -5,10 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
-	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,6 +38,8 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 	require.Nil(t, other.APIOptions[1], "the array behind it is not shared")
 	require.Zero(t, one.RetryMaxAttempts)
 	require.Zero(t, one.Retryer().MaxAttempts(), "no limit")
+	require.PanicsWithValue(t, "aimdaws: the limiter is nil", func() { aimdaws.Limit(&one, nil) })
+	require.PanicsWithValue(t, "aimdaws: the config is nil", func() { aimdaws.Limit(nil, nil) })
 }
 
 func TestTwoLimiters(t *testing.T) {
@@ -83,21 +83,12 @@ func TestWaysToLimit(t *testing.T) {
 	}
 }
 
-// Do and Each have a slot already, and make the next attempt themselves.
-func TestWithinDoAndEachOfTheSameLimiter(t *testing.T) {
-	s := newStore(t, once(s3test.Refuse))
+// Do has a slot already, and makes the next attempt itself.
+func TestWithinDoOfTheSameLimiter(t *testing.T) {
 	l := oneSlot(t, aimd.Config{})
-	c := s.client(l)
+	c := newStore(t, once(s3test.Refuse)).client(l)
 	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
 	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
-	require.NoError(t, aimd.Each(t.Context(), l, slices.Values([]string{"a", "b"}), func(ctx context.Context, key string) error {
-		return put(ctx, c, key, "x")
-	}))
-	requireOutcomes(t, l, outcomes{successes: 3, overloads: 1})
-}
-
-func TestNilLimiter(t *testing.T) {
-	require.PanicsWithValue(t, "aimdaws: the limiter is nil", func() { aimdaws.Limit(&aws.Config{}, nil) })
 }
 
 func TestPresigningTakesNoSlot(t *testing.T) {
@@ -171,16 +162,16 @@ func responseError(status int, code string) error {
 	}}
 }
 
-// fails is an HTTP client that fails once, and then succeeds.
-type fails struct{ error }
+// doer is the HTTP client of a config.
+type doer func(*http.Request) (*http.Response, error)
 
-func (f *fails) Do(req *http.Request) (*http.Response, error) {
-	err := f.error
-	if f.error = nil; err != nil {
-		return nil, err
-	}
-	_, err = io.Copy(io.Discard, req.Body)
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: req}, err
+func (d doer) Do(req *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, req.Body)
+	return d(req)
+}
+
+func answered(req *http.Request, status int, body string) (*http.Response, error) {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
 }
 
 // Errors without an answer that are tried again, with this package's retryer and with the SDK's own.
@@ -202,7 +193,15 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLimiter(t, aimd.Config{Classifier: classify})
-			client := newStore(t).client(l, func(cfg *aws.Config) { cfg.HTTPClient = &fails{err} })
+			sent := 0
+			client := newStore(t).client(l, func(cfg *aws.Config) {
+				cfg.HTTPClient = doer(func(req *http.Request) (*http.Response, error) {
+					if sent++; sent == 1 {
+						return nil, err
+					}
+					return answered(req, 200, "")
+				})
+			})
 			start := time.Now()
 			got := put(t.Context(), client, "k", "x")
 			require.Equal(t, again, got == nil, "%v: %v", err, got)
@@ -221,22 +220,15 @@ func TestRetryerHasNoQuota(t *testing.T) {
 	}
 }
 
-func newTLSServer(t *testing.T, h http.Handler) *httptest.Server {
-	t.Helper()
-	srv := httptest.NewUnstartedServer(h)
-	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
-	srv.StartTLS()
-	t.Cleanup(srv.Close)
-	return srv
-}
-
-func TestCertificateThatIsNotTrustedIsFinal(t *testing.T) {
-	s := newStore(t)
-	s.transport.DialContext = nil // to a real socket
-	secure := newTLSServer(t, s)
+// A body that cannot be rewound gets one attempt. The error has the reason of that attempt too.
+func TestBodyThatCannotBeRewound(t *testing.T) {
 	l := newLimiter(t, aimd.Config{})
-	err := put(t.Context(), s.client(l, func(cfg *aws.Config) { cfg.BaseEndpoint = aws.String(secure.URL) }), "k", "x")
-	var certificate *tls.CertificateVerificationError
-	require.ErrorAs(t, err, &certificate)
-	requireOutcomes(t, l, outcomes{neutrals: 1})
+	c := newStore(t).client(l, func(cfg *aws.Config) {
+		cfg.BaseEndpoint = aws.String("https://service.example") // over http the SDK signs the body, which it has to read before
+		cfg.HTTPClient = doer(func(req *http.Request) (*http.Response, error) { return answered(req, 503, slowDown) })
+	})
+	_, err := c.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String("k"), Body: io.MultiReader(strings.NewReader("x"))})
+	require.ErrorContains(t, err, "failed to rewind")
+	requireCode(t, err, "SlowDown")
+	requireOutcomes(t, l, outcomes{overloads: 1})
 }

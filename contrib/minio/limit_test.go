@@ -11,11 +11,13 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -24,6 +26,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/stretchr/testify/require"
+	"github.com/zeebo/assert"
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
@@ -33,42 +36,42 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
+// Of 300 objects, put from 64 goroutines, none is lost.
 func TestBulkUploadLosesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, 8, 10*time.Millisecond, nil)
 		l := newLimiter(t, aimd.Config{})
 		c := s.client(t, l)
+		want, keys := map[string]string{}, make(chan string)
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() {
+				for key := range keys {
+					assert.NoError(t, put(t.Context(), c, key, strings.Repeat(key, 100)))
+				}
+			})
+		}
+		for i := range 300 {
+			key := fmt.Sprintf("object-%03d", i)
+			sum := md5.Sum([]byte(strings.Repeat(key, 100)))
+			want[key] = hex.EncodeToString(sum[:])
+			keys <- key
+		}
+		close(keys)
+		all.Wait()
 
-		want := upload(t, 300, func(key, body string) error { return put(t.Context(), c, key, body) })
-
-		require.Equal(t, want, s.content(t))
+		list, err := s.backend.ListBucket(bucket, nil, gofakes3.ListBucketPage{})
+		require.NoError(t, err)
+		got := map[string]string{}
+		for _, o := range list.Contents {
+			got[o.Key] = strings.Trim(o.ETag, `"`)
+		}
+		require.Equal(t, want, got)
 		requests, refused := s.Counts()
 		require.NotZero(t, refused, "a window of 20 overshoots 8 slots")
 		now := l.Snapshot()
 		require.EqualValues(t, requests, now.Attempts(), "one attempt for each request")
 		require.EqualValues(t, 300, now.Successes)
-		require.EqualValues(t, refused, now.Overloads)
-		requireIdle(t, l)
-	})
-}
-
-// Do around a client that does not retry: the limiter does it all.
-func TestBulkUploadInDo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t, 8, 10*time.Millisecond, nil)
-		l := newLimiter(t, aimd.Config{Classifier: attempt.FirstOf(aimdminio.Classify, attempt.Classify)})
-		base := s.transport()
-		c := s.client(t, nil, func(o *minio.Options) { o.Transport, o.MaxRetries = base, 1 })
-
-		want := upload(t, 300, func(key, body string) error {
-			return l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, key, body) })
-		})
-
-		require.Equal(t, want, s.content(t))
-		requests, refused := s.Counts()
-		require.NotZero(t, refused)
-		now := l.Snapshot()
-		require.EqualValues(t, requests, now.Attempts(), "minio-go retries nothing by itself")
 		require.EqualValues(t, refused, now.Overloads)
 		requireIdle(t, l)
 	})
@@ -139,30 +142,50 @@ func read(t *testing.T, c *minio.Client, key string) []byte {
 	return b
 }
 
-// What is no error stays as it is, the body too.
-func TestAnswersOf200AreLeftAlone(t *testing.T) {
-	s := newStore(t, 0, 0, nil)
-	l := newLimiter(t, aimd.Config{})
-	c := s.client(t, l)
-	require.NoError(t, put(t.Context(), c, "a", "x"))
-	info, err := c.CopyObject(t.Context(), minio.CopyDestOptions{Bucket: bucket, Object: "b"}, minio.CopySrcOptions{Bucket: bucket, Object: "a"})
-	require.NoError(t, err)
-	require.Equal(t, sum("x"), info.ETag)
-	require.Equal(t, []byte("x"), read(t, c, "b"))
-	for e := range c.RemoveObjects(t.Context(), bucket, objects("a", "b"), minio.RemoveObjectsOptions{}) {
-		require.NoError(t, e.Err)
-	}
-	require.Empty(t, s.content(t))
-	requireIdle(t, l)
+// answering is a transport that answers with status 200 and that body.
+type answering struct{ body io.Reader }
+
+func (a answering) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Status: "200 OK", Header: http.Header{}, Body: io.NopCloser(a.body), Request: req}, nil
 }
 
-func objects(keys ...string) <-chan minio.ObjectInfo {
-	c := make(chan minio.ObjectInfo, len(keys))
-	for _, k := range keys {
-		c <- minio.ObjectInfo{Key: k}
+// A 200 with an error inside has the status that the error means, if another try may help. Else it stays as it is,
+// and the body does always.
+func TestAnErrorInA200(t *testing.T) {
+	code := func(code string) string { return "<Error><Code>" + code + "</Code></Error>" }
+	send := func(method, url string, header http.Header, body io.Reader) (*http.Response, error) {
+		opts := &minio.Options{Transport: answering{body}}
+		require.NoError(t, aimdminio.Limit(opts, newLimiter(t, aimd.Config{})))
+		req, err := http.NewRequestWithContext(t.Context(), method, "http://store.example/bucket/key"+url, nil)
+		require.NoError(t, err)
+		req.Header = header
+		return opts.Transport.RoundTrip(req)
 	}
-	close(c)
-	return c
+	copies := http.Header{"X-Amz-Copy-Source": {"/bucket/other"}}
+	for _, c := range []struct {
+		method, url string
+		header      http.Header
+		body        string
+		want        string
+	}{
+		{"POST", "?uploadId=1", nil, "\n \n" + code("SlowDown"), "503 Service Unavailable"},
+		{"POST", "?delete", nil, code("RequestTimeout"), "504 Gateway Timeout"},
+		{"PUT", "", copies, code("InternalError"), "500 Internal Server Error"},
+		{"PUT", "", copies, code("NoSuchKey"), "200 OK"},
+		{"PUT", "", copies, "<CopyObjectResult/>", "200 OK"},
+		{"PUT", "", nil, code("SlowDown"), "200 OK"},
+		{"GET", "", nil, code("SlowDown"), "200 OK"},
+		{"POST", "?select", nil, code("SlowDown"), "200 OK"},
+	} {
+		resp, err := send(c.method, c.url, c.header, strings.NewReader(c.body))
+		require.NoError(t, err)
+		require.Equal(t, c.want, resp.Status, "%+v", c)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, c.body, string(body))
+	}
+	_, err := send("POST", "?delete", nil, iotest.ErrReader(io.ErrUnexpectedEOF))
+	require.EqualError(t, err, "aimdminio: reading an answer of status 200: unexpected EOF")
 }
 
 func TestLimitKeepsWhatIsSet(t *testing.T) {
@@ -229,25 +252,18 @@ func TestClassify(t *testing.T) {
 	overload := attempt.Verdict{Outcome: window.Overload, Retry: true}
 	again := attempt.Verdict{Outcome: window.Neutral, Retry: true}
 	classify := attempt.FirstOf(aimdminio.Classify, attempt.Classify)
-	for _, c := range []struct {
-		name string
-		err  error
-		want attempt.Verdict
-	}{
-		{"code", minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}, overload},
-		{"code in a 200", minio.ErrorResponse{Code: "SlowDown", StatusCode: 200}, overload},
-		{"unknown code in a 200", minio.ErrorResponse{Code: "NoSuchUpload", StatusCode: 200}, attempt.Verdict{}},
-		{"no document", minio.ErrorResponse{Code: "503 Service Unavailable", StatusCode: 503}, overload},
-		{"429", minio.ErrorResponse{Code: "Other", StatusCode: 429}, overload},
-		{"504", minio.ErrorResponse{Code: "Other", StatusCode: 504}, attempt.Verdict{Outcome: window.Timeout, Retry: true}},
-		{"500", minio.ErrorResponse{Code: "InternalError", StatusCode: 500}, again},
-		{"499", minio.ErrorResponse{Code: "Other", StatusCode: 499}, again},
-		{"520", minio.ErrorResponse{Code: "Other", StatusCode: 520}, again},
-		{"404", minio.ErrorResponse{Code: "NoSuchKey", StatusCode: 404}, attempt.Verdict{Outcome: window.ClientError}},
-		{"wrapped", fmt.Errorf("photo: %w", minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}), overload},
-		{"not minio-go's", errors.New("other"), attempt.Verdict{}},
+	for err, want := range map[error]attempt.Verdict{
+		minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}:                                overload,
+		minio.ErrorResponse{Code: "SlowDown", StatusCode: 200}:                                overload,
+		minio.ErrorResponse{Code: "503 Service Unavailable", StatusCode: 503}:                 overload,
+		fmt.Errorf("photo: %w", minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}):       overload,
+		minio.ErrorResponse{Code: "Other", StatusCode: 499}:                                   again,
+		minio.ErrorResponse{Code: "Other", StatusCode: 520}:                                   again,
+		minio.ErrorResponse{Code: "NoSuchUpload", StatusCode: 200}:                            {},
+		&url.Error{Op: "Put", Err: errors.New("Connection closed by foreign host http://x.")}: again,
+		errors.New("other"): {},
 	} {
-		t.Run(c.name, func(t *testing.T) { require.Equal(t, c.want, classify(c.err)) })
+		require.Equal(t, want, classify(err), "%v", err)
 	}
 }
 
@@ -337,23 +353,6 @@ func (s *store) client(t *testing.T, l *aimd.Limiter, change ...func(*minio.Opti
 	return c
 }
 
-// content lists the store: keys and MD5 sums.
-func (s *store) content(t *testing.T) map[string]string {
-	t.Helper()
-	list, err := s.backend.ListBucket(bucket, nil, gofakes3.ListBucketPage{})
-	require.NoError(t, err)
-	all := map[string]string{}
-	for _, o := range list.Contents {
-		all[o.Key] = strings.Trim(o.ETag, `"`)
-	}
-	return all
-}
-
-func sum(b string) string {
-	h := md5.Sum([]byte(b))
-	return hex.EncodeToString(h[:])
-}
-
 func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
 	config.Law = aimd.Reno(0.9)
@@ -365,35 +364,6 @@ func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 func put(ctx context.Context, c *minio.Client, key, body string) error {
 	_, err := c.PutObject(ctx, bucket, key, strings.NewReader(body), int64(len(body)), minio.PutObjectOptions{})
 	return err
-}
-
-// upload puts objects of 1 KiB from 64 goroutines and returns what must be in the store then.
-func upload(t *testing.T, objects int, put func(key, body string) error) map[string]string {
-	t.Helper()
-	want := map[string]string{}
-	errs := make(chan error, objects)
-	keys := make(chan [2]string)
-	var wg sync.WaitGroup
-	for range 64 {
-		wg.Go(func() {
-			for k := range keys {
-				errs <- put(k[0], k[1])
-			}
-		})
-	}
-	for i := range objects {
-		key := fmt.Sprintf("object-%03d", i)
-		body := strings.Repeat(key+"\n", 1024/len(key))
-		want[key] = sum(body)
-		keys <- [2]string{key, body}
-	}
-	close(keys)
-	wg.Wait()
-	close(errs)
-	for err := range errs {
-		require.NoError(t, err)
-	}
-	return want
 }
 
 // requireIdle checks that every permit was released, once.
