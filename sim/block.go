@@ -11,7 +11,7 @@ import (
 // Block is a time in which the service refuses every request after an excess, as a firewall does.
 type Block struct {
 	// For is the length of a block; 0: no blocks.
-	For time.Duration `yaml:"for" in:"0 720h"`
+	For time.Duration `yaml:"for"`
 	// Requests is the most requests in a second; the next one begins a block.
 	Requests int `yaml:"requests" in:"1 10000000" needs:"for"`
 	// Refused makes Requests the most refused requests; 0: the first refusal begins a block.
@@ -25,10 +25,6 @@ type Block struct {
 }
 
 var errForbidden = errors.New("forbidden")
-
-func (b Block) check(c checker) {
-	c.when(b.For > 0 && b.Requests == 0 && !b.Refused, "requests", 0, "a number from 1 to %d, or refused", maxSlots)
-}
 
 // perSecond is the most requests a second that begin no block, and false if their number alone begins none.
 func (b Block) perSecond() (float64, bool) {

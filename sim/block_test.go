@@ -77,7 +77,7 @@ func TestAForbiddenRequestIsLost(t *testing.T) {
 func TestTheOptimumBesideABlock(t *testing.T) {
 	s := blocked(sim.Block{For: 10 * sec, Requests: 4})
 	assert.Equal(t, 2*sec+10*ms, run(t, s, fixed(sec)).Optimum)
-	s.Horizon, s.Watch = time.Minute, sim.Watch{From: sec, For: sec}
+	s.Horizon, s.WatchFrom, s.WatchFor = time.Minute, sec, sec
 	load := s.Clients
 	s.Clients = sim.Clients{Rate: 4}
 	assert.InDelta(t, 1, value(t, run(t, s, fixed(sec)), "watch_use").Value, 1e-9, "four a second begin no block")

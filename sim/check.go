@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -10,27 +9,32 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/grid"
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Bounds of times and numbers, so that every run ends and fits into memory. Our choice; the tags of
-// the fields have the others.
+// Bounds of times and whole numbers, so that every run ends and fits into memory. Our choice; the tags of the
+// fields have other bounds.
 const (
 	maxHorizon = 30 * 24 * time.Hour
-	maxSlots   = 10_000_000 // or places
+	maxNumber  = 10_000_000
 )
 
-// Validate returns nil, or an error that joins an aimd.SettingError for each field that is wrong, in the order of
-// the fields. Its Name is the field's path as in a scenario file: "server.outages[1].from".
-func (s Scenario) Validate() error { return validate(s, "") }
+// Validate returns nil, or an error that joins an aimd.SettingError for each field of the scenario and of the
+// strategies that is wrong, in the order of the fields. Its Name is the field's path as in a scenario file:
+// "server.outages[1].from", "strategies[0].retry.min".
+func (s Scenario) Validate(strategies ...Strategy) error {
+	err := validate("", s)
+	for i, st := range strategies {
+		err = append(err, validate(fmt.Sprintf("strategies[%d]", i), st)...)
+	}
+	return errors.Join(err...)
+}
 
-func validate(v any, path string) error {
-	var errs []error
+func validate(path string, v any) (errs []error) {
 	checker{path, &errs}.fields(reflect.ValueOf(v))
-	return errors.Join(errs...)
+	return errs
 }
 
 // checker collects the errors of the fields below one path.
@@ -39,60 +43,68 @@ type checker struct {
 	errs *[]error
 }
 
-// fields checks each field of a struct that has a name in files by its tags: in:"0 720h" has the
-// bounds of a number that is not 0, of:"a b" the words that a text may be, and needs:"slots" the field
-// without which this one has no effect; a field with the tag as:"slots" serves as well. If each
-// field is right, the struct's method check checks the rules among the fields.
+// fields checks each field of a struct that has a name in files: a field that is not zero has to be within its
+// bounds, as in:"0 1", and be one of its words, as of:"a b". If each field is right, needs:"slots" names the
+// field without which a field has no effect, and the struct's method check has the rules among fields.
 func (c checker) fields(v reflect.Value) {
 	before := len(*c.errs)
-	for i := range v.NumField() {
-		t := v.Type().Field(i)
-		name, f := t.Tag.Get("yaml"), v.Field(i)
-		switch {
-		case name == "" || name == "-":
-		case f.Kind() == reflect.Struct:
-			c.in(name).fields(f)
+	each := func(do func(name string, tag reflect.StructTag, f reflect.Value)) {
+		for i := range v.NumField() {
+			tag := v.Type().Field(i).Tag
+			if name := tag.Get("yaml"); name > "-" && !v.Field(i).IsZero() {
+				do(name, tag, v.Field(i))
+			}
+		}
+	}
+	set := map[string]bool{}
+	each(func(name string, tag reflect.StructTag, f reflect.Value) {
+		set[name] = true
+		switch words := strings.Fields(tag.Get("of")); {
 		case f.Kind() == reflect.Slice:
 			for i := range f.Len() {
 				c.in(name + "[" + strconv.Itoa(i) + "]").fields(f.Index(i))
 			}
-		case t.Tag.Get("of") != "" && !f.IsZero():
-			c.of(name, f.String(), strings.Fields(t.Tag.Get("of"))...)
-		case t.Tag.Get("in") != "" && !f.IsZero():
-			c.bounds(name, f, t.Tag.Get("in"))
+		case f.Kind() == reflect.Struct:
+			c.in(name).fields(f)
+		case len(words) > 0:
+			c.wrong(setting.OneOf(name, f.String(), words...))
+		default:
+			c.bounds(name, f.Interface(), tag.Get("in"))
 		}
-	}
+	})
 	if len(*c.errs) > before {
 		return
 	}
-	for i := range v.NumField() {
-		tag, f := v.Type().Field(i).Tag, v.Field(i)
-		if needed := tag.Get("needs"); needed != "" && !f.IsZero() && !given(v, needed) {
-			c.fail(tag.Get("yaml"), f, "%s with it", needed)
-		}
-	}
+	each(func(name string, tag reflect.StructTag, f reflect.Value) {
+		needed := tag.Get("needs")
+		c.when(needed != "" && !set[needed], name, f, "%s with it", needed)
+	})
 	if x, ok := v.Interface().(interface{ check(checker) }); ok {
 		x.check(c)
 	}
 }
 
-func (c checker) of(field, v string, allowed ...string) {
-	var wrong *setting.Error
-	if errors.As(setting.OneOf(field, v, allowed...), &wrong) {
-		c.fail(field, strconv.Quote(v), "%s", wrong.Want)
-	}
-}
-
-// bounds allows the numbers between two bounds, which are with them.
-func (c checker) bounds(field string, v reflect.Value, bounds string) {
-	low, high, _ := strings.Cut(bounds, " ")
-	switch x := v.Interface().(type) {
+// bounds allows the numbers between two bounds, which are with them. Without bounds a duration and a whole
+// number have those of this package.
+func (c checker) bounds(field string, v any, bounds string) {
+	low, high, given := strings.Cut(bounds, " ")
+	switch x := v.(type) {
 	case time.Duration:
-		c.wrong(setting.Duration(field, &x, 0, *checked(time.ParseDuration(low)), *checked(time.ParseDuration(high))), nil)
+		least, most := time.Duration(0), maxHorizon
+		if given {
+			least, most = *checked(time.ParseDuration(low)), *checked(time.ParseDuration(high))
+		}
+		c.wrong(setting.Duration(field, &x, 0, least, most))
 	case int:
-		c.wrong(setting.Count(field, &x, 0, *checked(strconv.Atoi(low)), *checked(strconv.Atoi(high))), nil)
+		least, most := 0, maxNumber
+		if given {
+			least, most = *checked(strconv.Atoi(low)), *checked(strconv.Atoi(high))
+		}
+		c.wrong(setting.Count(field, &x, 0, least, most))
 	case float64:
-		c.wrong(setting.Number(field, &x, 0, *checked(strconv.ParseFloat(low, 64)), *checked(strconv.ParseFloat(high, 64))), nil)
+		if given {
+			c.wrong(setting.Number(field, &x, 0, *checked(strconv.ParseFloat(low, 64)), *checked(strconv.ParseFloat(high, 64))))
+		}
 	}
 }
 
@@ -101,39 +113,18 @@ func (c checker) in(field string) checker {
 	return checker{strings.Trim(c.path+"."+field, "."), c.errs}
 }
 
-// fail notes that a field has a wrong value; want says which values are allowed.
-func (c checker) fail(field string, value any, want string, args ...any) {
-	*c.errs = append(*c.errs, setting.Wrong(c.in(field).path, value, want, args...))
-}
-
-// when fails if something is wrong.
+// when notes a wrong value of a field if something is wrong; want says which values are allowed.
 func (c checker) when(wrong bool, field string, value any, want string, args ...any) {
 	if wrong {
-		c.fail(field, value, want, args...)
+		*c.errs = append(*c.errs, setting.Wrong(c.in(field).path, value, want, args...))
 	}
 }
 
-// wrong notes an error of one of our packages about a setting: fields has the fields of the settings
-// that have another name here.
-func (c checker) wrong(err error, fields map[string]string) {
-	var s *setting.Error
-	switch {
-	case err == nil:
-	case errors.As(err, &s):
-		c.fail(cmp.Or(fields[s.Name], strings.ToLower(s.Name)), s.Value, "%s", s.Want)
-	default:
-		c.fail("", err, "another")
-	}
-}
-
-// given reports whether a field with that name, or one that serves as well, is set.
-func given(in reflect.Value, name string) bool {
-	for i := range in.NumField() {
-		if tag := in.Type().Field(i).Tag; (tag.Get("yaml") == name || tag.Get("as") == name) && !in.Field(i).IsZero() {
-			return true
-		}
-	}
-	return false
+// wrong notes an error of one of our packages about a setting.
+func (c checker) wrong(err error) {
+	s := &setting.Error{Value: fmt.Sprint(err), Want: "another"}
+	errors.As(err, &s)
+	c.when(err != nil, strings.ToLower(s.Name), s.Value, "%s", s.Want)
 }
 
 func (s Scenario) check(c checker) {
@@ -143,26 +134,21 @@ func (s Scenario) check(c checker) {
 	for i, o := range s.Server.Outages {
 		c.when(forever && o.Kind == lostWord, fmt.Sprintf("server.outages[%d].kind", i), o.Kind, want)
 	}
-	names := map[string]bool{}
-	for i, st := range s.Strategies {
-		c.when(names[st.Name], fmt.Sprintf("strategies[%d].name", i), st.Name, "another name: a strategy before has that one")
-		names[st.Name] = true
-	}
 }
 
 func (s Server) check(c checker) {
 	c.when(s.Reserve > 0 && s.Queue > 0, "reserve", s.Reserve, "no queue with it, which knows no priorities")
-	n := s.Slowdown.Limit
-	slows := n > 0
-	c.when(slows && s.Spread.Kind != "" && s.Spread.Kind != constantWord, "slowdown.limit", n, "no spread with it: a slowdown has one time for all requests")
-	c.when(slows && s.Knee.At > 0, "slowdown.limit", n, "no knee with it: choose one of them")
-	c.when(slows && s.Blocks.Operations > 0, "slowdown.limit", n, "no blocks with it: a slowdown has one time for all requests")
+	c.when(s.Jam > 0 && s.Queue > 0, "jam", s.Jam, "no queue with it")
+	const one = "no %s with it: it is one time for all requests"
+	steep := s.Knee.steep()
+	c.when(steep && s.Spread.Kind != "" && s.Spread.Kind != constantWord, "knee.factor", s.Knee.Factor, one, "spread")
+	c.when(steep && s.Blocks.Operations > 0, "knee.factor", s.Knee.Factor, one, "blocks")
 	var before time.Duration
 	for i, ch := range s.Capacity {
 		c := c.in(fmt.Sprintf("capacity[%d]", i))
 		c.when(ch.At < before, "at", ch.At, "%v or later: changes stand in the order of time", before)
 		c.when(ch.Slots > 0 && s.Slots == 0, "slots", ch.Slots, "server.slots with it")
-		c.when(ch.Service > 0 && slows, "service", ch.Service, "no slowdown with it, which has one time for all requests")
+		c.when(ch.Service > 0 && steep, "service", ch.Service, "no server.knee.factor with it, which has one time for all requests")
 		before = ch.At
 	}
 	before = 0
@@ -174,11 +160,18 @@ func (s Server) check(c checker) {
 	}
 }
 
+func (k Knee) check(c checker) {
+	c.when(k.Factor > 0 && k.Slope > 0, "factor", k.Factor, "no slope with it: choose one of them")
+}
+
 func (r Rate) check(c checker) {
 	most := r.PerSecond * r.Window.Seconds()
-	slides := r.Window > 0 && r.PerSecond > 0
-	c.when(slides && r.Burst > 1, "burst", r.Burst, "no window with it, which has no bucket")
-	c.when(slides && (most < 1 || most > maxSlots), "window", r.Window, "one in which there are 1 to %d requests, at %v per second", maxSlots, r.PerSecond)
+	c.when(r.Window > 0 && r.Burst > 1, "burst", r.Burst, "no window with it, which has no bucket")
+	c.when(r.PerSecond > 0 && r.Window > 0 && (most < 1 || most > maxNumber), "window", r.Window, "one in which there are 1 to %d requests, at %v per second", maxNumber, r.PerSecond)
+}
+
+func (b Block) check(c checker) {
+	c.when(b.For > 0 && b.Requests == 0 && !b.Refused, "requests", 0, "a number from 1 to %d, or refused", maxNumber)
 }
 
 func (q Quota) check(c checker) {
@@ -191,20 +184,14 @@ func (f Failures) check(c checker) {
 }
 
 func (s Spread) check(c checker) {
-	switch {
-	case s.Width == 0:
-	case s.Kind == lognormalWord:
-		c.bounds("width", reflect.ValueOf(s.Width), "0 3")
-	case s.Kind == uniformWord:
-		c.bounds("width", reflect.ValueOf(s.Width), "0 1")
-	default:
-		c.fail("width", s.Width, "kind uniform or lognormal with it")
-	}
+	bounds, known := map[string]string{uniformWord: "0 1", lognormalWord: "0 3"}[s.Kind]
+	c.when(s.Width != 0 && !known, "width", s.Width, "kind uniform or lognormal with it")
+	c.bounds("width", s.Width, bounds)
 }
 
 func (s Clients) check(c checker) {
 	// So that the last client starts within the longest horizon.
-	c.wrong(setting.Duration("stagger", &s.Stagger, 0, 0, maxHorizon/time.Duration(max(s.Count, 1))), nil)
+	c.wrong(setting.Duration("stagger", &s.Stagger, 0, 0, maxHorizon/time.Duration(max(s.Count, 1))))
 	const none = "none with arrivals: %s"
 	arrivals := s.withDefaults().Arrivals
 	rated := arrivals == steadyWord || arrivals == poisson
@@ -214,31 +201,36 @@ func (s Clients) check(c checker) {
 	c.when(s.Burst > 0 && (arrivals == closedWord || arrivals == periodicWord), "burst", s.Burst, none, arrivals)
 	if arrivals == periodicWord {
 		_, err := grid.New(beginning, grid.Settings{Period: s.Period})
-		c.wrong(err, nil)
+		c.wrong(err)
 		c.when(s.Start != "" && s.onGrid(), "start", strconv.Quote(s.Start), "none with form: %s, which has a start of its own", s.withDefaults().Form)
 	}
 }
 
 func (s Strategy) check(c checker) {
-	c.when(s.Name == "", "name", `""`, "a name")
-	_, err := budget.New(budget.Settings{Share: s.Budget})
-	c.wrong(err, map[string]string{"Share": "budget"})
+	c.when(!(s.Budget >= 0 && s.Budget < 1), "budget", s.Budget, "a number from 0 to less than 1")
 	c.when(s.Sense != 0 && s.Window.on(), "sense", s.Sense, "no window with it")
 }
 
 func (r Retry) check(c checker) {
 	if b := r.Delays(); b != nil {
-		c.wrong(backoff.Check(b), nil)
+		c.wrong(backoff.Check(b))
+	} else {
+		c.when(r != Retry{Kind: r.Kind, Attempts: r.Attempts}, "kind", strconv.Quote(r.Kind), "one that retries: the other fields are about it")
 	}
 }
 
 func (w Window) check(c checker) {
-	if w.Law != "" && w.Law != withoutIgnoredWord {
-		c.of("law", w.Law, Laws()...)
+	law := w.MakeLaw()
+	switch {
+	case w.Law == "" && law == nil:
+		c.when(true, "law", `""`, "one: the other fields are about it")
+		return
+	case law == nil:
+		c.wrong(setting.OneOf("law", w.Law, Laws()...))
+		return
 	}
-	c.when(w.Factor != 0 && w.Law != "" && !w.cuts(), "factor", w.Factor, "none with law: %s", w.Law)
-	if law := w.MakeLaw(); law != nil {
-		_, err := limiter.New[int](law, w.settings(nil))
-		c.wrong(err, nil)
-	}
+	cuts := w.Law == "" || w.Law == "tahoe" || w.Law == "reno" || w.Law == withoutIgnoredWord
+	c.when(w.Factor != 0 && !cuts, "factor", w.Factor, "none with law: %s", w.Law)
+	_, err := limiter.New[int](law, w.settings(nil))
+	c.wrong(err)
 }

@@ -101,12 +101,12 @@ func TestClientsAreIndependent(t *testing.T) {
 	assert.Equal(t, 1000, r.Done)
 	assert.InDelta(t, 1, value(t, r, "jain").Value, 1e-9)
 	assert.InDelta(t, 70, r.Traces["cwnd"][0], 1e-9)
-	assert.InDelta(t, 70, r.Traces["in_flight"][0], 1e-9)
+	assert.InDelta(t, 70, r.Traces["concurrency"][0], 1e-9)
 	st.Shared = true
 	r = run(t, s, st)
 	assert.Equal(t, 1000, r.Done)
 	assert.InDelta(t, 7, r.Traces["cwnd"][0], 1e-9)
-	assert.InDelta(t, 7, r.Traces["in_flight"][0], 1e-9)
+	assert.InDelta(t, 7, r.Traces["concurrency"][0], 1e-9)
 }
 
 // A client gives up after the timeout; it may do so before the request is even there.

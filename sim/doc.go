@@ -1,13 +1,13 @@
 // Package sim is a discrete-event simulator of clients and a service on virtual time: it shows in seconds
 // what a strategy does to a service, before the strategy is shipped.
 //
-// A [Scenario] describes the service, the load of its clients, and the strategies to compare. [Run] plays it
-// once, with one strategy and one seed of randomness, and returns a [Result] with measures and traces.
+// A [Scenario] describes the service and the load of its clients. [Run] plays it once, with one [Strategy] and
+// one seed of randomness, and returns a [Result] with measures and traces.
 //
 //	clients          strategy                       server
-//	an operation --> guards, queue, window, sense --> connection --> outage, block, failure --> rate --> medium --> slots or queue --> service
-//	is born           ^                                                 |                         |        |           |                |
-//	                  '---- the wait before a retry <----- an error ----'-------------------------'--------'-----------'             success
+//	an operation --> guards, queue, window, sense --> connection --> outage, block, failure --> rate --> slots or queue --> service
+//	is born           ^                                                 |                         |           |                |
+//	                  '---- the wait before a retry <----- an error ----'-------------------------'-----------'             success
 //
 // The library itself makes the decisions in a run: the limiter's machine, the laws, the backoffs, the budget, the
 // throttle and the schedule are the code that users run. Only the world around them is simulated.

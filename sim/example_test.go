@@ -60,8 +60,8 @@ func ExampleResult_Measures() {
 	}
 	// Output:
 	// makespan_s 60 false
-	// attempts 114 true
 	// p99_s 7 true
-	// recovery_s 1 true
+	// attempts 114 true
 	// outage_sent 4 true
+	// recovery_s 1 true
 }

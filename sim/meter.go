@@ -12,15 +12,20 @@ type meter struct {
 	// Result has the counts so far.
 	Result
 	// counts are the number of attempts that were sent and how they ended, in the order of the traces.
-	counts   [rates]int
-	inFlight int
+	counts [rates]int
+	// inFlight is the number of attempts that clients wait for, peak the most of them at one time.
+	inFlight, peak int
+	// outageSent is the number of requests that were sent during outages.
+	outageSent int
 	// sinceBirth and sinceSend are the latencies of done operations.
 	sinceBirth, sinceSend []time.Duration
 	// requests are the requests sent in each second.
 	requests []int32
-	// watch is the time in which Watched counts, and watchedDone how many operations of each client
-	// were done in that time.
-	watch       Watch
+	// interactive and background are the operations of the two kinds.
+	interactive, background struct{ born, done int }
+	// watched has the counts in the time of the watch: requests that were sent, those that ended without success,
+	// and operations that were done; watchedDone has the latter by client.
+	watched     struct{ sent, errors, done int }
 	watchedDone []float64
 	regained    regained
 	tracer      tracer
@@ -28,7 +33,7 @@ type meter struct {
 
 func (m *meter) init(s Scenario, windowed bool) {
 	m.regained = newRegained(s)
-	m.watch, m.watchedDone = s.Watch, make([]float64, s.Clients.Count)
+	m.watchedDone = make([]float64, s.Clients.Count)
 	m.tracer.init(s, windowed)
 }
 
@@ -37,7 +42,7 @@ func (m *meter) born(op *operation) {
 	m.kind(op).born++
 }
 
-func (m *meter) kind(op *operation) *fared {
+func (m *meter) kind(op *operation) *struct{ born, done int } {
 	if op.background {
 		return &m.background
 	}
@@ -49,13 +54,13 @@ func (m *meter) sent(e *engine, again bool) {
 	if again {
 		m.counts[retries]++
 	}
-	if m.watch.on(e.now) {
-		m.watched.attempts++
+	if e.scenario.watches(e.now) {
+		m.watched.sent++
 	}
 	m.inFlight++
-	m.PeakInFlight = max(m.PeakInFlight, m.inFlight)
+	m.peak = max(m.peak, m.inFlight)
 	if e.server.down != nil {
-		m.OutageSent++
+		m.outageSent++
 	}
 	second := int(e.now / time.Second)
 	for len(m.requests) <= second {
@@ -65,22 +70,22 @@ func (m *meter) sent(e *engine, again bool) {
 }
 
 // ended: an attempt ended for its client.
-func (m *meter) ended(now time.Duration, o window.Outcome) {
+func (m *meter) ended(e *engine, o window.Outcome) {
 	m.inFlight--
-	if o != window.Success && m.watch.on(now) {
+	if o != window.Success && e.scenario.watches(e.now) {
 		m.watched.errors++
 	}
 	m.counts[byOutcome[o]]++
 }
 
-func (m *meter) done(now time.Duration, op *operation) {
+func (m *meter) done(e *engine, op *operation) {
 	m.Done++
 	m.kind(op).done++
-	m.Makespan = now
-	m.sinceBirth = append(m.sinceBirth, now-op.born)
-	m.sinceSend = append(m.sinceSend, now-op.sent)
-	m.regained.done(now)
-	if m.watch.on(now) {
+	m.Makespan = e.now
+	m.sinceBirth = append(m.sinceBirth, e.now-op.born)
+	m.sinceSend = append(m.sinceSend, e.now-op.sent)
+	m.regained.done(e.now)
+	if e.scenario.watches(e.now) {
 		m.watched.done++
 		m.watchedDone[op.client.id]++
 	}
@@ -89,74 +94,132 @@ func (m *meter) done(now time.Duration, op *operation) {
 // over reports whether every operation that was born has ended.
 func (m *meter) over() bool { return m.Done+m.GivenUp == m.Operations }
 
-// result completes the counts at the end of a run.
+// result completes the counts at the end of a run, and works out the measures.
 func (m *meter) result(e *engine) Result {
-	r, s := m.Result, e.scenario
-	r.Scenario, r.Strategy = s.Name, e.strategy.Name
-	r.Ended, r.End, r.Events, r.finite = e.ended, e.now, e.events, s.Clients.Operations > 0
-	r.Attempts, r.Retries = m.counts[requests], m.counts[retries]
-	r.Succeeded, r.Refused, r.Failed, r.TimedOut = m.counts[successes], m.counts[refusals], m.counts[failures], m.counts[timeouts]
+	m.Ended, m.End, m.Events, m.Optimum = e.ended, e.now, e.events, e.scenario.Optimum
+	m.Attempts, m.Refused, m.Failed, m.TimedOut = m.counts[requests], m.counts[refusals], m.counts[failures], m.counts[timeouts]
+	m.Interval, m.Traces = m.tracer.traces(e)
+	m.ofOperations(e)
+	m.ofRequests(e.scenario)
+	m.ofOutages(e.scenario)
+	m.ofWatch(e.scenario)
+	return m.Result
+}
+
+func (m *meter) measure(name string, v float64, applies bool) *Measure {
+	m.measures = append(m.measures, Measure{name, v, false, applies})
+	return &m.measures[len(m.measures)-1]
+}
+
+// ratio is a over b, which does not apply if b is 0.
+func (m *meter) ratio(name string, a, b float64) *Measure {
+	if b == 0 {
+		return m.measure(name, 0, false)
+	}
+	return m.measure(name, a/b, true)
+}
+
+func (m *meter) ofOperations(e *engine) {
+	makespan, unfinished := m.Makespan, m.Done < m.Operations
+	if unfinished && m.Ended != endedDone {
+		// Some operations are under way still: the makespan is no less than the run was long.
+		makespan = m.End
+	}
+	m.measure("makespan_s", makespan.Seconds(), e.scenario.Clients.Operations > 0).AtLeast = unfinished
+	m.ratio("span", makespan.Seconds(), m.Optimum.Seconds()).AtLeast = unfinished
+	m.measure("done", float64(m.Done), true)
+	m.measure("given_up", float64(m.GivenUp), true)
 	slices.Sort(m.sinceBirth)
 	slices.Sort(m.sinceSend)
-	r.P50, r.P99, r.SentP99 = percentile(m.sinceBirth, 50), percentile(m.sinceBirth, 99), percentile(m.sinceSend, 99)
-	r.mean, r.jain = mean(m.sinceBirth), fairness(throughputs(e.clients))
-	r.Interval, r.Traces = m.tracer.traces(e)
-	if s.Clients.Background == 0 {
-		r.interactive = fared{}
+	m.measure("p50_s", percentile(m.sinceBirth, 50), m.Done > 0)
+	m.measure("p99_s", percentile(m.sinceBirth, 99), m.Done > 0)
+	m.measure("first_send_p99_s", percentile(m.sinceSend, 99), m.Done > 0)
+	m.measure("jain", fairness(throughputs(e.clients)), m.Done > 0)
+	m.ratio("throughput", float64(m.Done), m.End.Seconds())
+	if e.scenario.Clients.Background == 0 {
+		m.interactive.born, m.background.born = 0, 0
 	}
-	if w := s.Watch; w.For > 0 && e.now > w.From {
-		r.watched.applies, r.watched.jain = true, fairness(m.watchedDone)
-		r.watched.capacity = s.Server.capacity(w.From, min(e.now, w.From+w.For))
+	m.ratio("interactive_done", float64(m.interactive.done), float64(m.interactive.born))
+	m.ratio("background_done", float64(m.background.done), float64(m.background.born))
+}
+
+func (m *meter) ofRequests(s Scenario) {
+	m.measure("attempts", float64(m.Attempts), true)
+	m.ratio("attempts_per_op", float64(m.Attempts), float64(m.Operations))
+	m.ratio("efficiency", float64(m.Done), float64(m.Attempts))
+	m.measure("refused", float64(m.Refused), true)
+	m.measure("timed_out", float64(m.TimedOut), true)
+	m.measure("peak_in_flight", float64(m.peak), true)
+	m.measure("mean_rate", m.meanRate(), true)
+	m.measure("peak_rate", float64(slices.Max(append(m.requests, 0))), true)
+	m.ratio("peak_over_mean", float64(slices.Max(append(m.requests, 0))), m.meanRate())
+	clients := min(1, len(s.Server.Quotas)) * s.Clients.Count
+	m.ratio("refused_per_hour", float64(m.Refused), m.End.Hours()*float64(clients))
+}
+
+// meanRate is the number of requests sent in a second.
+func (m *meter) meanRate() float64 {
+	if m.End == 0 {
+		return 0
 	}
-	for _, q := range s.Server.Quotas {
-		r.quotaClients = s.Clients.Count
-		switch {
-		case r.watched.applies:
-			r.quotaShare = float64(r.watched.done) / r.watched.capacity
-		case e.now >= q.Per:
-			r.quotaShare = float64(m.Done) / s.Server.capacity(0, e.now)
-		}
-	}
-	if at, changed := s.Server.lastChange(e.now); changed && s.Regain > 0 {
-		r.regain = m.regained.since(at, e.now, s.Regain)
-	}
+	return float64(m.Attempts) / m.End.Seconds()
+}
+
+func (m *meter) ofOutages(s Scenario) {
+	began, ended := false, Outage{From: -1}
 	for _, o := range s.Server.Outages {
-		if o.From < e.now {
-			r.outages = true
-		}
-		if o.end() < e.now {
-			r.recovery = m.regained.since(o.end(), e.now, 0.9)
-			r.returnRate = 0
-			if i := int(o.end() / time.Second); i < len(m.requests) {
-				r.returnRate = float64(m.requests[i])
-			}
+		began = began || o.From < m.End
+		if o.end() < m.End {
+			ended = o
 		}
 	}
-	r.meanRate = ratio(r.Attempts, e.now.Seconds())
-	if len(m.requests) > 0 {
-		r.peakRate = float64(slices.Max(m.requests))
+	m.measure("outage_sent", float64(m.outageSent), began)
+	recovery, sent := Measure{}, 0.0
+	if ended.From >= 0 {
+		recovery = m.regained.since(ended.end(), m.End, 0.9)
+		if i := int(ended.end() / time.Second); i < len(m.requests) {
+			sent = float64(m.requests[i])
+		}
 	}
-	return r
+	recovery.Name = "recovery_s"
+	m.measures = append(m.measures, recovery)
+	first := m.ratio("return_over_mean", sent, m.meanRate())
+	first.Applies = first.Applies && recovery.Applies
+	regain := Measure{}
+	if at, changed := s.Server.lastChange(m.End); changed && s.Regain > 0 {
+		regain = m.regained.since(at, m.End, s.Regain)
+	}
+	regain.Name = "regain_s"
+	m.measures = append(m.measures, regain)
 }
 
-// mean is the mean of the times, 0 without times.
-func mean(all []time.Duration) time.Duration {
-	// In two parts, so that the sum of many long times does not overflow.
-	n := time.Duration(max(1, len(all)))
-	var whole, rest time.Duration
-	for _, d := range all {
-		whole += d / n
-		rest += d % n
+func (m *meter) ofWatch(s Scenario) {
+	watched, capacity, share := s.WatchFor > 0 && m.End > s.WatchFrom, 0.0, 0.0
+	if watched {
+		capacity = s.Server.capacity(s.WatchFrom, min(m.End, s.WatchFrom+s.WatchFor))
 	}
-	return whole + rest/n
+	m.ratio("watch_use", float64(m.watched.done), capacity)
+	m.ratio("watch_attempts_per_op", float64(m.watched.sent), float64(m.watched.done))
+	m.measure("watch_errors", float64(m.watched.errors), watched)
+	m.measure("watch_jain", fairness(m.watchedDone), m.watched.done > 0)
+	for _, q := range s.Server.Quotas {
+		switch {
+		case watched:
+			share = float64(m.watched.done) / capacity
+		case m.End >= q.Per:
+			share = float64(m.Done) / s.Server.capacity(0, m.End)
+		}
+	}
+	// The share may be more than 1, since a bucket is full at the start.
+	m.measure("quota_share", share, share > 0)
 }
 
-// percentile is the smallest of the sorted times that p percent do not exceed; 0 without times.
-func percentile(sorted []time.Duration, p int) time.Duration {
+// percentile is the smallest of the sorted times that p percent do not exceed, in seconds; 0 without times.
+func percentile(sorted []time.Duration, p int) float64 {
 	if len(sorted) == 0 {
 		return 0
 	}
-	return sorted[max(0, (len(sorted)*p+99)/100-1)]
+	return sorted[max(0, (len(sorted)*p+99)/100-1)].Seconds()
 }
 
 // throughputs are the operations a second that each client had done, until its last one.
@@ -213,11 +276,11 @@ func (r *regained) done(now time.Duration) {
 	r.dones[i]++
 }
 
-// since is the time after from until the throughput was at that share.
-func (r *regained) since(from, end time.Duration, share float64) spell {
+// since measures the time after from until the throughput was at that share.
+func (r *regained) since(from, end time.Duration, share float64) Measure {
 	want := r.want(from)
 	if math.IsInf(want, 1) || want == 0 {
-		return spell{}
+		return Measure{}
 	}
 	need := int32(math.Ceil(share * want * (buckets * r.width).Seconds()))
 	first := int((from + r.width - 1) / r.width)
@@ -229,8 +292,8 @@ func (r *regained) since(from, end time.Duration, share float64) spell {
 		}
 		if sum >= need {
 			begin := time.Duration(max(first, i-buckets+1)) * r.width
-			return spell{max(0, begin-from), true, true}
+			return Measure{Value: max(0, begin-from).Seconds(), Applies: true}
 		}
 	}
-	return spell{max(0, end-from), false, true}
+	return Measure{Value: max(0, end-from).Seconds(), AtLeast: true, Applies: true}
 }

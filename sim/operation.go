@@ -248,7 +248,7 @@ func (e *engine) settled(a *attempt) {
 // ending: an attempt has ended for its client.
 func (e *engine) ending(a *attempt, v loop.Verdict) {
 	o := v.Outcome
-	e.meter.ended(e.now, o)
+	e.meter.ended(e, o)
 	op, c := a.op, a.op.client
 	if c.core != nil {
 		c.core.Answered(e.now, a.ticket, o, v.RetryAfter)
@@ -259,7 +259,7 @@ func (e *engine) ending(a *attempt, v loop.Verdict) {
 	if o == window.Success {
 		c.done++
 		c.last = e.now
-		e.meter.done(e.now, op)
+		e.meter.done(e, op)
 		e.over(op)
 	} else {
 		e.failed(op, v)

@@ -18,7 +18,7 @@ import (
 func quoted(all ...sim.Quota) sim.Scenario {
 	return sim.Scenario{
 		Server:  sim.Server{Service: 100 * ms, Refusal: sim.Refusal{Time: 20 * ms}, Quotas: all},
-		Clients: sim.Clients{Rate: 20}, Horizon: 10 * time.Minute, Watch: sim.Watch{From: 2 * time.Minute, For: 8 * time.Minute},
+		Clients: sim.Clients{Rate: 20}, Horizon: 10 * time.Minute, WatchFrom: 2 * time.Minute, WatchFor: 8 * time.Minute,
 	}
 }
 
@@ -59,7 +59,7 @@ func TestTheOptimumUnderAQuota(t *testing.T) {
 		{sim.Quota{Limit: 600, Per: time.Minute, Slice: sec}, 14*sec + 100*ms},
 	} {
 		s := quoted(c.quota)
-		s.Clients, s.Watch = sim.Clients{Operations: 150}, sim.Watch{}
+		s.Clients, s.WatchFrom, s.WatchFor = sim.Clients{Operations: 150}, 0, 0
 		assert.InDelta(t, c.want, run(t, s, probe).Optimum, float64(ms), c.quota)
 	}
 }
@@ -153,7 +153,7 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 			s.Clients.Count = cmp.Or(c.clients, 1)
 			short := c.clients > 1 || len(c.quotas) > 1
 			if short { // in the first minute clients learn of each other
-				s.Horizon, s.Watch = 21*time.Minute, sim.Watch{From: time.Minute, For: 20 * time.Minute}
+				s.Horizon, s.WatchFrom, s.WatchFor = 21*time.Minute, time.Minute, 20*time.Minute
 			}
 			s.Clients.Operations, s.Optimum = int(2*c.rate*s.Horizon.Seconds()), s.Horizon
 			for seed := range 3 {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -15,12 +16,8 @@ const (
 )
 
 // Result is the result of one run. An operation is born when a client wants it done, and takes one attempt or
-// more; it is done after a success, or given up. Times are virtual. Measures returns the numbers that are worked
-// out from these, such as the time to recover.
+// more; it is done after a success, or given up. Times are virtual.
 type Result struct {
-	// Scenario, Strategy and Seed identify the run.
-	Scenario, Strategy string
-	Seed               uint64
 	// Ended says why the run ended: "done", every operation was done or given up; "horizon", the virtual time
 	// was up; "events", there were too many; "stopped", by Scenario.Stop.
 	Ended string
@@ -31,93 +28,29 @@ type Result struct {
 	// Operations is the number of operations that were born, Done and GivenUp the numbers that were done and given
 	// up. The others were under way at the end.
 	Operations, Done, GivenUp int
-	// Attempts is the number of requests that were sent, with Retries that were not an operation's first.
-	Attempts, Retries int
-	// Succeeded, Refused, Failed and TimedOut are how attempts ended for the client: a success, an overload
-	// answer, another error, no answer in time. The other attempts were under way at the end.
-	Succeeded, Refused, Failed, TimedOut int
+	// Attempts is the number of requests that were sent. Done of them succeeded. Refused, Failed and TimedOut are
+	// how others ended for the client: an overload answer, another error, no answer in time. The rest was under
+	// way at the end.
+	Attempts, Refused, Failed, TimedOut int
 	// Rejected is the number of times that a budget, a throttle or carrier sense refused an attempt.
 	Rejected int
-	// OutageSent is the number of requests that were sent during outages.
-	OutageSent int
-	// PeakInFlight is the most attempts that clients waited for at one time.
-	PeakInFlight int
 
 	// Makespan is the time when the last operation was done; a lower bound if Done is less than Operations.
 	Makespan time.Duration
 	// Optimum is the makespan of a clairvoyant, who sends each operation so that it arrives just when the
 	// server has room; 0 without a number of operations, or if that does not end either.
 	Optimum time.Duration
-	// P50 and P99 are the median and the 99th percentile of the latency of done operations, from their birth to
-	// their success; SentP99 is the latter from their first attempt. They are 0 if no operation was done.
-	P50, P99, SentP99 time.Duration
 
 	// Interval is the time between two samples of the traces; 0: there are no traces.
 	Interval time.Duration
 	// Traces are courses over time, all of the same length, by name. "requests", "retries", "successes",
 	// "refusals", "failures" and "timeouts" are rates, a second: sample i is the rate from i to i+1 intervals.
-	// Sample i of the others is the value at the end of that time: "in_flight" is the attempts that clients wait
-	// for, "concurrency" the requests that the server has, "waiting" the operations in a limiter's queue or
-	// backing off; "cwnd" and "ssthresh" are the windows, summed up over the limiters, only with a window. The
-	// last interval may be cut short.
+	// Sample i of the others is the value at the end of that time: "concurrency" is the requests that the server
+	// has; "cwnd" and "ssthresh" are the windows, summed up over the limiters, only with a window. The last
+	// interval may be cut short.
 	Traces map[string][]float64
 
-	measures
-}
-
-// measures are the parts of a result that Measures alone shows.
-type measures struct {
-	// finite: the clients had a number of operations. outages: there was an outage.
-	finite, outages bool
-	// mean is the mean latency of done operations, from their birth.
-	mean time.Duration
-	// jain is Jain's fairness index of the clients' throughputs, 1/clients to 1; 0 if no operation was done.
-	jain float64
-	// recovery is the time from the end of the last outage until 90% of the capacity was used, or of the clients'
-	// demand if that is less; regain is the same for Scenario.Regain, from the last change or outage.
-	recovery, regain spell
-	// meanRate and peakRate are requests sent a second: over the run, and in its worst second. returnRate is
-	// the rate of the first second after the last outage.
-	meanRate, peakRate, returnRate float64
-	watched                        watched
-	// interactive and background count the operations of the two kinds, with Clients.Background.
-	interactive, background fared
-	// quotaClients is the number of clients that share the service's quotas, 0 if it has none. quotaShare is the
-	// share of the quotas that done operations used, in the time of Scenario.Watch if there is one; 0 if no quota
-	// came back. It may be more than 1, since a bucket is full at the start.
-	quotaClients int
-	quotaShare   float64
-}
-
-// spell is a time that may not be over: length is then the time to the end of the run. applies is false if the
-// measure has no meaning.
-type spell struct {
-	length        time.Duration
-	over, applies bool
-}
-
-func (s spell) measure(name string) Measure {
-	return Measure{name, s.length.Seconds(), !s.over, s.applies}
-}
-
-// watched has the counts of the time of Scenario.Watch.
-type watched struct {
-	// applies is false without a Watch, or if the run ended before.
-	applies bool
-	// attempts is the number of requests that were sent, errors the number that ended without success, and done
-	// the number of operations that were done.
-	attempts, errors, done int
-	// capacity is the number of operations that the server could have served, outages or not; 0: no bound.
-	capacity float64
-	// jain is Jain's fairness index of the clients' done operations.
-	jain float64
-}
-
-// fared is the number of operations of one kind that were born, and that were done.
-type fared struct{ born, done int }
-
-func (f fared) measure(name string) Measure {
-	return Measure{name, ratio(f.done, f.born), false, f.born > 0}
+	measures []Measure
 }
 
 // Measure is one number of a result, for tables.
@@ -130,58 +63,8 @@ type Measure struct {
 	AtLeast, Applies bool
 }
 
-// ratio is a over b; 0 if b is 0.
-func ratio[A, B int | float64](a A, b B) float64 {
-	if b == 0 {
-		return 0
-	}
-	return float64(a) / float64(b)
-}
-
-// Measures are the result's numbers, always the same and in the same order.
-func (r Result) Measures() []Measure {
-	unfinished := r.Done < r.Operations
-	makespan := r.Makespan
-	if unfinished && r.Ended != endedDone {
-		// Some operations are under way still: the makespan is no less than the run was long.
-		makespan = r.End
-	}
-	always := func(name string, n int) Measure { return Measure{name, float64(n), false, true} }
-	seconds := func(name string, d time.Duration) Measure { return Measure{name, d.Seconds(), false, r.Done > 0} }
-	return []Measure{
-		{"makespan_s", makespan.Seconds(), unfinished, r.finite},
-		{"span", ratio(makespan.Seconds(), r.Optimum.Seconds()), unfinished, r.Optimum > 0},
-		always("done", r.Done),
-		always("given_up", r.GivenUp),
-		always("attempts", r.Attempts),
-		{"attempts_per_op", ratio(r.Attempts, r.Operations), false, r.Operations > 0},
-		{"efficiency", ratio(r.Succeeded, r.Attempts), false, r.Attempts > 0},
-		always("refused", r.Refused),
-		always("timed_out", r.TimedOut),
-		seconds("mean_s", r.mean),
-		seconds("p50_s", r.P50),
-		seconds("p99_s", r.P99),
-		seconds("first_send_p99_s", r.SentP99),
-		always("peak_in_flight", r.PeakInFlight),
-		{"jain", r.jain, false, r.Done > 0},
-		{"throughput", ratio(r.Done, r.End.Seconds()), false, r.End > 0},
-		r.recovery.measure("recovery_s"),
-		{"outage_sent", float64(r.OutageSent), false, r.outages},
-		{"mean_rate", r.meanRate, false, true},
-		{"peak_rate", r.peakRate, false, true},
-		{"peak_over_mean", ratio(r.peakRate, r.meanRate), false, r.meanRate > 0},
-		{"return_over_mean", ratio(r.returnRate, r.meanRate), false, r.meanRate > 0 && r.recovery.applies},
-		{"watch_use", ratio(r.watched.done, r.watched.capacity), false, r.watched.capacity > 0},
-		{"watch_attempts_per_op", ratio(r.watched.attempts, r.watched.done), false, r.watched.done > 0},
-		{"watch_errors", float64(r.watched.errors), false, r.watched.applies},
-		{"watch_jain", r.watched.jain, false, r.watched.done > 0},
-		r.regain.measure("regain_s"),
-		{"refused_per_hour", ratio(r.Refused, r.End.Hours()*float64(r.quotaClients)), false, r.quotaClients > 0},
-		{"quota_share", r.quotaShare, false, r.quotaShare > 0},
-		r.interactive.measure("interactive_done"),
-		r.background.measure("background_done"),
-	}
-}
+// Measures are the numbers of the result of Run, always the same and in the same order.
+func (r Result) Measures() []Measure { return slices.Clone(r.measures) }
 
 const maxSamples = 4096
 
@@ -197,9 +80,7 @@ const (
 )
 
 const (
-	inFlight = rates + iota
-	concurrency
-	waiting
+	concurrency = rates + iota
 	cwnd
 	ssthresh
 	traced
@@ -207,7 +88,7 @@ const (
 
 var traceNames = [traced]string{
 	"requests", "retries", "successes", "refusals", "failures", "timeouts",
-	"in_flight", "concurrency", "waiting", "cwnd", "ssthresh",
+	"concurrency", "cwnd", "ssthresh",
 }
 
 var byOutcome = [...]int{
@@ -250,9 +131,7 @@ func (t *tracer) sample(e *engine) {
 		look(i, float64(n-t.counted[i]))
 	}
 	t.counted = m.counts
-	look(inFlight, float64(m.inFlight))
 	look(concurrency, float64(e.server.concurrency()))
-	look(waiting, float64(m.Operations-m.Done-m.GivenUp-m.inFlight))
 	if !t.windowed {
 		return
 	}

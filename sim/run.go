@@ -14,19 +14,16 @@ import (
 // Run plays the scenario once, with one strategy and one seed. The error joins an aimd.SettingError for each
 // field of the scenario or the strategy that is wrong.
 func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
-	s.Strategies = nil // only this one runs
-	if err := errors.Join(validate(s, ""), validate(st, "strategy")); err != nil {
+	if err := errors.Join(append(validate("", s), validate("strategy", st)...)...); err != nil {
 		return Result{}, err
 	}
-	s = s.WithDefaults()
+	s = s.withDefaults()
+	if s.Optimum == 0 && s.Clients.Operations > 0 {
+		s.Optimum = optimum(s, seed)
+	}
 	e := newEngine(s, st, seed)
 	e.run()
-	r := e.meter.result(e)
-	r.Seed = seed
-	if r.Optimum = s.Optimum; r.Optimum == 0 && s.Clients.Operations > 0 {
-		r.Optimum = optimum(s, seed)
-	}
-	return r, nil
+	return e.meter.result(e), nil
 }
 
 // engine is one run: virtual time, its events, and all that take part.
@@ -218,15 +215,15 @@ func optimum(s Scenario, seed uint64) time.Duration {
 	return best
 }
 
-// concurrencies are the candidates for the clairvoyant, 0: no bound. If the server slows down these are the
-// best one for a long time; more and fewer than that, since the last operations leave sooner the fewer they
-// are; those that do all operations in equal rounds; and all at once, since a slowdown has a longest time.
+// concurrencies are the candidates for the clairvoyant, 0: no bound. At a knee these are the best one for a
+// long time; more and fewer than that, since the last operations leave sooner the fewer they are; those that do
+// all operations in equal rounds; and all at once, since a steep knee has a longest time.
 func (s Scenario) concurrencies() []int {
-	if s.Server.Slowdown.Limit == 0 && s.Server.Knee.At == 0 {
+	if s.Server.Knee.At == 0 {
 		return []int{0}
 	}
-	best, n := s.Server.bestConcurrency(), float64(s.Clients.total())
-	if most := fewest(s.Server.Slots, s.Server.Medium.Places); most > 0 {
+	best, n := s.Server.Knee.bestConcurrency(), float64(s.Clients.total())
+	if most := s.Server.Slots; most > 0 {
 		best = min(best, float64(most))
 	}
 	if best >= n {
@@ -247,15 +244,15 @@ func (s Scenario) concurrencies() []int {
 // clairvoyant is the makespan of the clairvoyant with at most most requests at the server.
 func clairvoyant(s Scenario, most int, seed uint64) time.Duration {
 	v := &s.Server
-	v.Slots = fewest(v.Slots, most, v.Medium.Places)
+	v.Slots = fewest(v.Slots, most)
 	v.Capacity = slices.Clone(v.Capacity)
 	for i, c := range v.Capacity {
 		if c.Slots > 0 {
-			v.Capacity[i].Slots = fewest(c.Slots, most, v.Medium.Places)
+			v.Capacity[i].Slots = fewest(c.Slots, most)
 		}
 	}
 	v.Queue = math.MaxInt
-	v.Medium, v.Failures = Medium{}, Failures{}
+	v.Jam, v.Failures = 0, Failures{}
 	e := newEngine(s, Strategy{}, seed)
 	e.clairvoyant = true
 	e.run()
@@ -265,13 +262,10 @@ func clairvoyant(s Scenario, most int, seed uint64) time.Duration {
 	return e.meter.Makespan
 }
 
-// fewest is the least of the bounds; 0 is no bound.
-func fewest(bounds ...int) int {
-	least := 0
-	for _, n := range bounds {
-		if n > 0 && (least == 0 || n < least) {
-			least = n
-		}
+// fewest is the lesser of two bounds; 0 is no bound.
+func fewest(a, b int) int {
+	if min(a, b) > 0 {
+		return min(a, b)
 	}
-	return least
+	return max(a, b)
 }

@@ -6,35 +6,25 @@ import (
 	"time"
 )
 
-// Scenario is a service, its clients, and the strategies to compare. Only Server and Clients are needed; zero
-// fields take the documented default. Run changes nothing in a scenario.
+// Scenario is a service and its clients. Zero fields take the documented default. Run changes nothing in a
+// scenario.
 //
 // The yaml tags are the names of the fields in scenario files and in errors.
 type Scenario struct {
-	// Name is a word of a-z, 0-9, '-' and '.'. In a file without one it is the file's name.
-	Name string `yaml:"name"`
-	// Title is half a line on the subject.
-	Title string `yaml:"title"`
-	// Claim is the sentence that the runs should show; in quotation marks, if it is the words of a source.
-	Claim string `yaml:"claim"`
 	// Server is the service. Absent fields play no part: without any field it answers at once.
 	Server Server `yaml:"server"`
 	// Clients are those who ask the service, and for how much.
 	Clients Clients `yaml:"clients"`
-	// Strategies are those to compare; an empty list means all ready ones.
-	Strategies []Strategy `yaml:"strategies"`
-	// Seed is the seed of the first run; the next run has Seed + 1.
-	Seed uint64 `yaml:"seed"`
-	// Runs is how many runs of each strategy a caller is to make; 0 means 21.
-	Runs int `yaml:"runs" in:"0 10000"`
 	// Horizon ends a run on virtual time; 0 means 1 h, or 5 min without a number of operations.
-	Horizon time.Duration `yaml:"horizon" in:"0 720h"`
+	Horizon time.Duration `yaml:"horizon"`
 	// MaxEvents ends a run after n events; 0 means 20 000 000, or, with a number of operations, 1 000 000 and
 	// 200 for each operation.
 	MaxEvents int `yaml:"max_events" in:"0 2000000000"`
-	// Watch is a part of the run that is measured separately: the use of the capacity, attempts for each
-	// operation done, errors, and Jain's fairness index.
-	Watch Watch `yaml:"watch"`
+	// WatchFrom is the time from which the watch measures: the use of the capacity, attempts for each operation
+	// done, errors, and Jain's fairness index.
+	WatchFrom time.Duration `yaml:"watch_from" needs:"watch_for"`
+	// WatchFor is the length of the watch; 0: nothing is watched.
+	WatchFor time.Duration `yaml:"watch_for"`
 	// Regain is the share of the capacity, or of the clients' demand if that is less, that counts as regained
 	// after the last change or outage; 0 turns the measure off.
 	Regain float64 `yaml:"regain" in:"0 1"`
@@ -49,22 +39,15 @@ type Scenario struct {
 	Stop func() bool `yaml:"-"`
 }
 
-// Watch is a part of a run: the time after a warm-up, or the seconds after a change.
-type Watch struct {
-	// From is the time when it begins.
-	From time.Duration `yaml:"from" in:"0 720h" needs:"for"`
-	// For is its length; 0: nothing is watched.
-	For time.Duration `yaml:"for" in:"0 720h"`
+func (s Scenario) watches(now time.Duration) bool {
+	return now >= s.WatchFrom && now-s.WatchFrom < s.WatchFor
 }
 
-func (w Watch) on(now time.Duration) bool { return now >= w.From && now-w.From < w.For }
-
-// WithDefaults returns the scenario with the defaults in place of zeros.
-func (s Scenario) WithDefaults() Scenario {
+// withDefaults is the scenario with the defaults in place of zeros.
+func (s Scenario) withDefaults() Scenario {
 	s.Clients = s.Clients.withDefaults()
 	s.Server = s.Server.withDefaults()
 	n := s.Clients.total()
-	s.Runs = cmp.Or(s.Runs, 21) // odd, so that the median is one of the runs
 	if n > 0 {
 		s.Horizon = cmp.Or(s.Horizon, time.Hour)
 		// Plain backoff makes 60 events for each operation at worst.
@@ -73,9 +56,6 @@ func (s Scenario) WithDefaults() Scenario {
 	s.Horizon = cmp.Or(s.Horizon, 5*time.Minute)
 	s.MaxEvents = cmp.Or(s.MaxEvents, 20_000_000)
 	s.Trace = cmp.Or(s.Trace, 100*time.Millisecond)
-	if len(s.Strategies) == 0 {
-		s.Strategies = Strategies()
-	}
 	return s
 }
 
@@ -104,7 +84,7 @@ type Clients struct {
 	Count int `yaml:"count" in:"0 100000"`
 	// Operations is the number of operations over all clients, who take turns; 0: as many as come before the
 	// horizon, or one for each client with "once".
-	Operations int `yaml:"operations" in:"0 10000000"`
+	Operations int `yaml:"operations"`
 	// Arrivals says when operations are born:
 	//   - "once": all at the start. The default.
 	//   - "constant": at a constant rate, the first at once. The default with a Rate.
@@ -115,9 +95,9 @@ type Clients struct {
 	// Rate is operations a second over all clients, of "constant" and "poisson".
 	Rate float64 `yaml:"rate" in:"0 1e7"`
 	// Think is the mean of the exponentially distributed time before each operation of a "closed" client.
-	Think time.Duration `yaml:"think" in:"0 720h"`
+	Think time.Duration `yaml:"think"`
 	// Period is the period of a "periodic" client.
-	Period time.Duration `yaml:"period" in:"0 720h"`
+	Period time.Duration `yaml:"period"`
 	// Form is how a periodic client finds its next time, in the words of Safe Client Behaviour:
 	//   - "fixed": wait(period) after each operation.
 	//   - "jittered-period": wait(period * random(.5, 1.5)) after each operation.
@@ -133,12 +113,12 @@ type Clients struct {
 	Stagger time.Duration `yaml:"stagger"`
 	// Burst is the number of operations that are born at once at BurstAt, in addition to Operations; 0: no burst.
 	// Not for "closed" and "periodic".
-	Burst int `yaml:"burst" in:"0 10000000"`
+	Burst int `yaml:"burst"`
 	// BurstAt is the time at which the burst is born.
-	BurstAt time.Duration `yaml:"burst_at" in:"0 720h" needs:"burst"`
+	BurstAt time.Duration `yaml:"burst_at" needs:"burst"`
 	// Timeout is the time for which a client waits for an answer; 0: for ever. The server keeps a request that the
 	// client gave up.
-	Timeout time.Duration `yaml:"timeout" in:"0 720h"`
+	Timeout time.Duration `yaml:"timeout"`
 	// Lateness bounds the random time by which the clients' timers fire late, 1 ms on real machines: the end
 	// of a wait, of a pause or gap of a limiter, or of a Timeout.
 	Lateness time.Duration `yaml:"lateness" in:"0 1m"`

@@ -9,23 +9,22 @@ import (
 )
 
 // Server is the service. Each part works if it is set; the zero value serves every request at once. The
-// package's figure has the order in which a request meets the parts. The tags in have the bounds of values
-// that are not 0, of the allowed words, needs the field without which one has no effect.
+// package's figure has the order in which a request meets the parts.
 type Server struct {
 	// Connect is the time that a request travels to the server, without a slot. Answers take no time.
-	Connect time.Duration `yaml:"connect" in:"0 720h"`
+	Connect time.Duration `yaml:"connect"`
 	// ConnectSpread is how Connect varies.
 	ConnectSpread Spread `yaml:"connect_spread"`
 	// Service is the mean time to serve one request.
-	Service time.Duration `yaml:"service" in:"0 720h"`
+	Service time.Duration `yaml:"service"`
 	// Blocks gives blocks of operations another service time.
 	Blocks Blocks `yaml:"blocks"`
 	// Spread is how the service time varies.
 	Spread Spread `yaml:"spread"`
 	// Slots is the number of requests that are served at a time; 0: no bound.
-	Slots int `yaml:"slots" in:"0 10000000"`
+	Slots int `yaml:"slots"`
 	// Queue is the number of requests that may wait for a slot, first in first out; more are refused.
-	Queue int `yaml:"queue" in:"0 10000000" needs:"slots"`
+	Queue int `yaml:"queue" needs:"slots"`
 	// Reserve is the share of the slots that background work does not get, without a Queue.
 	Reserve float64 `yaml:"reserve" in:"0 1" needs:"slots"`
 	// Refusal is the cost of a refused request.
@@ -36,12 +35,11 @@ type Server struct {
 	Block Block `yaml:"block"`
 	// Quotas are the quotas that the service reports in its answers; a request spends every quota.
 	Quotas []Quota `yaml:"quotas"`
-	// Slowdown makes the service time grow with the concurrency, exponentially.
-	Slowdown Slowdown `yaml:"slowdown"`
-	// Knee makes the service time grow with the concurrency, linearly.
+	// Knee makes the service time grow with the concurrency.
 	Knee Knee `yaml:"knee"`
-	// Medium makes too many requests at once destroy each other.
-	Medium Medium `yaml:"medium"`
+	// Jam makes a request beyond the Slots destroy all that are served, and every request fail for that time, as
+	// on a shared cable (Exponential Backoff in Distributed Systems); 0: it is refused alone.
+	Jam time.Duration `yaml:"jam" needs:"slots"`
 	// Failures makes requests fail whatever the load.
 	Failures Failures `yaml:"failures"`
 	// Capacity changes the server as time passes, in the order of the times.
@@ -53,9 +51,9 @@ type Server struct {
 // Blocks are operations of two sizes: every second block, in the order of birth, has another service time.
 type Blocks struct {
 	// Operations is the length of a block; 0: all operations are alike.
-	Operations int `yaml:"operations" in:"0 10000000"`
+	Operations int `yaml:"operations"`
 	// Service is the mean service time in the second block, the fourth, and so on.
-	Service time.Duration `yaml:"service" in:"0 720h" needs:"operations"`
+	Service time.Duration `yaml:"service" needs:"operations"`
 }
 
 // large reports whether the nth operation takes Blocks.Service.
@@ -81,15 +79,15 @@ type Spread struct {
 // Refusal is the cost of a refused request, and its Retry-After.
 type Refusal struct {
 	// Time is the time from the arrival of a request to its refusal, or to any other error.
-	Time time.Duration `yaml:"time" in:"0 720h"`
+	Time time.Duration `yaml:"time"`
 	// Spread is how Time varies.
 	Spread Spread `yaml:"spread"`
 	// Busy makes a refusal occupy a slot while it lasts (Improve on exponential backoff).
 	Busy bool `yaml:"busy"`
 	// RetryAfter comes with each refusal; 0: no refusal has one.
-	RetryAfter time.Duration `yaml:"retry_after" in:"0 720h"`
+	RetryAfter time.Duration `yaml:"retry_after"`
 	// RetryAfterJitter is the most that is added to each RetryAfter, at random (Safe Client Behaviour).
-	RetryAfterJitter time.Duration `yaml:"retry_after_jitter" in:"0 720h"`
+	RetryAfterJitter time.Duration `yaml:"retry_after_jitter"`
 }
 
 // Rate is a token bucket or, with a Window, a sliding window. Requests beyond it are refused.
@@ -116,7 +114,7 @@ type Quota struct {
 	// Bucket lets the quota come back at a steady rate instead; its reset is the time when it is full.
 	Bucket bool `yaml:"bucket"`
 	// Slice also bounds each slice of Per to its part, which no answer reports; 0: no slices.
-	Slice time.Duration `yaml:"slice" in:"0 720h"`
+	Slice time.Duration `yaml:"slice"`
 	// Cost is the mean amount that a request spends, from a tenth to 1.9 times that; 0: always 1.
 	Cost float64 `yaml:"cost" in:"0 1e9"`
 	// Report says how true the reports are: "true", the default; "rounded", the reset is in whole seconds;
@@ -131,38 +129,24 @@ type Quota struct {
 // perSecond is the part of the quota that comes back in a second.
 func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 
-// Slowdown is the server of How not to crash a server: beyond Limit simultaneous requests each takes
-//
-//	Server.Service * Factor ^ ((concurrency - Limit) / Scale)
-//
-// without spread, and at most 24 h. A request is answered once it is as old as that time at the present concurrency.
-// Requests that a client gave up stay until they are served.
-type Slowdown struct {
-	// Limit is the concurrency without slowdown; 0: no slowdown.
-	Limit int `yaml:"limit" in:"0 10000000"`
-	// Factor is the base of the growth; 0 means 1.05, as in the text.
-	Factor float64 `yaml:"factor" in:"1.0001 1000"`
-	// Scale is the number of requests more for which Factor applies once (K); 0 means 15, as in the text.
-	Scale float64 `yaml:"scale" in:"0.01 1e6"`
-}
-
-// Knee is a server whose requests share its workers: beyond At each request gets slower.
+// Knee is a server whose requests share its workers: beyond At each request gets slower, linearly or, with a
+// Factor, exponentially. Requests that a client gave up stay until they are served.
 type Knee struct {
 	// At is the concurrency up to which the service time stays; 0: no knee.
-	At int `yaml:"at" in:"0 10000000"`
-	// Slope is the growth: at concurrency c everything takes 1 + Slope * (c - At) / At times as long. With 1,
-	// the default, the throughput stays at its best; above 1 it falls.
-	Slope float64 `yaml:"slope" in:"0 100"`
+	At int `yaml:"at"`
+	// Slope is the linear growth: at concurrency c everything takes 1 + Slope * (c - At) / At times as long. With
+	// 1, the default, the throughput stays at its best; above 1 it falls.
+	Slope float64 `yaml:"slope" in:"0 100" needs:"at"`
+	// Factor is the base of the growth of How not to crash a server: at concurrency c a request takes
+	// Server.Service * Factor ^ ((c - At) / Scale), without spread, and at most 24 h. It is answered once it is as
+	// old as that time at the present concurrency. 0: the growth is linear.
+	Factor float64 `yaml:"factor" in:"1.0001 1000" needs:"at"`
+	// Scale is the number of requests more for which Factor applies once (K); 0 means 15, as in the text.
+	Scale float64 `yaml:"scale" in:"0.01 1e6" needs:"factor"`
 }
 
-// Medium is shared by all requests, as a cable or file descriptors (Exponential Backoff in Distributed
-// Systems).
-type Medium struct {
-	// Places is the number of requests that it carries; 0: no medium. One more is a collision: all fail.
-	Places int `yaml:"places" in:"0 10000000"`
-	// Jam is the time after a collision in which every request fails.
-	Jam time.Duration `yaml:"jam" in:"0 720h"`
-}
+// steep reports whether the growth is exponential.
+func (k Knee) steep() bool { return k.At > 0 && k.Factor > 0 }
 
 // Failures makes requests fail whatever the load (Safe Client Behaviour): a request fails if Rate, Every,
 // First or Rest makes it fail.
@@ -170,11 +154,11 @@ type Failures struct {
 	// Rate is the share of requests that fail at random.
 	Rate float64 `yaml:"rate" in:"0 1"`
 	// Every makes each request fail whose number at the server is a multiple of Every; 0: none.
-	Every int `yaml:"every" in:"0 10000000"`
+	Every int `yaml:"every"`
 	// First is how many attempts of each operation fail before one may succeed.
-	First int `yaml:"first" in:"0 10000000"`
+	First int `yaml:"first"`
 	// Rest makes a request fail that comes later than this after the one before; 0: none.
-	Rest time.Duration `yaml:"rest" in:"0 720h"`
+	Rest time.Duration `yaml:"rest"`
 	// Overload makes a failure look like a refusal (503) instead of an error (500).
 	Overload bool `yaml:"overload"`
 	// Sticky makes all requests of that share of the clients fail, not that share of all requests.
@@ -182,11 +166,11 @@ type Failures struct {
 	// Lost makes a request that fails vanish, so that its client needs a Timeout.
 	Lost bool `yaml:"lost"`
 	// From is the time when requests begin to fail.
-	From time.Duration `yaml:"from" in:"0 720h"`
+	From time.Duration `yaml:"from"`
 	// For is the time for which they fail; 0: to the end.
-	For time.Duration `yaml:"for" in:"0 720h"`
+	For time.Duration `yaml:"for"`
 	// Period repeats that, and is longer than For; 0: it comes once.
-	Period time.Duration `yaml:"period" in:"0 720h"`
+	Period time.Duration `yaml:"period"`
 }
 
 // at reports whether requests may fail at that time.
@@ -201,11 +185,11 @@ func (f Failures) at(now time.Duration) bool {
 // Change is a new capacity from a time on; zero fields change nothing.
 type Change struct {
 	// At is the time of the change.
-	At time.Duration `yaml:"at" in:"0 720h"`
+	At time.Duration `yaml:"at"`
 	// Slots replaces Server.Slots. Requests in service stay there.
-	Slots int `yaml:"slots" in:"0 10000000"`
+	Slots int `yaml:"slots"`
 	// Service replaces Server.Service for requests whose service begins later.
-	Service time.Duration `yaml:"service" in:"0 720h"`
+	Service time.Duration `yaml:"service"`
 }
 
 // The words of Outage.Kind.
@@ -218,7 +202,7 @@ const (
 // Outage is a time in which the server is down: from From on, for the time For.
 type Outage struct {
 	// From is the time when it begins.
-	From time.Duration `yaml:"from" in:"0 720h"`
+	From time.Duration `yaml:"from"`
 	// For is its length.
 	For time.Duration `yaml:"for" in:"1ns 720h"`
 	// Kind is "errors" by default: every request is refused; "silent": the process stops, and has its
@@ -226,7 +210,7 @@ type Outage struct {
 	Kind string `yaml:"kind" of:"errors silent lost"`
 	// Backlog is how many requests the kernel keeps for a process in a "silent" outage, whether their
 	// clients still wait or not; of later requests it has those that are waited for. 0: no bound.
-	Backlog int `yaml:"backlog" in:"0 10000000"`
+	Backlog int `yaml:"backlog"`
 	// RetryAfter makes refusals of an "errors" outage say when it ends.
 	RetryAfter bool `yaml:"retry_after"`
 }
@@ -241,9 +225,12 @@ func (s Server) withDefaults() Server {
 		}
 	}
 	s.Rate.Burst = max(s.Rate.Burst, 1)
-	s.Slowdown.Factor = cmp.Or(s.Slowdown.Factor, 1.05)
-	s.Slowdown.Scale = cmp.Or(s.Slowdown.Scale, 15)
-	s.Knee.Slope = cmp.Or(s.Knee.Slope, 1)
+	switch {
+	case s.Knee.steep():
+		s.Knee.Scale = cmp.Or(s.Knee.Scale, 15)
+	case s.Knee.At > 0:
+		s.Knee.Slope = cmp.Or(s.Knee.Slope, 1)
+	}
 	return s
 }
 
@@ -289,11 +276,11 @@ func (s Server) throughput(at time.Duration) float64 {
 	if service == 0 {
 		return most
 	}
-	best := s.bestConcurrency()
-	if n := fewest(slots, s.Medium.Places); n > 0 {
-		best = min(best, float64(n))
+	best := s.Knee.bestConcurrency()
+	if slots > 0 {
+		best = min(best, float64(slots))
 	}
-	return min(most, s.served(best)/service.Seconds())
+	return min(most, s.Knee.served(best)/service.Seconds())
 }
 
 // capacity is the number of operations that can be served in that time, 0: no bound.
@@ -315,36 +302,34 @@ func (s Server) capacity(from, to time.Duration) float64 {
 	return sum
 }
 
-// bestConcurrency is the concurrency with the highest throughput of a server that slows down or has a knee;
-// +Inf: the more the better. With a slowdown, c/delay(c) has its maximum at Scale/ln(Factor), unless the
-// slowdown begins beyond that. With a knee, c/stretch(c) grows for ever if Slope is less than 1, and falls
-// from At on if Slope is more than 1.
-func (s Server) bestConcurrency() float64 {
+// bestConcurrency is the concurrency with the highest throughput; +Inf: the more the better. With a Factor,
+// c/delay(c) has its maximum at Scale/ln(Factor), unless the knee is beyond that. With a Slope, c/stretch(c)
+// grows for ever if that is less than 1, and falls from At on if it is more than 1.
+func (k Knee) bestConcurrency() float64 {
 	switch {
-	case s.Slowdown.Limit > 0:
-		peak := s.Slowdown.Scale / logarithm(s.Slowdown.Factor)
+	case k.steep():
+		peak := k.Scale / logarithm(k.Factor)
 		best := max(1, math.Floor(peak))
-		if s.served(best+1) > s.served(best) {
+		if k.served(best+1) > k.served(best) {
 			best++
 		}
-		return max(best, float64(s.Slowdown.Limit))
-	case s.Knee.At > 0 && s.Knee.Slope >= 1:
-		return float64(s.Knee.At)
+		return max(best, float64(k.At))
+	case k.At > 0 && k.Slope >= 1:
+		return float64(k.At)
 	}
 	return math.Inf(1)
 }
 
-// served is how many are served in one Service time at that concurrency.
-func (s Server) served(concurrency float64) float64 {
-	switch over := concurrency - float64(max(s.Slowdown.Limit, s.Knee.At)); {
-	case over <= 0:
+// served is the number of requests that are served in one Service time at that concurrency.
+func (k Knee) served(concurrency float64) float64 {
+	switch over := concurrency - float64(k.At); {
+	case k.At == 0 || over <= 0:
 		return concurrency
-	case s.Slowdown.Limit > 0:
-		return concurrency * exponential(-over*logarithm(s.Slowdown.Factor)/s.Slowdown.Scale)
-	case s.Knee.At > 0 && math.IsInf(concurrency, 1):
-		return float64(s.Knee.At) / s.Knee.Slope
-	case s.Knee.At > 0:
-		return concurrency / (1 + float64(s.Knee.Slope*over)/float64(s.Knee.At))
+	case k.steep():
+		return concurrency * exponential(-over*logarithm(k.Factor)/k.Scale)
+	case math.IsInf(concurrency, 1):
+		return float64(k.At) / k.Slope
+	default:
+		return concurrency / (1 + float64(k.Slope*over)/float64(k.At))
 	}
-	return concurrency
 }

@@ -19,7 +19,7 @@ type server struct {
 	// running is the number of requests that are being served, busy how many refusals keep a slot.
 	running, busy int
 	// In order: waiting are the requests in the queue, backlog the ones that came while the server was
-	// stopped, and serving, with a medium, the ones being served.
+	// stopped, and serving, with a Jam, the ones being served.
 	waiting, backlog, serving []int32
 	// tokens are the tokens of the bucket at the time filled.
 	tokens float64
@@ -72,7 +72,7 @@ func (s *server) arrived(e *engine, a *attempt) {
 			s.refuse(e, a, window.Overload)
 		}
 	case s.conf.Rate.PerSecond > 0 && !s.allowed(e, a):
-	case s.conf.Medium.Places > 0 && s.running >= s.conf.Medium.Places:
+	case s.conf.Jam > 0 && s.running >= s.slots:
 		s.collided(e, a)
 	default:
 		s.admitted(e, a)
@@ -132,7 +132,7 @@ func (s *server) begin(e *engine, a *attempt) {
 		mean = s.conf.Blocks.Service
 	}
 	a.takes = e.random.spread(mean, s.conf.Spread)
-	if s.conf.Medium.Places > 0 {
+	if s.conf.Jam > 0 {
 		a.place = len(s.serving)
 		s.serving = append(s.serving, a.id)
 	}
@@ -231,20 +231,14 @@ func (s *server) changed(e *engine, i int32) {
 	}
 }
 
-// collided: one request more than the medium carries, and all are lost.
+// collided: one request more than the slots, and all are lost.
 func (s *server) collided(e *engine, a *attempt) {
-	s.jammed = e.now + s.conf.Medium.Jam
+	s.jammed = e.now + s.conf.Jam
 	lost := s.serving
 	s.serving = nil
 	s.running = 0
 	s.station.clear()
 	for _, id := range lost {
-		b := e.attempts.at(id)
-		s.refuse(e, b, window.Overload)
-	}
-	waiting := s.waiting
-	s.waiting = nil
-	for _, id := range waiting {
 		s.refuse(e, e.attempts.at(id), window.Overload)
 	}
 	s.refuse(e, a, window.Overload)
@@ -267,15 +261,11 @@ func (s *server) concurrency() int {
 
 // free is the share of the server that is free, for carrier sense.
 func (s *server) free(now time.Duration) float64 {
-	most := s.conf.Medium.Places
-	if most == 0 {
-		most = s.slots
-	}
 	switch {
 	case s.down != nil || now < s.jammed:
 		return 0
-	case most == 0:
+	case s.slots == 0:
 		return 1
 	}
-	return max(0, 1-float64(s.running+s.busy)/float64(most))
+	return max(0, 1-float64(s.running+s.busy)/float64(s.slots))
 }

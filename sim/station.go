@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// station serves requests: it says when each is done. Without a slowdown or a knee an attempt's time is known
-// when it begins. With one, each change of the concurrency moves the time at which the next attempt is done:
-// one event looks, and its version shows whether it is out of date.
+// station serves requests: it says when each is done. Without a knee an attempt's time is known when it begins.
+// With one, each change of the concurrency moves the time at which the next attempt is done: one event looks,
+// and its version shows whether it is out of date.
 type station struct {
 	conf Server
 	// version is the version of the event that counts, at the time looks.
 	version uint32
 	looks   time.Duration
 
-	// ages are the attempts in a slowdown, the oldest first; delays are the times of a request at Limit, Limit
-	// + 1 and so on, which grow by the exponent growth.
+	// ages are the attempts at a steep knee, the oldest first; delays are the times of a request at At, At + 1
+	// and so on, which grow by the exponent growth.
 	ages   []int32
 	delays []time.Duration
 	growth float64
-	// emptying keeps waiting requests out. As one leaves a slowdown, others may be old enough to
-	// leave with it; a clairvoyant lets them leave first.
+	// emptying keeps waiting requests out. As one leaves a steep knee, others may be old enough to leave with it;
+	// a clairvoyant lets them leave first.
 	emptying bool
 
-	// works are the attempts at a knee, by the work at which they are done; work is how much an attempt could
+	// works are the attempts at a linear knee, by the work at which they are done; work is how much an attempt could
 	// have had by the time worked.
 	works  []work
 	work   float64
@@ -42,23 +42,23 @@ const (
 	never = time.Duration(math.MaxInt64)
 	// missing is the nanoseconds of work that may be missing by rounding.
 	missing = 0.5
-	// longest is the longest time in a slowdown.
+	// longest is the longest time at a steep knee.
 	longest = 24 * time.Hour
 )
 
 func (s *station) init(conf Server) {
 	s.conf = conf
 	s.looks = never
-	if conf.Slowdown.Limit > 0 {
+	if k := conf.Knee; k.steep() {
 		s.delays = []time.Duration{conf.Service}
-		s.growth = logarithm(conf.Slowdown.Factor) / conf.Slowdown.Scale
+		s.growth = logarithm(k.Factor) / k.Scale
 	}
 }
 
 // begin: an attempt's service begins; it counts in the server already.
 func (s *station) begin(e *engine, a *attempt) {
 	switch {
-	case s.conf.Slowdown.Limit > 0:
+	case s.conf.Knee.steep():
 		s.ages = append(s.ages, a.id)
 		s.look(e)
 	case s.conf.Knee.At > 0:
@@ -148,7 +148,7 @@ func (s *station) clear() {
 
 // delay is the text's minDelay * factor ^ ((concurrency - concurrencyLimit) / K).
 func (s *station) delay(concurrency int) time.Duration {
-	over := max(0, concurrency-s.conf.Slowdown.Limit)
+	over := max(0, concurrency-s.conf.Knee.At)
 	for len(s.delays) <= over && s.delays[len(s.delays)-1] < longest {
 		// Each from the first, so that rounding to nanoseconds does not add up.
 		s.delays = append(s.delays, min(longest, stretched(s.conf.Service, exponential(float64(len(s.delays))*s.growth))))

@@ -30,8 +30,8 @@ type Strategy struct {
 	// Throttle is the K of a throttle.Throttle: how many requests there may be for each accepted
 	// one, 1 to 100; 0: no throttle. A client gives a rejected operation up.
 	Throttle float64 `yaml:"throttle" in:"1 100"`
-	// Sense is the share of the medium's places, or else of the slots, that must be free before a
-	// client sends, 0 to 1; 0: clients do not look. At a fuller service the attempt has failed unsent.
+	// Sense is the share of the slots that must be free before a client sends, 0 to 1; 0: clients do not look. At
+	// a fuller service the attempt has failed unsent.
 	Sense float64 `yaml:"sense" in:"0 1"`
 	// Shared gives all clients one limiter, budget and throttle, as the goroutines of one process
 	// may have. Without it each client has its own.
@@ -45,24 +45,22 @@ type Retry struct {
 	// operation.
 	Kind string `yaml:"kind" of:"none constant exponential compound last-try"`
 	// Min is the first wait.
-	Min time.Duration `yaml:"min" in:"0 876000h" needs:"kind"`
+	Min time.Duration `yaml:"min" in:"0 876000h"`
 	// Max is the longest wait.
-	Max time.Duration `yaml:"max" in:"0 876000h" needs:"kind"`
+	Max time.Duration `yaml:"max" in:"0 876000h"`
 	// Factor is the factor of the growth.
-	Factor float64 `yaml:"factor" needs:"kind"`
+	Factor float64 `yaml:"factor"`
 	// Jitter is the random part; in files "none", "full", "equal", "proportional:J" (times U(1-J, 1+J)),
 	// "normal:J" (times 1 + J*N(0,1)) or "uniform:LO:HI".
-	Jitter backoff.Jitter `yaml:"jitter" needs:"kind"`
+	Jitter backoff.Jitter `yaml:"jitter"`
 	// CapLast caps "exponential" after the jitter.
-	CapLast bool `yaml:"cap_last" needs:"kind"`
+	CapLast bool `yaml:"cap_last"`
 	// Attempts is the most attempts of an operation, with its first; 0: no limit.
 	Attempts int `yaml:"attempts" in:"0 1000000"`
 	// RetryAfter makes a retry wait at least as long as the service says, as a Window always does.
-	RetryAfter bool `yaml:"retry_after" needs:"kind"`
+	RetryAfter bool `yaml:"retry_after"`
 	// Interactive lets only interactive operations be repeated: the first error ends background work.
-	Interactive bool `yaml:"interactive" needs:"kind"`
-	// Backoff is used instead of Kind to CapLast if it is not nil.
-	Backoff backoff.Backoff `yaml:"-" as:"kind"`
+	Interactive bool `yaml:"interactive"`
 }
 
 // Window is a limiter: the decisions of aimd.Limiter, with a law. Zero fields take the
@@ -72,21 +70,19 @@ type Window struct {
 	// one there is no window.
 	Law string `yaml:"law"`
 	// Factor is the part of the window that a cut leaves, for tahoe and reno; 0 means 0.5.
-	Factor float64 `yaml:"factor" needs:"law"`
+	Factor float64 `yaml:"factor"`
 	// Initial is the window at the start.
-	Initial float64 `yaml:"initial" needs:"law"`
-	// Min is the smallest window.
-	Min float64 `yaml:"min" needs:"law"`
+	Initial float64 `yaml:"initial"`
 	// Max is the largest window.
-	Max float64 `yaml:"max" needs:"law"`
+	Max float64 `yaml:"max"`
 	// NoPause turns the pauses off.
-	NoPause bool `yaml:"no_pause" needs:"law"`
+	NoPause bool `yaml:"no_pause"`
 	// NoQuota makes the limiter ignore the quotas that a service reports.
-	NoQuota bool `yaml:"no_quota" needs:"law"`
+	NoQuota bool `yaml:"no_quota"`
 	// Reserve is the field of aimd.Rules.
 	Reserve float64 `yaml:"-"`
 	// NewLaw is used instead of Law if it is not nil.
-	NewLaw window.NewLaw `yaml:"-" as:"law"`
+	NewLaw window.NewLaw `yaml:"-"`
 }
 
 func (w Window) on() bool { return w.Law != "" || w.NewLaw != nil }
@@ -104,7 +100,7 @@ func (w Window) MakeLaw() window.NewLaw {
 
 func (w Window) settings(r *rand.Rand) limiter.Settings {
 	s := limiter.Settings{
-		Window:  window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max},
+		Window:  window.Settings{Initial: w.Initial, Max: w.Max},
 		Reserve: w.Reserve, Rand: r,
 	}
 	if w.NoPause {
@@ -118,8 +114,6 @@ func (w Window) settings(r *rand.Rand) limiter.Settings {
 func (r Retry) Delays() backoff.Backoff {
 	e := backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter, CapLast: r.CapLast}
 	switch {
-	case r.Backoff != nil:
-		return r.Backoff
 	case r.Kind == "constant" && r.Min == 0 && r.Jitter == backoff.Jitter{}:
 		return atOnce{}
 	case r.Kind == "constant":
@@ -258,9 +252,4 @@ func StrategyNamed(name string) (Strategy, bool) {
 		return Strategy{}, false
 	}
 	return all[i], true
-}
-
-// cuts reports whether the law has a factor.
-func (w Window) cuts() bool {
-	return w.Law == "tahoe" || w.Law == "reno" || w.Law == withoutIgnoredWord
 }

@@ -15,22 +15,26 @@ import (
 
 // Every wrong field is told with its path, its value and what is allowed.
 func TestWrongFieldsAreTold(t *testing.T) {
+	steep := sim.Knee{At: 3, Factor: 2}
 	for want, change := range map[string]func(*sim.Scenario){
-		"server.connect: -1s is not allowed, want a duration from 0s to 720h0m0s":                       func(s *sim.Scenario) { s.Server.Connect = -sec },
-		"server.slots: -1 is not allowed, want a number from 0 to 10000000":                             func(s *sim.Scenario) { s.Server.Slots = -1 },
-		"server.queue: 5 is not allowed, want slots with it":                                            func(s *sim.Scenario) { s.Server.Queue = 5 },
-		`server.spread.kind: "normal" is not allowed, want constant, uniform, exponential or lognormal`: func(s *sim.Scenario) { s.Server.Spread.Kind = "normal" },
-		"server.reserve: 0.1 is not allowed, want slots with it":                                        func(s *sim.Scenario) { s.Server.Reserve = 0.1 },
-		"server.reserve: 0.1 is not allowed, want no queue with it, which knows no priorities":          func(s *sim.Scenario) { s.Server.Slots, s.Server.Queue, s.Server.Reserve = 5, 5, 0.1 },
-		"server.spread.width: 2 is not allowed, want a number from 0 to 1":                              func(s *sim.Scenario) { s.Server.Spread = sim.Spread{Kind: "uniform", Width: 2} },
-		"server.spread.width: 2 is not allowed, want kind uniform or lognormal with it":                 func(s *sim.Scenario) { s.Server.Spread.Width = 2 },
-		"server.rate.per_second: NaN is not allowed, want a number from 0 to 10000000":                  func(s *sim.Scenario) { s.Server.Rate.PerSecond = math.NaN() },
-		"server.slowdown.factor: 1 is not allowed, want a number from 1.0001 to 1000":                   func(s *sim.Scenario) { s.Server.Slowdown.Factor = 1 },
-		"server.slowdown.limit: 3 is not allowed, want no spread with it: a slowdown has one time for all requests": func(s *sim.Scenario) {
-			s.Server.Slowdown.Limit, s.Server.Spread.Kind = 3, "exponential"
+		"server.connect: -1s is not allowed, want a duration from 0s to 720h0m0s":                     func(s *sim.Scenario) { s.Server.Connect = -sec },
+		"server.slots: -1 is not allowed, want a number from 0 to 10000000":                           func(s *sim.Scenario) { s.Server.Slots = -1 },
+		"server.queue: 5 is not allowed, want slots with it":                                          func(s *sim.Scenario) { s.Server.Queue = 5 },
+		`server.spread.kind: normal is not allowed, want constant, uniform, exponential or lognormal`: func(s *sim.Scenario) { s.Server.Spread.Kind = "normal" },
+		"server.reserve: 0.1 is not allowed, want slots with it":                                      func(s *sim.Scenario) { s.Server.Reserve = 0.1 },
+		"server.reserve: 0.1 is not allowed, want no queue with it, which knows no priorities":        func(s *sim.Scenario) { s.Server.Slots, s.Server.Queue, s.Server.Reserve = 5, 5, 0.1 },
+		"server.spread.width: 2 is not allowed, want a number from 0 to 1":                            func(s *sim.Scenario) { s.Server.Spread = sim.Spread{Kind: "uniform", Width: 2} },
+		"server.spread.width: 2 is not allowed, want kind uniform or lognormal with it":               func(s *sim.Scenario) { s.Server.Spread.Width = 2 },
+		"server.rate.per_second: NaN is not allowed, want a number from 0 to 10000000":                func(s *sim.Scenario) { s.Server.Rate.PerSecond = math.NaN() },
+		"server.knee.factor: 1 is not allowed, want a number from 1.0001 to 1000":                     func(s *sim.Scenario) { s.Server.Knee = sim.Knee{At: 3, Factor: 1} },
+		"server.knee.factor: 2 is not allowed, want no spread with it: it is one time for all requests": func(s *sim.Scenario) {
+			s.Server.Knee, s.Server.Spread.Kind = steep, "exponential"
 		},
-		"server.slowdown.limit: 3 is not allowed, want no knee with it: choose one of them": func(s *sim.Scenario) { s.Server.Slowdown.Limit, s.Server.Knee.At = 3, 3 },
-		"server.knee.slope: +Inf is not allowed, want a number from 0 to 100":               func(s *sim.Scenario) { s.Server.Knee.Slope = math.Inf(1) },
+		"server.knee.factor: 2 is not allowed, want no slope with it: choose one of them": func(s *sim.Scenario) { s.Server.Knee = sim.Knee{At: 3, Factor: 2, Slope: 1} },
+		"server.knee.scale: 2 is not allowed, want factor with it":                        func(s *sim.Scenario) { s.Server.Knee = sim.Knee{At: 3, Scale: 2} },
+		"server.jam: 1s is not allowed, want slots with it":                               func(s *sim.Scenario) { s.Server.Jam = sec },
+		"server.jam: 1s is not allowed, want no queue with it":                            func(s *sim.Scenario) { s.Server.Jam, s.Server.Slots, s.Server.Queue = sec, 1, 1 },
+		"server.knee.slope: +Inf is not allowed, want a number from 0 to 100":             func(s *sim.Scenario) { s.Server.Knee.Slope = math.Inf(1) },
 		"server.failures.period: 1s is not allowed, want a for that is longer than 0 and shorter than the period": func(s *sim.Scenario) {
 			s.Server.Failures = sim.Failures{For: sec, Period: sec}
 		},
@@ -40,12 +44,12 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.quotas[0].per: 0s is not allowed, want a duration that is more than 0": func(s *sim.Scenario) {
 			s.Server.Quotas = []sim.Quota{{Limit: 5}}
 		},
-		"server.slowdown.limit: 3 is not allowed, want no blocks with it: a slowdown has one time for all requests": func(s *sim.Scenario) {
-			s.Server.Slowdown.Limit, s.Server.Blocks.Operations = 3, 1
+		"server.knee.factor: 2 is not allowed, want no blocks with it: it is one time for all requests": func(s *sim.Scenario) {
+			s.Server.Knee, s.Server.Blocks.Operations = steep, 1
 		},
 		"server.blocks.service: 1s is not allowed, want operations with it": func(s *sim.Scenario) { s.Server.Blocks.Service = sec },
-		"server.capacity[0].service: 1s is not allowed, want no slowdown with it, which has one time for all requests": func(s *sim.Scenario) {
-			s.Server.Slowdown.Limit, s.Server.Capacity = 3, []sim.Change{{Service: sec}}
+		"server.capacity[0].service: 1s is not allowed, want no server.knee.factor with it, which has one time for all requests": func(s *sim.Scenario) {
+			s.Server.Knee, s.Server.Capacity = steep, []sim.Change{{Service: sec}}
 		},
 		"server.capacity[1].at: 1s is not allowed, want 2s or later: changes stand in the order of time": func(s *sim.Scenario) {
 			s.Server.Capacity = []sim.Change{{At: 2 * sec}, {At: sec}}
@@ -65,12 +69,12 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.outages[1].from: 2s is not allowed, want 3s or later, when the outage before has ended": func(s *sim.Scenario) {
 			s.Server.Outages = []sim.Outage{{From: sec, For: 2 * sec}, {From: 2 * sec, For: sec}}
 		},
-		`server.outages[0].kind: "slow" is not allowed, want errors, silent or lost`:                  func(s *sim.Scenario) { s.Server.Outages = []sim.Outage{{For: 1, Kind: "slow"}} },
-		"clients.count: -1 is not allowed, want a number from 0 to 100000":                            func(s *sim.Scenario) { s.Clients.Count = -1 },
-		`clients.arrivals: "bursts" is not allowed, want once, constant, poisson, closed or periodic`: func(s *sim.Scenario) { s.Clients.Arrivals = "bursts" },
-		"clients.rate: 0 is not allowed, want one with arrivals: poisson":                             func(s *sim.Scenario) { s.Clients.Arrivals = "poisson" },
-		"clients.rate: 5 is not allowed, want none with arrivals: closed":                             func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Rate = "closed", 5 },
-		"clients.period: 1ms is not allowed, want a duration from 10ms to 8760h0m0s":                  func(s *sim.Scenario) { s.Clients.Period = ms },
+		`server.outages[0].kind: slow is not allowed, want errors, silent or lost`:                  func(s *sim.Scenario) { s.Server.Outages = []sim.Outage{{For: 1, Kind: "slow"}} },
+		"clients.count: -1 is not allowed, want a number from 0 to 100000":                          func(s *sim.Scenario) { s.Clients.Count = -1 },
+		`clients.arrivals: bursts is not allowed, want once, constant, poisson, closed or periodic`: func(s *sim.Scenario) { s.Clients.Arrivals = "bursts" },
+		"clients.rate: 0 is not allowed, want one with arrivals: poisson":                           func(s *sim.Scenario) { s.Clients.Arrivals = "poisson" },
+		"clients.rate: 5 is not allowed, want none with arrivals: closed":                           func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Rate = "closed", 5 },
+		"clients.period: 1ms is not allowed, want a duration from 10ms to 8760h0m0s":                func(s *sim.Scenario) { s.Clients.Period = ms },
 		`clients.start: "together" is not allowed, want none with form: jittered-time, which has a start of its own`: func(s *sim.Scenario) {
 			s.Clients = sim.Clients{Period: sec, Start: "together"}
 		},
@@ -80,31 +84,14 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.outages[0].kind: lost is not allowed, want clients.timeout with it: clients wait for a lost answer until then": func(s *sim.Scenario) {
 			s.Server.Outages = []sim.Outage{{For: sec, Kind: "lost"}}
 		},
-		"clients.stagger: 1s is not allowed, want none with arrivals: constant":   func(s *sim.Scenario) { s.Clients.Stagger, s.Clients.Rate = sec, 1 },
-		"clients.stagger: -1s is not allowed, want a duration from 0s to 72h0m0s": func(s *sim.Scenario) { s.Clients.Stagger, s.Clients.Count = -sec, 10 },
-		"clients.burst_at: 1s is not allowed, want burst with it":                 func(s *sim.Scenario) { s.Clients.BurstAt = sec },
-		"clients.burst: 5 is not allowed, want none with arrivals: closed":        func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Burst = "closed", 5 },
-		"watch.from: 1s is not allowed, want for with it":                         func(s *sim.Scenario) { s.Watch.From = sec },
-		"trace: 1ns is not allowed, want a duration from 1ms to 1h0m0s":           func(s *sim.Scenario) { s.Trace = 1 },
+		"clients.stagger: 1s is not allowed, want none with arrivals: constant":    func(s *sim.Scenario) { s.Clients.Stagger, s.Clients.Rate = sec, 1 },
+		"clients.stagger: -1s is not allowed, want a duration from 0s to 720h0m0s": func(s *sim.Scenario) { s.Clients.Stagger, s.Clients.Count = -sec, 10 },
+		"clients.burst_at: 1s is not allowed, want burst with it":                  func(s *sim.Scenario) { s.Clients.BurstAt = sec },
+		"clients.burst: 5 is not allowed, want none with arrivals: closed":         func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Burst = "closed", 5 },
+		"watch_from: 1s is not allowed, want watch_for with it":                    func(s *sim.Scenario) { s.WatchFrom = sec },
+		"trace: 1ns is not allowed, want a duration from 1ms to 1h0m0s":            func(s *sim.Scenario) { s.Trace = 1 },
 
-		`strategies[0].name: "" is not allowed, want a name`:                                                        strategies(sim.Strategy{}),
-		"strategies[1].name: a is not allowed, want another name: a strategy before has that one":                   strategies(sim.Strategy{Name: "a"}, sim.Strategy{Name: "a"}),
-		`strategies[0].retry.kind: "linear" is not allowed, want none, constant, exponential, compound or last-try`: retries(sim.Retry{Kind: "linear"}),
-		"strategies[0].retry.min: 1h0m0s is not allowed, want a duration from 1ns to 1s":                            retries(sim.Retry{Kind: "exponential", Min: time.Hour, Max: sec}),
-		"strategies[0].retry.factor: 0.5 is not allowed, want a number from 1 to 1000":                              retries(sim.Retry{Kind: "exponential", Factor: 0.5}),
-		"strategies[0].retry.factor: 5000 is not allowed, want a number from 1 to 1000":                             retries(sim.Retry{Kind: "last-try", Factor: 5000}),
-		"strategies[0].retry.jitter: proportional:3 is not allowed, want a number from 0 to 1":                      retries(sim.Retry{Kind: "constant", Jitter: backoff.Proportional(3)}),
-		`strategies[0].window.law: "cubic" is not allowed, want probe, tahoe or reno`:                               windows(sim.Window{Law: "cubic"}),
-		"strategies[0].window.factor: 2 is not allowed, want a number greater than 0 and less than 1":               windows(sim.Window{Law: "reno", Factor: 2}),
-		"strategies[0].window.initial: 0.5 is not allowed, want a number from 1 to 1048576":                         windows(sim.Window{Law: "reno", Initial: 0.5}),
-		"strategies[0].window.max: 2 is not allowed, want a number from 3 to 1048576":                               windows(sim.Window{Law: "reno", Min: 3, Max: 2}),
-		"strategies[0].budget: 1 is not allowed, want a number greater than 0 and less than 1":                      strategies(sim.Strategy{Name: "a", Budget: 1}),
-		"strategies[0].throttle: 0.5 is not allowed, want a number from 1 to 100":                                   strategies(sim.Strategy{Name: "a", Throttle: 0.5}),
-		"strategies[0].sense: 0.1 is not allowed, want no window with it":                                           strategies(sim.Strategy{Name: "a", Window: sim.Window{Law: "reno"}, Sense: 0.1}),
-		"strategies[0].retry.min: 1s is not allowed, want kind with it":                                             retries(sim.Retry{Min: sec}),
-		"strategies[0].retry.jitter: full is not allowed, want kind with it":                                        retries(sim.Retry{Jitter: backoff.Full()}),
-		"strategies[0].window.factor: 0.5 is not allowed, want law with it":                                         windows(sim.Window{Factor: 0.5}),
-		"server.rate.burst: 0.5 is not allowed, want a number from 1 to 10000000":                                   func(s *sim.Scenario) { s.Server.Rate.Burst = 0.5 },
+		"server.rate.burst: 0.5 is not allowed, want a number from 1 to 10000000": func(s *sim.Scenario) { s.Server.Rate.Burst = 0.5 },
 	} {
 		t.Run(want, func(t *testing.T) {
 			s := sim.Scenario{Clients: sim.Clients{Operations: 1}}
@@ -113,46 +100,38 @@ func TestWrongFieldsAreTold(t *testing.T) {
 			require.EqualError(t, err, want)
 			var field *aimd.SettingError
 			require.ErrorAs(t, err, &field)
-			if len(s.Strategies) == 0 {
-				_, err = sim.Run(s, sim.Strategy{Name: "a"}, 1)
-				require.EqualError(t, err, want)
-			}
+			_, err = sim.Run(s, sim.Strategy{}, 1)
+			require.EqualError(t, err, want)
 		})
 	}
 }
 
-func strategies(all ...sim.Strategy) func(*sim.Scenario) {
-	return func(s *sim.Scenario) { s.Strategies = all }
-}
-
-func retries(r sim.Retry) func(*sim.Scenario) {
-	return strategies(sim.Strategy{Name: "a", Retry: r})
-}
-
-func windows(w sim.Window) func(*sim.Scenario) {
-	return strategies(sim.Strategy{Name: "a", Window: w})
-}
-
-// Run names the strategy by its own path.
-func TestAWrongStrategyIsTold(t *testing.T) {
-	_, err := sim.Run(sim.Scenario{}, sim.Strategy{Name: "a", Sense: -1}, 1)
-	assert.EqualError(t, err, "strategy.sense: -1 is not allowed, want a number from 0 to 1")
-}
-
-// A scenario file needs nothing but server and clients, and not even those.
-func TestDefaults(t *testing.T) {
-	s := sim.Scenario{}
-	require.NoError(t, s.Validate())
-	s = s.WithDefaults()
-	assert.Equal(t, 1, s.Clients.Count)
-	assert.Equal(t, 1, s.Clients.Operations)
-	assert.Equal(t, "once", s.Clients.Arrivals)
-	assert.Equal(t, time.Hour, s.Horizon)
-	assert.Equal(t, sim.Strategies(), s.Strategies)
-	assert.Equal(t, s, s.WithDefaults())
-	s = sim.Scenario{Clients: sim.Clients{Rate: 5}}.WithDefaults()
-	assert.Equal(t, "constant", s.Clients.Arrivals)
-	assert.Equal(t, 5*time.Minute, s.Horizon)
+// A strategy is checked as an item of a list, and by Run under a path of its own.
+func TestWrongStrategiesAreTold(t *testing.T) {
+	type window = sim.Window
+	for want, st := range map[string]sim.Strategy{
+		"retry.kind: linear is not allowed, want none, constant, exponential, compound or last-try": {Retry: sim.Retry{Kind: "linear"}},
+		"retry.min: 1h0m0s is not allowed, want a duration from 1ns to 1s":                          {Retry: sim.Retry{Kind: "exponential", Min: time.Hour, Max: sec}},
+		"retry.factor: 0.5 is not allowed, want a number from 1 to 1000":                            {Retry: sim.Retry{Kind: "exponential", Factor: 0.5}},
+		"retry.factor: 5000 is not allowed, want a number from 1 to 1000":                           {Retry: sim.Retry{Kind: "last-try", Factor: 5000}},
+		"retry.jitter: proportional:3 is not allowed, want a number from 0 to 1":                    {Retry: sim.Retry{Kind: "constant", Jitter: backoff.Proportional(3)}},
+		`retry.kind: "" is not allowed, want one that retries: the other fields are about it`:       {Retry: sim.Retry{Min: sec}},
+		`retry.kind: "none" is not allowed, want one that retries: the other fields are about it`:   {Retry: sim.Retry{Kind: "none", Jitter: backoff.Full()}},
+		"window.law: cubic is not allowed, want probe, tahoe or reno":                               {Window: window{Law: "cubic"}},
+		`window.law: "" is not allowed, want one: the other fields are about it`:                    {Window: window{Factor: 0.5}},
+		"window.factor: 2 is not allowed, want a number greater than 0 and less than 1":             {Window: window{Law: "reno", Factor: 2}},
+		"window.factor: 0.5 is not allowed, want none with law: probe":                              {Window: window{Law: "probe", Factor: 0.5}},
+		"window.initial: 0.5 is not allowed, want a number from 1 to 1048576":                       {Window: window{Law: "reno", Initial: 0.5}},
+		"window.max: 0.5 is not allowed, want a number from 1 to 1048576":                           {Window: window{Law: "reno", Max: 0.5}},
+		"budget: 1 is not allowed, want a number from 0 to less than 1":                             {Budget: 1},
+		"throttle: 0.5 is not allowed, want a number from 1 to 100":                                 {Throttle: 0.5},
+		"sense: 0.1 is not allowed, want no window with it":                                         {Window: window{Law: "reno"}, Sense: 0.1},
+		"sense: -1 is not allowed, want a number from 0 to 1":                                       {Sense: -1},
+	} {
+		assert.EqualError(t, sim.Scenario{}.Validate(sim.Strategy{}, st), "strategies[1]."+want)
+		_, err := sim.Run(sim.Scenario{}, st, 1)
+		assert.EqualError(t, err, "strategy."+want)
+	}
 }
 
 // A run has bounds on events and virtual time and says when it hit them

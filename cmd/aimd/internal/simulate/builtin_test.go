@@ -123,7 +123,7 @@ func asserted(s scenario.Scenario) scenario.Scenario {
 	case law:
 		names = append(names, "probe")
 	}
-	s.Strategies = slices.DeleteFunc(s.WithDefaults().Strategies, func(st sim.Strategy) bool { return !slices.Contains(names, st.Name) })
+	s.Strategies = slices.DeleteFunc(slices.Clone(s.Strategies), func(st sim.Strategy) bool { return !slices.Contains(names, st.Name) })
 	s.Sweep = slices.Clone(s.Sweep)
 	for i, w := range s.Sweep {
 		s.Sweep[i].Values = slices.DeleteFunc(slices.Clone(w.Values), func(v string) bool {

@@ -161,7 +161,9 @@ func ownLaws() []string {
 // withLaws adds the laws to the strategies of a built-in scenario and to its figures,
 // but for maps, which compare two. A scenario without a list has them already.
 func withLaws(s scenario.Scenario, laws []string) scenario.Scenario {
-	if len(s.Strategies) == 0 {
+	if slices.ContainsFunc(laws, func(name string) bool {
+		return slices.ContainsFunc(s.Strategies, func(st sim.Strategy) bool { return st.Name == name })
+	}) {
 		return s
 	}
 	s.Strategies, s.Plot = slices.Clone(s.Strategies), slices.Clone(s.Plot)

@@ -70,7 +70,7 @@ func New(s sim.Strategy) (Strategy, error) {
 	}
 	w := s.Window
 	c := aimd.Config{Name: s.Name, Guards: guards, InitialWindow: w.Initial}
-	c.Rules = aimd.Rules{MinWindow: w.Min, MaxWindow: w.Max, MaxAttempts: s.Retry.Attempts}
+	c.Rules = aimd.Rules{MaxWindow: w.Max, MaxAttempts: s.Retry.Attempts}
 	if s.Retry.Delays() != nil {
 		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
 			return Strategy{}, err

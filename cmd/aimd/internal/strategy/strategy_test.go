@@ -39,7 +39,6 @@ func TestNoSettingIsDropped(t *testing.T) {
 	for want, s := range map[string]sim.Strategy{
 		"factor":        reno(func(s *sim.Strategy) { s.Window.Factor = 2 }),
 		"InitialWindow": reno(func(s *sim.Strategy) { s.Window.Initial = -1 }),
-		"MinWindow":     reno(func(s *sim.Strategy) { s.Window.Min = -1 }),
 		"MaxWindow":     reno(func(s *sim.Strategy) { s.Window.Max = -1 }),
 		"MaxAttempts":   reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),
 		"Min: -1ns":     reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: "exponential", Min: -1} }),

@@ -120,7 +120,7 @@ func (d drawing) limits(perSecond bool) (text string, steps plotter.XYs) {
 	for _, c := range append([]sim.Change{{}}, v.Capacity...) {
 		v.Slots, v.Service = cmp.Or(c.Slots, v.Slots), cmp.Or(c.Service, v.Service)
 		n := math.Inf(1)
-		for _, limit := range []int{v.Slots, v.Slowdown.Limit, v.Knee.At} {
+		for _, limit := range []int{v.Slots, v.Knee.At} {
 			if limit > 0 {
 				n = min(n, float64(limit))
 			}

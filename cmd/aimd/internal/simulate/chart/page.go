@@ -38,7 +38,7 @@ func sections(studies []experiment.Study) (all []page.Section) {
 			Numbers: table.Table{Columns: []table.Column{{Head: "number", Left: true}, {Head: "the source says"}, {Head: "ours"}}},
 			Summary: "All measures: the median of runs with different seeds of randomness, and the range below it",
 		}
-		if s.WithDefaults().Runs == 1 {
+		if s.Runs == 1 {
 			x.Summary = "All measures of the run"
 		}
 		for _, v := range s.Verdicts() {

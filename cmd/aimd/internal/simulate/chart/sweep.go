@@ -58,7 +58,7 @@ func (d drawing) scale(p *plot.Plot) {
 // lines; the points of words are side by side.
 func (d drawing) curve() {
 	sweep, title := d.Sweep[0], label(d.Measure)
-	if runs := d.WithDefaults().Runs; runs > 1 {
+	if runs := d.Runs; runs > 1 {
 		title += fmt.Sprintf(", the median of %d runs; bars: their least and most", runs)
 	}
 	p := d.figure.Plot(title)

@@ -69,8 +69,7 @@ type job struct {
 
 // Count is the number of runs that the scenario makes.
 func Count(s scenario.Scenario) int {
-	full := s.WithDefaults()
-	return len(s.Points()) * len(full.Strategies) * full.Runs
+	return len(s.Points()) * len(s.Strategies) * s.Runs
 }
 
 // Run makes all runs of the scenario. ran is called after each, by one at a time. When the context ends, the
@@ -96,11 +95,10 @@ func Run(ctx context.Context, s scenario.Scenario, ran func()) (Study, error) {
 
 func jobs(ctx context.Context, s scenario.Scenario) (all []*job) {
 	for _, p := range s.Points() {
-		full := p.WithDefaults()
 		p.NoTraces = true
 		p.Stop = func() bool { return ctx.Err() != nil }
-		for i, st := range full.Strategies {
-			j := &job{point: p, strategy: st, results: make([]sim.Result, full.Runs)}
+		for i, st := range p.Strategies {
+			j := &job{point: p, strategy: st, results: make([]sim.Result, p.Runs)}
 			all = append(all, j)
 			j.first = all[len(all)-1-i]
 		}
@@ -144,7 +142,7 @@ func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 // easy reports whether the service has a limit and took every attempt at once.
 func (s Study) easy() bool {
 	v := s.Server
-	return len(s.Rows) > 0 && (v.Slots > 0 || v.Rate.PerSecond > 0 || v.Medium.Places > 0 || len(v.Quotas) > 0) &&
+	return len(s.Rows) > 0 && (v.Slots > 0 || v.Rate.PerSecond > 0 || len(v.Quotas) > 0) &&
 		!slices.ContainsFunc(s.Rows, func(r Row) bool {
 			return r.Of("refused").Max.Value > 0 || r.Of("timed_out").Max.Value > 0 || r.Of("attempts_per_op").Max.Value > 1
 		})
@@ -157,13 +155,14 @@ func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 			row.CutShort++
 		}
 	}
-	row.Typical = typical(j.results)
+	i := typical(j.results)
+	row.Typical = j.results[i]
 	if !traced || ctx.Err() != nil {
 		return row, nil
 	}
 	s := j.point.Scenario.Scenario
 	s.NoTraces, s.Optimum = false, row.Typical.Optimum
-	again, err := sim.Run(s, j.strategy, row.Typical.Seed)
+	again, err := sim.Run(s, j.strategy, j.point.Seed+uint64(i))
 	row.Typical = again
 	return row, err
 }

@@ -181,7 +181,7 @@ func TestNumbersAreShownShort(t *testing.T) {
 // What is measured only where a scenario asks for it.
 func TestJSONHasWhatIsWatched(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, run(t, "server: {service: 1s, slots: 1, capacity: [{at: 2s, slots: 2}]}\nclients: {operations: 5, background: 0.5}\nstrategies: [fixed]\nwatch: {from: 1s, for: 1s}\nregain: 0.8\n").JSON(&b))
+	require.NoError(t, run(t, "server: {service: 1s, slots: 1, capacity: [{at: 2s, slots: 2}]}\nclients: {operations: 5, background: 0.5}\nstrategies: [fixed]\nwatch_from: 1s\nwatch_for: 1s\nregain: 0.8\n").JSON(&b))
 	var row map[string]any
 	require.NoError(t, json.Unmarshal(b.Bytes(), &row))
 	for _, m := range []string{"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "regain_s", "interactive_done", "background_done"} {

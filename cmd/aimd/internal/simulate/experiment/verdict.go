@@ -175,17 +175,20 @@ func newRange(measure string, numbers []Number) Range {
 	return Range{measure, true, numbers[0], numbers[(len(numbers)-1)/2], numbers[len(numbers)-1]}
 }
 
-// typical is the run in the middle.
-func typical(results []sim.Result) sim.Result {
+// typical is the index of the run in the middle.
+func typical(results []sim.Result) int {
 	by := func(r sim.Result) float64 {
 		if r.Optimum > 0 {
 			return r.Makespan.Seconds()
 		}
 		return float64(r.Attempts)
 	}
-	sorted := slices.Clone(results)
-	slices.SortStableFunc(sorted, func(a, b sim.Result) int { return cmp.Compare(by(a), by(b)) })
-	return sorted[(len(sorted)-1)/2]
+	runs := make([]int, len(results))
+	for i := range runs {
+		runs[i] = i
+	}
+	slices.SortStableFunc(runs, func(a, b int) int { return cmp.Compare(by(results[a]), by(results[b])) })
+	return runs[(len(runs)-1)/2]
 }
 
 // MarshalJSON is the number alone, the bound if no more is known.

@@ -15,11 +15,13 @@ import (
 const (
 	maxPoints = 1000
 	maxName   = 64
+	maxRuns   = 10_000
 )
 
 // Measures are the names of the measures of a run, as they stand in files.
 func Measures() (names []string) {
-	for _, m := range (sim.Result{}).Measures() {
+	r, _ := sim.Run(sim.Scenario{}, sim.Strategy{}, 0)
+	for _, m := range r.Measures() {
 		names = append(names, m.Name)
 	}
 	return names
@@ -28,7 +30,7 @@ func Measures() (names []string) {
 // check finds the problems that no single field has.
 func (s Scenario) check(d *decoder) {
 	var all interface{ Unwrap() []error }
-	if errors.As(s.Validate(), &all) {
+	if errors.As(s.Validate(s.Strategies...), &all) {
 		for _, err := range all.Unwrap() {
 			var wrong *aimd.SettingError
 			if errors.As(err, &wrong) {
@@ -38,11 +40,15 @@ func (s Scenario) check(d *decoder) {
 		return
 	}
 	d.word("name", s.Name)
+	d.need(s.Runs >= 1 && s.Runs <= maxRuns, "runs", "%d is not allowed, want a number from 0 to %d", s.Runs, maxRuns)
 	if d.sweep(s); len(d.errs) > 0 {
 		return
 	}
 	var strategies []string
-	for _, x := range s.WithDefaults().Strategies {
+	for i, x := range s.Strategies {
+		path := fmt.Sprintf("strategies[%d].name", i)
+		d.need(x.Name != "", path, `"" is not allowed, want a name`)
+		d.need(!slices.Contains(strategies, x.Name), path, "%s is not allowed, want another name: a strategy before has that one", x.Name)
 		strategies = append(strategies, x.Name)
 	}
 	for i, p := range s.Plot {
@@ -98,7 +104,7 @@ func (d *decoder) sweep(s Scenario) {
 			var one decoder
 			point := s
 			one.assign(&point, w.Field, v)
-			err := errors.Join(append(one.errs, point.Validate())...)
+			err := errors.Join(append(one.errs, point.Validate(point.Strategies...))...)
 			d.need(err == nil, at, "%s: %v", v, err)
 		}
 	}

@@ -19,7 +19,7 @@ func TestServerAndClientsSuffice(t *testing.T) {
 	assert.Equal(t, "mine", s.Name)
 	assert.Equal(t, 5, s.Server.Slots)
 	assert.Equal(t, 10, s.Clients.Operations)
-	assert.Equal(t, sim.Strategies(), s.WithDefaults().Strategies)
+	assert.Equal(t, sim.Strategies(), s.Strategies)
 	assert.Len(t, s.Points(), 1)
 }
 
@@ -74,7 +74,7 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":                  {"", "x.yaml: server: is missing; a scenario needs server and clients"},
 		"only a comment":         {"# nothing\n", "x.yaml: server: is missing"},
-		"no clients":             {server, "x.yaml: clients: is missing"},
+		"no clients":             {server, "x.yaml:1: clients: is missing"},
 		"no mapping":             {"hello\n", "x.yaml:1: hello is not allowed, want fields: name, title,"},
 		"a list":                 {"- 1\n", `x.yaml:1: - 1 is not allowed, want fields: name,`},
 		"no YAML":                {"server: [1\n", `x.yaml:1: sequence end token ']' not found`},
@@ -104,7 +104,7 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 		"strategies of a name":   {both + "strategies: [none, none]\n", "x.yaml:3: strategies[1].name: none is not allowed, want another name"},
 		"name":                   {"name: A b\n" + both, `x.yaml:1: name: "A b" is not allowed, want up to 64 of a-z, 0-9`},
 		"three sweeps":           {swept + "  - {field: a, values: [1]}\n  - {field: b, values: [1]}\n", "x.yaml:3: sweep: 3 sweeps are not allowed, want 1 or 2"},
-		"sweep of a bad field":   {both + "sweep:\n  - {field: server.slot, values: [1]}\n", `x.yaml:4: sweep[0].values[0]: 1: server.slot: there is no field or item slot; want one of connect,`},
+		"sweep of a bad field":   {both + "sweep:\n  - {field: server.slot, values: [1]}\n", `x.yaml:4: sweep[0].values[0]: 1: server.slot: there is no such field, want one of connect,`},
 		"sweep of runs":          {both + "sweep:\n  - {field: runs, values: [1]}\n", `x.yaml:4: sweep[0].field: "runs" is not allowed, want a field of server, clients or strategies`},
 		"sweep of nothing":       {both + "sweep:\n  - {field: server.slots}\n", "x.yaml:4: sweep[0].values: 0 values are not allowed"},
 		"sweep value of no kind": {both + "sweep:\n  - field: server.slots\n    values: [1, x]\n", `x.yaml:5: sweep[0].values[1]: x: server.slots: x is not allowed, want a whole number`},
@@ -169,12 +169,12 @@ func TestSettings(t *testing.T) {
 	for setting, want := range map[string]string{
 		"server.slots":             "--set server.slots: want field=value, like server.slots=100",
 		"server.slots=x":           "--set server.slots=x: server.slots: x is not allowed, want a whole number",
-		"server.slots=":            "--set server.slots=: server.slots: has no value, want a whole number",
+		"server.slots=":            "--set server.slots=: server.slots: no value is not allowed, want a whole number",
 		"server.slots=-1":          "x.yaml:1: server.slots: -1 is not allowed, want a number from 0",
-		"server.slot=1":            "--set server.slot=1: server.slot: there is no field or item slot; want one of connect,",
-		"server.outages[1].for=1s": "--set server.outages[1].for=1s: server.outages[1].for: there is no field or item 1",
-		"server.outages[x].for=1s": "--set server.outages[x].for=1s: server.outages[x].for: there is no field or item x; aimd sim schema shows all",
-		"server.slots.x=1":         "--set server.slots.x=1: server.slots.x: there is no field or item x; aimd sim schema shows all",
+		"server.slot=1":            "--set server.slot=1: server.slot: there is no such field, want one of connect,",
+		"server.outages[1].for=1s": "--set server.outages[1].for=1s: server.outages[1]: there is no such item; the list has 1",
+		"server.outages[x].for=1s": "--set server.outages[x].for=1s: server.outages[x]: there is no such item; the list has 1",
+		"server.slots.x=1":         "--set server.slots.x=1: server.slots: x: 1 is not allowed, want a whole number",
 		"server.service=[":         "--set server.service=[: sequence end token ']' not found",
 		"=1":                       "--set =1: 1 is not allowed, want fields: name,",
 	} {
@@ -276,7 +276,7 @@ func FuzzParse(f *testing.F) {
 		}
 		point := s.Points()[0]
 		point.MaxEvents = 500
-		for _, st := range point.WithDefaults().Strategies[:1] {
+		for _, st := range point.Strategies[:1] {
 			r, err := sim.Run(point.Scenario.Scenario, st, s.Seed)
 			require.NoError(t, err)
 			assert.NotEmpty(t, r.Ended)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	_ "embed"
 	"encoding"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,7 +17,6 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 
 	"github.com/aimd-go/aimd/sim"
 )
@@ -24,18 +24,24 @@ import (
 // MaxSize bounds a file, in bytes. Our longest scenario is half as long.
 const MaxSize = 16 << 10
 
+// Fields has for each field of a scenario file a line with its path and kind, and indented below it its
+// meaning and default.
+//
+//go:embed fields.txt
+var Fields string
+
 // Parse reads a scenario from the text of a file, and applies settings of the form "field=value". The error
 // joins one error for each problem: "file:line: field: problem", and the problem names the value and the
 // allowed values. file is only a name; a scenario without a name gets that name.
 func Parse(file string, text []byte, settings ...string) (Scenario, error) {
-	s := Scenario{Scenario: sim.Scenario{Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}}
+	s := Scenario{Name: strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))}
 	d := decoder{file: file, lines: map[string]int{}}
 	if body := d.parse(text); body != nil {
 		d.put(body, reflect.ValueOf(&s).Elem(), "")
 	}
 	for _, field := range []string{"server", "clients"} {
 		if d.lines[field] == 0 && len(d.errs) == 0 {
-			d.errs = append(d.errs, fmt.Errorf("%s: %s: is missing; a scenario needs server and clients", file, field))
+			d.fail("", "%s: is missing; a scenario needs server and clients", field)
 		}
 	}
 	for _, x := range settings {
@@ -47,6 +53,10 @@ func Parse(file string, text []byte, settings ...string) (Scenario, error) {
 		}
 		d.errs = append(d.errs, one.errs...)
 	}
+	if len(s.Strategies) == 0 {
+		s.Strategies = sim.Strategies()
+	}
+	s.Runs = cmp.Or(s.Runs, 21) // odd, so that the median is one of the runs
 	if len(d.errs) == 0 {
 		s.check(&d)
 	}
@@ -65,7 +75,7 @@ type decoder struct {
 }
 
 // saw notes the line of a field.
-func (d *decoder) saw(path string, n interface{ GetToken() *token.Token }) {
+func (d *decoder) saw(path string, n ast.Node) {
 	if d.lines != nil {
 		d.lines[path] = n.GetToken().Position.Line
 	}
@@ -92,14 +102,16 @@ func (d *decoder) parse(text []byte) (body ast.Node) {
 		return nil
 	}
 	file, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		problem := err.Error()
-		var syntax yaml.Error
-		if errors.As(err, &syntax) {
-			d.saw("", syntax)
-			problem = syntax.GetMessage()
+	var syntax yaml.Error
+	switch {
+	case errors.As(err, &syntax):
+		if d.lines != nil {
+			d.lines[""] = syntax.GetToken().Position.Line
 		}
-		d.fail("", "%s", problem)
+		d.fail("", "%s", syntax.GetMessage())
+		return nil
+	case err != nil:
+		d.fail("", "%v", err)
 		return nil
 	}
 	for _, doc := range file.Docs {
@@ -123,83 +135,100 @@ func (d *decoder) put(n ast.Node, to reflect.Value, path string) {
 		to = to.Elem()
 	}
 	kind := kindOf(to.Type())
-	want := errors.New(kind)
+	want := kind
 	if kind == hasFields {
-		want = fmt.Errorf("fields: %s", strings.Join(fieldNames(to.Type()), ", "))
+		names, _ := fieldsOf(to.Type())
+		want = "fields: " + strings.Join(names, ", ")
 	}
 	switch n := n.(type) {
 	case ast.MapNode:
-		if kind == hasFields {
+		if kind == hasFields || kind == hasItems && d.lines == nil {
 			d.fields(n, to, path)
 			return
 		}
 	case *ast.SequenceNode:
 		if kind == hasItems {
-			d.items(n, to, path)
+			to.Set(reflect.MakeSlice(to.Type(), len(n.Values), len(n.Values)))
+			for i, v := range n.Values {
+				at := path + "[" + strconv.Itoa(i) + "]"
+				d.saw(at, v)
+				d.put(v, to.Index(i), at)
+			}
 			return
 		}
 	case *ast.NullNode:
 	case ast.ScalarNode:
-		if want = d.set(text(n), to, want); want == nil {
+		if want = d.scalar(n, to, want); want == "" {
 			return
 		}
 	}
-	d.fail(path, "%s is not allowed, want %v", show(n), want)
+	shown := cmp.Or(strings.Join(strings.Fields(n.String()), " "), "no value")
+	d.fail(path, "%s is not allowed, want %s", shown[:min(len(shown), 40)], want)
 }
 
+// fields puts the values of a map into the fields of a struct or, in a setting, into items of a list by their
+// numbers. Other scenarios may share the list.
 func (d *decoder) fields(m ast.MapNode, to reflect.Value, path string) {
 	for pair := m.MapRange(); pair.Next(); {
 		name := pair.Key().GetToken().Value
 		at := strings.TrimPrefix(path+"."+name, ".")
 		d.saw(at, pair.Key())
-		if f, known := fieldNamed(to, name); known {
-			d.put(pair.Value(), f, at)
+		if to.Kind() == reflect.Slice {
+			at = path + "[" + name + "]"
+			if i, err := strconv.Atoi(name); err == nil && i >= 0 && i < to.Len() {
+				to.Set(reflect.AppendSlice(reflect.Zero(to.Type()), to))
+				d.put(pair.Value(), to.Index(i), at)
+			} else {
+				d.fail(at, "there is no such item; the list has %d", to.Len())
+			}
+			continue
+		}
+		names, index := fieldsOf(to.Type())
+		if f, known := index[name]; known {
+			d.put(pair.Value(), to.FieldByIndex(f), at)
 		} else {
-			d.fail(at, "there is no such field, want one of %s", strings.Join(fieldNames(to.Type()), ", "))
+			d.fail(at, "there is no such field, want one of %s", strings.Join(names, ", "))
 		}
 	}
 }
 
-func (d *decoder) items(list *ast.SequenceNode, to reflect.Value, path string) {
-	to.Set(reflect.MakeSlice(to.Type(), len(list.Values), len(list.Values)))
-	for i, v := range list.Values {
-		at := path + "[" + strconv.Itoa(i) + "]"
-		d.saw(at, v)
-		d.put(v, to.Index(i), at)
+// scalar puts a text into the value. It returns what is allowed if the text is not: want, or more than that.
+func (d *decoder) scalar(n ast.ScalarNode, to reflect.Value, want string) string {
+	text := n.GetToken().Value
+	switch n := n.(type) {
+	case *ast.LiteralNode:
+		text = strings.TrimSuffix(n.Value.Value, "\n")
+	case *ast.StringNode:
+		text = n.Value
 	}
-}
-
-// set puts a text into the value. The error is the given one, or says more.
-func (d *decoder) set(text string, to reflect.Value, wrong error) (err error) {
+	var err error
 	switch v := to.Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:
-		return v.UnmarshalText([]byte(text))
-	case *sim.Strategy:
-		named, ok := d.strategy(text)
-		if !ok {
-			return fmt.Errorf("fields or one of %s", strings.Join(StrategyNames(), ", "))
+		if err = v.UnmarshalText([]byte(text)); err != nil {
+			return err.Error()
 		}
-		*v = named
+	case *sim.Strategy:
+		if named, ok := d.strategy(text); ok {
+			*v = named
+			return ""
+		}
+		return "fields or one of " + strings.Join(StrategyNames(), ", ")
 	case *time.Duration:
 		*v, err = time.ParseDuration(text)
-	case *bool:
-		*v, err = strconv.ParseBool(text)
-	case *int:
-		*v, err = strconv.Atoi(text)
-	case *uint64:
-		*v, err = strconv.ParseUint(text, 10, 64)
-	case *float64:
-		*v, err = strconv.ParseFloat(text, 64)
 	default:
-		if to.Kind() != reflect.String {
-			return wrong
+		switch to.Kind() {
+		case reflect.String:
+			to.SetString(text)
+		case reflect.Struct, reflect.Slice:
+			return want
+		default:
+			err = json.Unmarshal([]byte(text), v) // a number or a bool
 		}
-		to.SetString(text)
 	}
 	if err != nil {
-		return wrong
+		return want
 	}
-	return nil
+	return ""
 }
 
 // strategy is the scenario's own strategy with that name, or the ready one: shared, if one of the scenario's own is.
@@ -212,56 +241,16 @@ func (d *decoder) strategy(name string) (sim.Strategy, bool) {
 	return ready, ok
 }
 
-func text(n ast.ScalarNode) string {
-	switch n := n.(type) {
-	case *ast.LiteralNode:
-		return strings.TrimSuffix(n.Value.Value, "\n")
-	case *ast.StringNode:
-		return n.Value
-	}
-	return n.GetToken().Value
-}
-
-// show is the beginning of a node as errors have it.
-func show(n ast.Node) string {
-	s := cmp.Or(strings.Join(strings.Fields(n.String()), " "), "no value")
-	return s[:min(len(s), 40)]
-}
-
-// assign puts the value, which is YAML, into the field at the path. It copies the lists on its way, which
-// other scenarios may share.
+// assign puts the value, which is YAML, into the field at the path, as if the scenario had it so.
 func (d *decoder) assign(s *Scenario, path, v string) {
-	to := reflect.ValueOf(s).Elem()
-	for _, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
-		i, err := strconv.Atoi(part)
-		known, want := false, "aimd sim schema shows all"
-		switch {
-		case kindOf(to.Type()) == hasFields:
-			want = "want one of " + strings.Join(fieldNames(to.Type()), ", ")
-			to, known = fieldNamed(to, part)
-		case to.Kind() == reflect.Slice && err == nil && i < to.Len():
-			to.Set(reflect.AppendSlice(reflect.Zero(to.Type()), to))
-			to, known = to.Index(i), true
-		}
-		if !known {
-			d.fail(path, "there is no field or item %s; %s", part, want)
-			return
-		}
+	text := ""
+	for i, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+		text += "\n" + strings.Repeat(" ", i) + part + ": "
 	}
-	switch body := d.parse([]byte(v)); {
-	case body != nil:
-		to.SetZero()
-		d.put(body, to, path)
-	case len(d.errs) == 0:
-		d.fail(path, "has no value, want %s", kindOf(to.Type()))
+	if body := d.parse([]byte(text + v)); body != nil {
+		d.put(body, reflect.ValueOf(s).Elem(), "")
 	}
 }
-
-// Fields has for each field of a scenario file a line with its path and kind, and indented below it its
-// meaning and default.
-//
-//go:embed fields.txt
-var Fields string
 
 // StrategyNames are the names of the ready strategies.
 func StrategyNames() (names []string) {
@@ -271,23 +260,15 @@ func StrategyNames() (names []string) {
 	return names
 }
 
-// fieldNames are the yaml tags of a struct's fields, with the tags of embedded structs.
-func fieldNames(t reflect.Type) (names []string) {
+// fieldsOf are the yaml tags of a struct's fields, with those of embedded structs, and where the fields are.
+func fieldsOf(t reflect.Type) (names []string, index map[string][]int) {
+	index = map[string][]int{}
 	for _, f := range reflect.VisibleFields(t) {
-		if name := f.Tag.Get("yaml"); name != "" && name != "-" {
-			names = append(names, name)
+		if name := f.Tag.Get("yaml"); name > "-" {
+			names, index[name] = append(names, name), f.Index
 		}
 	}
-	return names
-}
-
-func fieldNamed(in reflect.Value, name string) (reflect.Value, bool) {
-	all := reflect.VisibleFields(in.Type())
-	i := slices.IndexFunc(all, func(f reflect.StructField) bool { return f.Tag.Get("yaml") == name })
-	if i < 0 || name == "" || name == "-" {
-		return in, false
-	}
-	return in.FieldByIndex(all[i].Index), true
+	return names, index
 }
 
 // The kinds of fields that have others.

@@ -21,7 +21,19 @@ import (
 // Scenario is the content of a file. The yaml tags are the names of the fields, here and in package sim. The
 // comments of the fields are their help: see fields.txt.
 type Scenario struct {
+	// Name is a word of a-z, 0-9, '-' and '.'. In a file without one it is the file's name.
+	Name string `yaml:"name"`
+	// Title is half a line on the subject.
+	Title string `yaml:"title"`
+	// Claim is the sentence that the runs should show; in quotation marks, if it is the words of a source.
+	Claim string `yaml:"claim"`
 	sim.Scenario
+	// Strategies are those to compare; an empty list means all ready ones.
+	Strategies []sim.Strategy `yaml:"strategies"`
+	// Seed is the seed of the first run; the next run has Seed + 1.
+	Seed uint64 `yaml:"seed"`
+	// Runs is the number of runs of each strategy, up to 10000; 0 means 21.
+	Runs int `yaml:"runs"`
 	// Sweep runs the scenario once for each value of a field. Two sweeps make a grid.
 	Sweep []Sweep `yaml:"sweep"`
 	// Plot are the figures; without any: the answers, and the windows where there are any.
