@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +27,7 @@ import (
 var help embed.FS
 
 type job struct {
-	form     *form
+	form     form
 	attempts int
 	// total bounds the job, each bounds a try. 0 is no bound.
 	total, each time.Duration
@@ -37,14 +39,14 @@ type job struct {
 
 // Command is aimd retry.
 func Command() *cobra.Command {
-	j := &job{form: newForm(), attempts: 10, stdinMax: 64 << 20}
+	j := &job{form: form{name: "exponential"}, attempts: 10, stdinMax: 64 << 20}
 	c := cli.Help(help, &cobra.Command{
 		Use: "retry [flags] -- COMMAND [ARGUMENT]...", Short: "Run a command until it succeeds, with backoff",
 		Args: arguments, DisableFlagsInUseLine: true,
 		RunE: func(c *cobra.Command, args []string) error {
 			p, err := j.policy(c)
 			if err != nil {
-				return err
+				return cli.Usage(c, err)
 			}
 			return j.run(c, p, args)
 		},
@@ -78,22 +80,33 @@ func (j *job) flags(c *cobra.Command) {
 
 // policy returns the policy that decides which tries are repeated, and when.
 func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
-	form, err := j.form.retry(c)
-	if err != nil {
+	delays, err := j.form.delays(c.Flags())
+	if err = cmp.Or(err, j.rules.check()); err != nil {
 		return nil, err
 	}
-	if err := j.rules.check(); err != nil {
-		return nil, cli.Usage(c, err)
-	}
-	cfg := retry.Config{Backoff: form.Delays(), MaxAttempts: j.attempts, Idempotent: true, AttemptTimeout: j.each}
-	bounded := j.total > 0 || form.Kind == "last-try"
+	cfg := retry.Config{Backoff: delays, MaxAttempts: j.attempts, Idempotent: true, AttemptTimeout: j.each}
+	bounded := j.total > 0 || delays.LastTry
 	if j.attempts == 0 || bounded && !c.Flags().Changed("max-attempts") {
 		cfg.MaxAttempts = -1
 	}
 	return retry.New(cfg)
 }
 
+// ignored are the signals that this program was started to ignore, as a script's background jobs are: those
+// are found before the command line listens for signals.
+var ignored = func() (all []os.Signal) {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if signal.Ignored(s) {
+			all = append(all, s)
+		}
+	}
+	return all
+}()
+
 func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
+	if len(ignored) > 0 { // none would be all signals
+		signal.Ignore(ignored...)
+	}
 	stderr := c.ErrOrStderr()
 	if j.quiet {
 		stderr = io.Discard
@@ -104,22 +117,15 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	if err != nil {
 		return err
 	}
-	s := passSignals(cancel)
-	defer s.stop()
-
-	t := try{command: command, rules: &j.rules, in: in, out: terminal.Raw(c.OutOrStdout()), err: terminal.Raw(c.ErrOrStderr()), signals: s}
+	t := try{command: command, rules: j.rules, in: in, out: terminal.Raw(c.OutOrStdout()), err: terminal.Raw(c.ErrOrStderr())}
 	do := t.run
 	if j.sense != "" {
-		look := try{command: []string{"sh", "-c", j.sense}, rules: new(rules), err: t.err, signals: s}
+		look := try{command: []string{"sh", "-c", j.sense}, in: new(input), err: t.err}
 		do = func(ctx context.Context) error {
-			err := retry.Sense(look.run).Admit(ctx, 1)
-			switch {
-			case err == nil:
-				return t.run(ctx)
-			case errors.Is(err, retry.ErrSense):
-				return err
+			if err := look.run(ctx); err != nil {
+				return fmt.Errorf("%w: %w", retry.ErrSense, err)
 			}
-			return &failure{why: "--sense: took too long", status: tooLong}
+			return t.run(ctx)
 		}
 	}
 	r := *p.Runner()

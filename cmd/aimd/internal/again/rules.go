@@ -2,7 +2,6 @@ package again
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -28,11 +27,17 @@ type rule struct {
 // rules are in the order in which they count. The zero value repeats every failure.
 type rules []*rule
 
+var (
+	final    = attempt.Verdict{Outcome: window.Neutral}
+	another  = attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
+)
+
 func (rs *rules) flags(f *pflag.FlagSet) {
 	*rs = rules{
-		{name: "never", about: "are final", verdict: final, statuses: []int{126, 127}},
-		{name: "overload", about: "mean that the service is too busy", verdict: attempt.Verdict{Outcome: window.Overload, Retry: true}},
-		{name: "again", about: "are worth another try", verdict: attempt.Verdict{Outcome: window.Neutral, Retry: true}},
+		{name: "never", about: "are final", verdict: final, statuses: []int{cannotRun, notFound}},
+		{name: "overload", about: "mean that the service is too busy", verdict: overload},
+		{name: "again", about: "are worth another try", verdict: another},
 	}
 	for _, r := range *rs {
 		f.IntSliceVar(&r.statuses, r.name, r.statuses, "exit `statuses` that "+r.about+", with commas between them")
@@ -46,28 +51,20 @@ func (rs rules) check() error {
 			return fmt.Errorf("--%s %d: is not allowed, want exit statuses from 1 to 255", r.name, r.statuses[i])
 		}
 		if slices.Contains(r.words, "") {
-			return errors.New("--" + r.name + `-says "": is not allowed, want words`)
+			return fmt.Errorf(`--%s-says "": is not allowed, want words`, r.name)
 		}
 	}
 	return nil
 }
 
-// listen reports whether aimd must read the command's standard error: for words, or for
-// the Retry-After of an overload.
+// listen reports whether standard error matters: for words, or for the Retry-After of an overload. The
+// command does not see a terminal there then.
 func (rs rules) listen() bool {
-	return slices.ContainsFunc(rs, func(r *rule) bool {
-		return len(r.words) > 0 || r.verdict.Outcome == window.Overload && len(r.statuses) > 0
-	})
+	return slices.ContainsFunc(rs, func(r *rule) bool { return len(r.words) > 0 || r.verdict == overload && len(r.statuses) > 0 })
 }
 
 // judge returns the verdict on a try that ended with that status, and the reason.
 func (rs rules) judge(status int, h *heard) (attempt.Verdict, string) {
-	v, why := rs.match(status, h)
-	v.RetryAfter = h.retryAfter()
-	return v, why
-}
-
-func (rs rules) match(status int, h *heard) (attempt.Verdict, string) {
 	why, narrow := fmt.Sprintf("status %d", status), false
 	for _, r := range rs {
 		if i := slices.IndexFunc(r.words, h.says); i >= 0 {
@@ -83,7 +80,7 @@ func (rs rules) match(status int, h *heard) (attempt.Verdict, string) {
 	if narrow {
 		return final, why + ", not one of --again"
 	}
-	return attempt.Verdict{Outcome: window.Neutral, Retry: true}, why
+	return another, why
 }
 
 // longestTail is the part of a try's standard error that is looked at: its end, in bytes.

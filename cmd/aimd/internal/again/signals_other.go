@@ -7,10 +7,7 @@ import (
 	"os/exec"
 )
 
-// inForeground: elsewhere the console gives Ctrl-C to all that are attached to it.
-func inForeground() bool { return true }
-
-// There are no process groups: the command is never apart.
-func setApart(*exec.Cmd) {}
-
-func signalGroup(p *os.Process, sig os.Signal) error { return p.Signal(sig) }
+// group: elsewhere there are no process groups, and the console sends Ctrl-C to all that are attached to it.
+func group(cmd *exec.Cmd) (send func(os.Signal) error) {
+	return func(s os.Signal) error { return cmd.Process.Signal(s) }
+}

@@ -3,13 +3,28 @@
 package again
 
 import (
-	"errors"
 	"os"
 	"os/exec"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
+
+// group gives the command a process group of its own, so that signals reach its children too, and returns a
+// function that sends them. In the foreground of a terminal there is only one group, and the terminal sends
+// Ctrl-C to all of it: the command would take a second one as an order to end at once.
+func group(cmd *exec.Cmd) (send func(os.Signal) error) {
+	if inForeground() {
+		return func(s os.Signal) error {
+			if s == os.Interrupt {
+				return nil
+			}
+			return cmd.Process.Signal(s)
+		}
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return func(s os.Signal) error { return syscall.Kill(-cmd.Process.Pid, s.(syscall.Signal)) }
+}
 
 // inForeground reports whether aimd and the command are those to which the terminal
 // itself sends what its keys mean.
@@ -19,18 +34,6 @@ func inForeground() bool {
 		return false
 	}
 	defer tty.Close()
-	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
-	return err == nil && group == unix.Getpgrp()
-}
-
-// setApart gives the command a process group of its own.
-func setApart(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
-
-// signalGroup gives the signal to all of the command's process group.
-func signalGroup(p *os.Process, sig os.Signal) error {
-	err := syscall.Kill(-p.Pid, sig.(syscall.Signal))
-	if errors.Is(err, syscall.ESRCH) {
-		return os.ErrProcessDone
-	}
-	return err
+	foreground, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && foreground == unix.Getpgrp()
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-// input gives each try the same standard input. It is for one try at a time.
+// input gives each try the same standard input. It is for one try at a time. The zero value gives none.
 type input struct {
 	// file is nil if the command gets no input.
 	file *os.File
@@ -38,46 +38,42 @@ func newInput(file *os.File, most int64) (*input, error) {
 	case info.Mode()&os.ModeCharDevice != 0: // a terminal
 		return &input{file: file, start: -1}, nil
 	}
-	return &input{file: file, start: -1, chunks: make(chan []byte), most: most}, nil
+	return &input{file: file, chunks: make(chan []byte), most: most}, nil
 }
 
-// connect gives cmd its standard input. Call end after the command has ended.
-func (i *input) connect(cmd *exec.Cmd) (end func(), err error) {
-	end = func() {}
+// connect gives cmd its standard input. Call disconnect after the command has ended.
+func (i *input) connect(cmd *exec.Cmd) (disconnect func(), err error) {
+	disconnect = func() {}
 	switch {
-	case i == nil || i.file == nil:
-		return end, nil
+	case i.file == nil:
+		return disconnect, nil
 	case i.chunks != nil:
 		return i.feed(cmd)
 	case i.start >= 0:
 		_, err = i.file.Seek(i.start, io.SeekStart)
 	}
 	cmd.Stdin = i.file
-	return end, err
+	return disconnect, err
 }
 
 // feed begins to give cmd the stream: what earlier tries got, and then the rest.
-func (i *input) feed(cmd *exec.Cmd) (end func(), err error) {
-	r, w, err := os.Pipe()
+func (i *input) feed(cmd *exec.Cmd) (disconnect func(), err error) {
+	w, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
-	cmd.Stdin = r
 	i.reader.Do(func() { go i.read() })
 	ended := make(chan struct{})
 	var copied sync.WaitGroup
 	copied.Go(func() {
 		defer w.Close()
-		if _, err := w.Write(i.kept); err != nil {
-			return
-		}
-		for {
+		_, err := w.Write(i.kept)
+		for more := true; more && err == nil; {
+			var chunk []byte
 			select {
-			case chunk, more := <-i.chunks:
+			case chunk, more = <-i.chunks:
 				i.keep(chunk)
-				if _, err := w.Write(chunk); err != nil || !more {
-					return
-				}
+				_, err = w.Write(chunk)
 			case <-ended:
 				return
 			}
@@ -85,7 +81,7 @@ func (i *input) feed(cmd *exec.Cmd) (end func(), err error) {
 	})
 	return func() {
 		close(ended)
-		_, _ = r.Close(), w.Close() // a child of the command may have the pipe, and not read it
+		_ = w.Close() // a child of the command may have the pipe, and not read it
 		copied.Wait()
 	}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
 // tooLong is the status of a command that took too long and yet ended with 0, as in
@@ -43,66 +43,59 @@ func (f *failure) Verdict() attempt.Verdict { return f.verdict }
 
 type try struct {
 	command  []string
-	rules    *rules
+	rules    rules
 	in       *input
 	out, err io.Writer
-	signals  *signals
 }
 
 // run runs the command once, and returns nil or a *failure. The end of the context's time ends
-// the command. A cancelled context does not: the signal has been passed on.
+// the command. A signal that ends the context is passed on, and run waits for the command.
 func (t *try) run(ctx context.Context) error {
-	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	stop := context.AfterFunc(ctx, func() {
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			cancel()
-		}
-	})
-	defer stop()
-	h := new(heard)
-	cmd := t.prepare(running, h)
-	disconnect, err := t.in.connect(cmd)
-	if err != nil {
-		return &failure{why: fmt.Sprintf("standard input: %v", err), status: cannotRun, verdict: final}
-	}
-	err = t.signals.start(cmd)
-	if err != nil {
-		disconnect()
-		if running.Err() != nil {
-			return &failure{why: "took too long", status: tooLong, stopped: ctx.Err() != nil}
-		}
-		return notStarted(err)
-	}
-	_ = cmd.Wait() // ProcessState has the result
-	if w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && running.Err() != nil && w.Signaled() && w.Signal() == syscall.SIGKILL {
-		_ = t.signals.send(cmd.Process, syscall.SIGKILL) // the grace of its children is over too
-	}
-	t.signals.ended()
-	disconnect()
-	f := t.ended(ctx, cmd.ProcessState, h, running.Err() != nil)
-	if f == nil {
-		return nil
-	}
-	if t.in != nil && t.in.lost != nil { // another try could not have the same input
-		f.verdict, f.why = final, fmt.Sprintf("%s; %v", f.why, t.in.lost)
-	}
-	return f
-}
-
-// final is the verdict on a try that is not to be repeated.
-var final = attempt.Verdict{Outcome: window.Neutral}
-
-// prepare returns the command, all but its standard input.
-func (t *try) prepare(ctx context.Context, h *heard) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, t.command[0], t.command[1:]...)
-	cmd.Cancel = func() error { return t.signals.send(cmd.Process, syscall.SIGTERM) }
+	running, late := context.WithCancel(context.WithoutCancel(ctx))
+	defer late()
+	cmd := exec.CommandContext(running, t.command[0], t.command[1:]...)
+	send := group(cmd)
+	cmd.Cancel = func() error { return send(syscall.SIGTERM) }
 	cmd.WaitDelay = grace
+	h := new(heard)
 	cmd.Stdout, cmd.Stderr = t.out, t.err
 	if t.rules.listen() {
 		cmd.Stderr = io.MultiWriter(t.err, h)
 	}
-	return cmd
+	disconnect, err := t.in.connect(cmd)
+	if err != nil {
+		return &failure{why: fmt.Sprintf("standard input: %v", err), status: cannotRun, verdict: final}
+	}
+	if err = cmd.Start(); err != nil {
+		disconnect()
+		return notStarted(err)
+	}
+	stop := context.AfterFunc(ctx, func() {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			late()
+		} else {
+			_ = send(cli.SignalOf(ctx)) // the command may have ended
+		}
+	})
+	_ = cmd.Wait() // ProcessState has the result
+	stop()
+	disconnect()
+	status, killed := cmd.ProcessState.ExitCode(), syscall.Signal(0)
+	if w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		killed = w.Signal()
+		status = bySignal + int(killed)
+	}
+	if running.Err() != nil && killed == syscall.SIGKILL {
+		_ = send(syscall.SIGKILL) // the grace of its children is over too
+	}
+	f := t.ended(status, killed, running.Err() != nil, h)
+	if f == nil {
+		return nil
+	}
+	if f.stopped = ctx.Err() != nil; t.in.lost != nil { // another try could not have the same input
+		f.verdict, f.why = final, fmt.Sprintf("%s; %v", f.why, t.in.lost)
+	}
+	return f
 }
 
 // notStarted is the failure of a command that cannot be run. It may be tried again if the system
@@ -119,13 +112,8 @@ func notStarted(err error) error {
 }
 
 // ended returns the failure of a command that was started, or nil.
-func (t *try) ended(ctx context.Context, state *os.ProcessState, h *heard, late bool) *failure {
-	status, killed := state.ExitCode(), syscall.Signal(0)
-	if w, ok := state.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		killed = w.Signal()
-		status = bySignal + int(killed)
-	}
-	f := &failure{status: status, stopped: ctx.Err() != nil}
+func (t *try) ended(status int, killed syscall.Signal, late bool, h *heard) *failure {
+	f := &failure{status: status}
 	switch {
 	case late && status == 0:
 		f.status = tooLong
@@ -138,6 +126,7 @@ func (t *try) ended(ctx context.Context, state *os.ProcessState, h *heard, late 
 		f.why, f.verdict = "killed: "+killed.String(), final
 	default:
 		f.verdict, f.why = t.rules.judge(status, h)
+		f.verdict.RetryAfter = h.retryAfter()
 	}
 	return f
 }

@@ -122,11 +122,27 @@ func longFlags(args []string) []string {
 	return out
 }
 
+// Signal is the cause of the end of a command's context by a signal.
+type Signal struct{ os.Signal }
+
+func (s Signal) Error() string { return s.String() }
+
+// Unwrap makes it a cancellation.
+func (Signal) Unwrap() error { return context.Canceled }
+
+// SignalOf returns the signal that ended the context, os.Interrupt if it ended in another way.
+func SignalOf(ctx context.Context) os.Signal {
+	if s := (Signal{}); errors.As(context.Cause(ctx), &s) {
+		return s.Signal
+	}
+	return os.Interrupt
+}
+
 // interruptible returns a context that ends with the first SIGINT or SIGTERM, or with SIGHUP
 // unless nohup ignores it. The second signal ends the program by exit, except for SIGHUP: a
 // terminal that closes may send several. stop restores the signals.
 func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
-	ctx, cancel := context.WithCancel(parent)
+	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -134,19 +150,18 @@ func interruptible(parent context.Context, exit func(int)) (ctx context.Context,
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		again := false
 		for s := range signals {
-			if cancel(); again && s != syscall.SIGHUP {
+			if ctx.Err() != nil && s != syscall.SIGHUP {
 				exit(Interrupted)
 			}
-			again = true
+			cancel(Signal{s})
 		}
 	})
 	return ctx, sync.OnceFunc(func() {
 		signal.Stop(signals)
 		close(signals)
 		wg.Wait()
-		cancel()
+		cancel(nil)
 	})
 }
 

@@ -25,6 +25,7 @@ func TestTheSecondSignalEndsTheProgram(t *testing.T) {
 		defer stop()
 		require.NoError(t, syscall.Kill(syscall.Getpid(), first))
 		<-ctx.Done()
+		assert.Equal(t, first, SignalOf(ctx))
 		assert.Empty(t, exited)
 		require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGHUP)) // the terminal that closes
 		require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGINT))
