@@ -41,53 +41,40 @@ const (
 		"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 )
 
-// 529 at the head of a stream is tried again.
+// An error at the head of a stream, or an event in mid-stream, of which anthropic-sdk-go makes an Error of status 200:
+// the stream comes to its end, and no text is there twice. A request that is at fault is not sent again.
 func TestAnthropicStream(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(t,
-			answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
-			answer{200, events, eventsHello + eventsStop})
-		lim := newLimiter(t, aimd.Config{})
-		got, err := streamMessage(t.Context(), lim, anthropicOn(tr), question)
-		require.NoError(t, err)
-		require.Equal(t, "hello", got.Content[0].Text)
-		require.Equal(t, 2, *calls)
-		require.EqualValues(t, 1, lim.Snapshot().Overloads)
-	})
-}
-
-// An error event in mid-stream, of which anthropic-sdk-go makes an Error of status 200: 30 of 30 streams come to
-// their end, and no text is there twice. A request that is at fault is not sent again.
-func TestAnthropicErrorEvents(t *testing.T) {
-	failed := func(kind string) string {
-		return eventsHello + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"" + kind + "\",\"message\":\"any\"}}\n\n"
+	failed := func(kind string) answer {
+		return answer{200, events, eventsHello + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"" + kind + "\",\"message\":\"any\"}}\n\n"}
 	}
-	for kind, overloads := range map[string]int{"overloaded_error": 30, "api_error": 0} {
-		t.Run(kind, func(t *testing.T) {
+	for name, c := range map[string]struct {
+		first     answer
+		overloads int
+		final     bool
+	}{
+		"529":              {answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}, 1, false},
+		"overloaded_error": {failed("overloaded_error"), 1, false},
+		"api_error":        {failed("api_error"), 0, false},
+		"at fault":         {failed("invalid_request_error"), 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				tr, calls := serve(c.first, answer{200, events, eventsHello + eventsStop})
 				lim := newLimiter(t, aimd.Config{})
-				for range 30 {
-					tr, calls := serve(t, answer{200, events, failed(kind)}, answer{200, events, eventsHello + eventsStop})
-					got, err := streamMessage(t.Context(), lim, anthropicOn(tr), question)
-					require.NoError(t, err)
-					require.Len(t, got.Content, 1)
-					require.Equal(t, "hello", got.Content[0].Text)
-					require.Equal(t, 2, *calls)
+				got, err := streamMessage(t.Context(), lim, anthropicOn(tr), question)
+				require.EqualValues(t, c.overloads, lim.Snapshot().Overloads)
+				if c.final {
+					require.ErrorContains(t, err, "failed after 1 attempt")
+					require.Equal(t, 1, *calls)
+					return
 				}
-				require.EqualValues(t, 30, lim.Snapshot().Successes)
-				require.EqualValues(t, overloads, lim.Snapshot().Overloads)
+				require.NoError(t, err)
+				require.Len(t, got.Content, 1)
+				require.Equal(t, "hello", got.Content[0].Text)
+				require.Equal(t, 2, *calls)
 			})
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(t, answer{200, events, failed("invalid_request_error")})
-		_, err := streamMessage(t.Context(), newLimiter(t, aimd.Config{}), anthropicOn(tr), question)
-		var said *anthropic.Error
-		require.ErrorAs(t, err, &said)
-		require.Equal(t, 200, said.StatusCode)
-		require.ErrorContains(t, err, "failed after 1 attempt")
-		require.Equal(t, 1, *calls)
-	})
 }
 
 var question = anthropic.MessageNewParams{
@@ -100,7 +87,7 @@ func anthropicOn(tr *http.Transport) anthropic.Client {
 
 func TestAnthropic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(t,
+		tr, calls := serve(
 			answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
 			answer{429, map[string]string{"Retry-After": "3"}, `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`},
 			answer{200, nil, `{"id":"1","type":"message","role":"assistant","model":"any","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn"}`})

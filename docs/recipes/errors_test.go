@@ -110,7 +110,7 @@ func TestTheErrorsOfSDKs(t *testing.T) {
 		"discordgo, 503": {answer{503, nil, ""}, discordCall, refused},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tr, calls := serve(t, c.answer)
+			tr, calls := serve(c.answer)
 			err := c.call(t.Context(), &http.Client{Transport: tr})
 			require.Error(t, err)
 			require.Positive(t, *calls, "%v", err)
@@ -242,7 +242,7 @@ func mysqlRefuses(t *testing.T) error {
 	t.Helper()
 	config := mysql.NewConfig()
 	config.Addr, config.Net = "service.example:3306", "tcp"
-	config.DialFunc = serveConns(t, func(conn net.Conn) { _, _ = io.WriteString(conn, "\x17\x00\x00\x00\xff\x10\x04Too many connections") })
+	config.DialFunc = serveConns(func(conn net.Conn) { _, _ = io.WriteString(conn, "\x17\x00\x00\x00\xff\x10\x04Too many connections") })
 	connector, err := mysql.NewConnector(config)
 	require.NoError(t, err)
 	_, err = connector.Connect(t.Context())
@@ -309,7 +309,7 @@ func redisErrors(err error) attempt.Verdict {
 // redisSays is the error of a server that answers this.
 func redisSays(t *testing.T, text string) error {
 	t.Helper()
-	dial := serveConns(t, func(conn net.Conn) {
+	dial := serveConns(func(conn net.Conn) {
 		commands := bufio.NewScanner(conn)
 		for commands.Scan() {
 			if strings.HasPrefix(commands.Text(), "*") { // how many arguments follow

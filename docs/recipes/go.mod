@@ -39,7 +39,6 @@ require (
 	golang.org/x/time v0.15.0
 	google.golang.org/api v0.242.0
 	google.golang.org/genai v1.77.0
-	google.golang.org/grpc v1.82.0
 	k8s.io/apimachinery v0.34.0
 	k8s.io/client-go v0.34.0
 )
@@ -122,6 +121,7 @@ require (
 	golang.org/x/exp v0.0.0-20260813180055-c1d0aacb2297 // indirect
 	golang.org/x/xerrors v0.0.0-20240903120638-7835f813f4da // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260414002931-afd174a4e478 // indirect
+	google.golang.org/grpc v1.82.0 // indirect
 	google.golang.org/protobuf v1.36.11 // indirect
 	gopkg.in/yaml.v2 v2.4.0 // indirect
 )

@@ -12,12 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/aimd-go/aimd"
 )
@@ -36,15 +35,14 @@ type answer struct {
 	body   string
 }
 
-// cutOff before a body breaks the connection off behind it.
+// cutOff before a body breaks the answer off behind it.
 const cutOff = "cut off:"
 
-// serve starts a server in memory that gives these answers in turn, the last again and again.
+// serve is a server in memory that gives these answers in turn, the last again and again.
 // It returns a transport to it, and what counts the requests.
-func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
-	t.Helper()
+func serve(answers ...answer) (*http.Transport, *int) {
 	calls := 0
-	return inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+	return inMemory(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		a := answers[min(calls, len(answers)-1)]
 		calls++
@@ -53,92 +51,50 @@ func serve(t *testing.T, answers ...answer) (*http.Transport, *int) {
 			w.Header().Set(key, value)
 		}
 		w.WriteHeader(a.status)
-		body, broken := strings.CutPrefix(a.body, cutOff)
-		fmt.Fprint(w, body)
-		if broken {
-			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler)
-		}
+		fmt.Fprint(w, a.body)
 	}), &calls
 }
 
-// inMemory starts a server in memory, and returns a transport to it.
-func inMemory(t *testing.T, h http.HandlerFunc) *http.Transport {
-	t.Helper()
-	l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}
-	s.Start()
-	t.Cleanup(s.Close)
-	tr := &http.Transport{DialContext: l.dial, MaxIdleConnsPerHost: 64}
-	t.Cleanup(tr.CloseIdleConnections)
+// inMemory returns a transport whose requests the handler serves.
+func inMemory(h http.HandlerFunc) *http.Transport {
+	tr := &http.Transport{}
+	tr.RegisterProtocol("http", served(h))
 	return tr
 }
 
-// pipes is a listener in memory. A bufconn would not do: a deadline that has passed as it is cleared still ends
-// the next read, and net/http clears one after each request.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
+type served http.HandlerFunc
+
+func (h served) RoundTrip(r *http.Request) (*http.Response, error) {
+	rec, asked := httptest.NewRecorder(), r.Clone(r.Context())
+	if asked.Body == nil {
+		asked.Body = http.NoBody
+	}
+	defer asked.Body.Close()
+	h(rec, asked)
+	resp := rec.Result()
+	resp.Request = r
+	if body, broken := strings.CutPrefix(rec.Body.String(), cutOff); broken {
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(body), iotest.ErrReader(io.ErrUnexpectedEOF)))
+	}
+	return resp, nil
 }
 
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
+// serveConns returns a dialer of a server that serves each connection so.
+func serveConns(serve func(net.Conn)) func(context.Context, string, string) (net.Conn, error) {
+	return func(context.Context, string, string) (net.Conn, error) {
+		here, there := net.Pipe()
+		go func() {
+			defer there.Close()
+			serve(there)
+		}()
 		return here, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
-}
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "pipe"} }
-
-// serveConns starts a server that serves each connection so, and returns its dialer.
-func serveConns(t *testing.T, serve func(net.Conn)) func(context.Context, string, string) (net.Conn, error) {
-	t.Helper()
-	l := bufconn.Listen(1 << 16)
-	t.Cleanup(func() { _ = l.Close() })
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				serve(conn)
-			}()
-		}
-	}()
-	return dialing(l)
-}
-
-// dialing dials the listener, whatever the address.
-func dialing(l *bufconn.Listener) func(context.Context, string, string) (net.Conn, error) {
-	return func(ctx context.Context, _, _ string) (net.Conn, error) { return l.DialContext(ctx) }
 }
 
 // byDefault makes a transport the one of http.DefaultClient until the test ends.
 func byDefault(t *testing.T, tr http.RoundTripper) {
 	kept := http.DefaultTransport
-	http.DefaultTransport = tr
+	http.DefaultTransport = struct{ http.RoundTripper }{tr} // a clone of an http.Transport would have a network
 	t.Cleanup(func() { http.DefaultTransport = kept })
 }
 

@@ -212,7 +212,7 @@ func (p *postgres) start(t *testing.T) *sql.DB {
 	config, err := pgx.ParseConfig("postgres://user@service.example/db?sslmode=disable")
 	require.NoError(t, err)
 	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
-	config.DialFunc = serveConns(t, func(conn net.Conn) { _ = p.serve(conn) }) // it ends with the client
+	config.DialFunc = serveConns(func(conn net.Conn) { _ = p.serve(conn) }) // it ends with the client
 	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"192.0.2.1"}, nil }
 	db := stdlib.OpenDB(*config)
 	t.Cleanup(func() { assert.NoError(t, db.Close()) })

@@ -134,7 +134,7 @@ func TestGoogleCloudStorage(t *testing.T) {
 					fmt.Fprintf(w, `{"error":{"code":%d,"message":"any","errors":[{"domain":"global","reason":"any"}]}}`, status)
 				}}
 				service, err := storage.NewService(t.Context(),
-					option.WithHTTPClient(&http.Client{Transport: inMemory(t, store.ServeHTTP)}), option.WithEndpoint(service))
+					option.WithHTTPClient(&http.Client{Transport: inMemory(store.ServeHTTP)}), option.WithEndpoint(service))
 				require.NoError(t, err)
 				lim := newLimiter(t, aimd.Config{})
 				start := time.Now()
@@ -155,7 +155,7 @@ func TestGoogleCloudStorage(t *testing.T) {
 func TestGoogleAuthentication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked []string
-		byDefault(t, inMemory(t, func(w http.ResponseWriter, r *http.Request) {
+		byDefault(t, inMemory(func(w http.ResponseWriter, r *http.Request) {
 			asked = append(asked, r.Header.Get("Authorization"))
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprint(w, `{"name":"key"}`)
@@ -179,7 +179,7 @@ func TestAzureBlob(t *testing.T) {
 			w.Header().Set("X-Ms-Error-Code", "ServerBusy")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}}
-		byDefault(t, inMemory(t, store.ServeHTTP))
+		byDefault(t, inMemory(store.ServeHTTP))
 		key, err := azblob.NewSharedKeyCredential("account", base64.StdEncoding.EncodeToString([]byte("secret")))
 		require.NoError(t, err)
 		lim := newLimiter(t, aimd.Config{})
@@ -208,7 +208,7 @@ func TestObjstore(t *testing.T) {
 		config := objs3.DefaultConfig
 		config.Bucket, config.Endpoint, config.Region, config.Insecure = "bucket", "service.example", "us-east-1", true
 		config.AccessKey, config.SecretKey = "key", "secret"
-		config.HTTPConfig.Transport = inMemory(t, store.ServeHTTP)
+		config.HTTPConfig.Transport = inMemory(store.ServeHTTP)
 		bucket, err := newBucket(log.NewNopLogger(), config, lim)
 		require.NoError(t, err)
 		start := time.Now()
