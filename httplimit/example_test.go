@@ -101,7 +101,7 @@ func ExampleNewRetrier() {
 	if err != nil {
 		panic(err)
 	}
-	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+	budget, err := retry.NewBudget(retry.BudgetConfig{})
 	if err != nil {
 		panic(err)
 	}

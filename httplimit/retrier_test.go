@@ -202,7 +202,7 @@ func TestARetrierDropsTheAnswersThatAreNotTheLast(t *testing.T) {
 // However it gives up, the caller gets the answer if there is one.
 func TestARetrierGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget, err := retry.NewBudget(retry.BudgetSettings{Floor: -1}, nil)
+		budget, err := retry.NewBudget(retry.BudgetConfig{Floor: -1})
 		require.NoError(t, err)
 		spent := retry.Config{Guards: []attempt.Guard{budget}}
 

@@ -36,30 +36,22 @@ type Applier interface {
 // them, the policy has the caps that it has now. It panics if p is nil: that is the default policy, which all
 // share.
 func ToPolicy(p *retry.Policy) Applier {
-	own := required(p, "ToPolicy with a nil policy").Caps()
-	return applier(func(d Document) {
-		_ = p.SetCaps(retry.Caps{
-			MaxAttempts: cmp.Or(d.Retry.MaxAttempts, own.MaxAttempts), PauseMax: cmp.Or(d.Retry.MaxPause, own.PauseMax),
-		})
-	})
+	required(p, "ToPolicy with a nil policy")
+	return applier(func(d Document) { _ = p.SetCaps(d.Retry.MaxAttempts, d.Retry.MaxPause) })
 }
 
 // ToBudget brings retry.budget_share to the budget. If a document lacks it, the share is the one that the
 // budget has now. It panics if b is nil.
 func ToBudget(b *retry.Budget) Applier {
-	own := required(b, "ToBudget with a nil budget").Settings()
-	return applier(func(d Document) {
-		s := own
-		s.Share = cmp.Or(d.Retry.BudgetShare, s.Share)
-		_ = b.Reconfigure(s)
-	})
+	required(b, "ToBudget with a nil budget")
+	return applier(func(d Document) { _ = b.SetShare(d.Retry.BudgetShare) })
 }
 
 // ToSchedule brings schedule.period to the schedule. If a document lacks it, the period is the one that the
 // schedule has now. It panics if s is nil.
 func ToSchedule(s *schedule.Schedule) Applier {
-	own := required(s, "ToSchedule with a nil schedule").Snapshot().Period
-	return applier(func(d Document) { _ = s.SetPeriod(cmp.Or(d.Schedule.Period, own)) })
+	required(s, "ToSchedule with a nil schedule")
+	return applier(func(d Document) { _ = s.SetPeriod(d.Schedule.Period) })
 }
 
 // required returns v, or panics if it is nil.

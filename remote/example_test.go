@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -215,7 +216,7 @@ func ExampleApplier_parts() {
 	if err != nil {
 		panic(err)
 	}
-	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+	budget, err := retry.NewBudget(retry.BudgetConfig{})
 	if err != nil {
 		panic(err)
 	}
@@ -231,6 +232,10 @@ func ExampleApplier_parts() {
 	for _, a := range []remote.Applier{remote.ToPolicy(policy), remote.ToBudget(budget), remote.ToSchedule(uploads)} {
 		a.Apply(document)
 	}
-	fmt.Println(policy.Caps().MaxAttempts, budget.Settings().Share, uploads.Snapshot().Period)
-	// Output: 1 0.02 1h0m0s
+	err = retry.Do(context.Background(), policy, func(context.Context) error { return io.ErrUnexpectedEOF })
+	fmt.Println(err)
+	fmt.Println(uploads.Snapshot().Period)
+	// Output:
+	// gave up after 1 attempt: attempt limit reached; last error: unexpected EOF
+	// 1h0m0s
 }

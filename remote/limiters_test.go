@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/retry"
@@ -176,53 +178,53 @@ func TestLimitersAreNotKeptAlive(t *testing.T) {
 
 // A part of a program has the document's settings, and its own again if a document lacks them.
 func TestAppliers(t *testing.T) {
-	p, err := retry.New(retry.Config{})
-	require.NoError(t, err)
-	require.NoError(t, p.SetCaps(retry.Caps{MaxAttempts: 2}))
-	b, err := retry.NewBudget(retry.BudgetSettings{Share: 0.05, Floor: -1}, nil)
-	require.NoError(t, err)
-	own := b.Settings()
-	s, err := schedule.New(schedule.Config{Period: time.Hour})
-	require.NoError(t, err)
-	appliers := []remote.Applier{remote.ToPolicy(p), remote.ToBudget(b), remote.ToSchedule(s)}
-	for _, c := range []struct {
-		change func(*remote.Document)
-		caps   retry.Caps
-		share  float64
-		period time.Duration
-	}{
-		{func(d *remote.Document) { *d = fullDocument }, retry.Caps{MaxAttempts: 4, PauseMax: 30 * time.Second}, 0.2, 5 * time.Minute},
-		{func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }, retry.Caps{MaxAttempts: 2, PauseMax: time.Millisecond}, 0.05, time.Hour},
-		{func(d *remote.Document) { d.Retry.MaxAttempts = 1000 }, retry.Caps{MaxAttempts: 1000}, 0.05, time.Hour},
-		// The ends of the allowed shares and periods fit.
-		{func(d *remote.Document) { d.Retry.BudgetShare = 1e-300 }, retry.Caps{MaxAttempts: 2}, 1e-300, time.Hour},
-		{func(d *remote.Document) { d.Retry.BudgetShare = 0.999999 }, retry.Caps{MaxAttempts: 2}, 0.999999, time.Hour},
-		{func(d *remote.Document) { d.Schedule.Period = time.Second }, retry.Caps{MaxAttempts: 2}, 0.05, time.Second},
-		{func(d *remote.Document) { d.Schedule.Period = 168 * time.Hour }, retry.Caps{MaxAttempts: 2}, 0.05, 168 * time.Hour},
-		{func(*remote.Document) {}, retry.Caps{MaxAttempts: 2}, 0.05, time.Hour},
-	} {
-		d := said(1, c.change)
-		_, err := d.MarshalJSON()
+	synctest.Test(t, func(t *testing.T) {
+		p, err := retry.New(retry.Config{Idempotent: true, MaxAttempts: 2, Backoff: backoff.Exponential{Min: time.Minute, Factor: 1}})
 		require.NoError(t, err)
-		for _, a := range appliers {
-			require.NoError(t, a.Check(d))
-			a.Apply(d)
+		b, err := retry.NewBudget(retry.BudgetConfig{Share: 0.05, Floor: -1})
+		require.NoError(t, err)
+		s, err := schedule.New(schedule.Config{Period: time.Hour})
+		require.NoError(t, err)
+		appliers := []remote.Applier{remote.ToPolicy(p), remote.ToBudget(b), remote.ToSchedule(s)}
+		for _, c := range []struct {
+			change   func(*remote.Document)
+			attempts int
+			pause    time.Duration
+			share    float64
+			period   time.Duration
+		}{
+			{func(d *remote.Document) { *d = fullDocument }, 4, 30 * time.Second, 20, 5 * time.Minute},
+			{func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }, 2, time.Millisecond, 5, time.Hour},
+			{func(d *remote.Document) { d.Retry.MaxAttempts = 1000 }, 1000, time.Minute, 5, time.Hour},
+			// The ends of the allowed shares and periods fit.
+			{func(d *remote.Document) { d.Retry.BudgetShare = 0.999999 }, 2, time.Minute, 99.9999, time.Hour},
+			{func(d *remote.Document) { d.Schedule.Period = time.Second }, 2, time.Minute, 5, time.Second},
+			{func(d *remote.Document) { d.Schedule.Period = 168 * time.Hour }, 2, time.Minute, 5, 168 * time.Hour},
+			{func(*remote.Document) {}, 2, time.Minute, 5, time.Hour},
+		} {
+			d := said(1, c.change)
+			for _, a := range appliers {
+				require.NoError(t, a.Check(d))
+				a.Apply(d)
+			}
+			began, n := time.Now(), 0
+			_ = retry.Do(t.Context(), p, func(context.Context) error { n++; return io.ErrUnexpectedEOF })
+			assert.Equal(t, c.attempts, n)
+			mean := time.Since(began) / time.Duration(n-1)
+			assert.True(t, c.pause/2 <= mean && mean <= c.pause, "%v, at most %v", mean, c.pause)
+			assert.ErrorContains(t, b.Admit(t.Context(), 2), fmt.Sprintf("allowed are %g%%", c.share))
+			assert.Equal(t, c.period, s.Snapshot().Period)
 		}
-		want := own
-		want.Share = c.share
-		assert.Equal(t, c.caps, p.Caps())
-		assert.Equal(t, want, b.Settings())
-		assert.Equal(t, c.period, s.Snapshot().Period)
-	}
-	for want, call := range map[string]func(){
-		"remote: ToPolicy with a nil policy":     func() { remote.ToPolicy(nil) },
-		"remote: ToBudget with a nil budget":     func() { remote.ToBudget(nil) },
-		"remote: ToSchedule with a nil schedule": func() { remote.ToSchedule(nil) },
-		"remote: NewLimiters with a nil limiter": func() { remote.NewLimiters(reno(t, aimd.Config{}), nil) },
-	} {
-		require.PanicsWithValue(t, want, call)
-	}
-	require.EqualError(t, new(remote.Limiters).Add(nil), "remote: limiter: nil is not allowed")
+		for want, call := range map[string]func(){
+			"remote: ToPolicy with a nil policy":     func() { remote.ToPolicy(nil) },
+			"remote: ToBudget with a nil budget":     func() { remote.ToBudget(nil) },
+			"remote: ToSchedule with a nil schedule": func() { remote.ToSchedule(nil) },
+			"remote: NewLimiters with a nil limiter": func() { remote.NewLimiters(reno(t, aimd.Config{}), nil) },
+		} {
+			require.PanicsWithValue(t, want, call)
+		}
+		require.EqualError(t, new(remote.Limiters).Add(nil), "remote: limiter: nil is not allowed")
+	})
 }
 
 func off(features ...string) remote.Document {

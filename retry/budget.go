@@ -11,6 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/internal/budget"
+	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -35,14 +36,16 @@ func (e *budgetError) Unwrap() error { return ErrBudget }
 // NotSent says that the request was not sent; other guards do not count the attempt.
 func (e *budgetError) NotSent() bool { return true }
 
-// BudgetSettings are the rules of a retry budget. Zero fields take the documented default.
-type BudgetSettings struct {
+// BudgetConfig has the settings of a Budget. Zero fields take the documented default.
+type BudgetConfig struct {
 	// Share is the most of all requests that may be retries: greater than 0, less than 1; 0 means 0.1.
 	Share float64
 	// Window is the time over which the share holds: 1 s to 1 h; 0 means 10 s.
 	Window time.Duration
 	// Floor is the number of retries that the Window allows in any case; 0 means 3, negative none.
 	Floor int
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
 }
 
 // Budget is a guard that bounds the retries of all that use it to a share of all their requests. One Budget
@@ -50,24 +53,28 @@ type BudgetSettings struct {
 // that the others reject must not count. It is safe for any number of goroutines.
 type Budget struct {
 	clock clock.Clock
+	// made is the time from which the core's time counts, share the share of its own.
+	made  time.Time
+	share float64
 	mu    sync.Mutex
 	core  budget.Core
 }
 
 // NewBudget returns a budget without requests, or an error that names the wrong setting, its value and
-// the allowed ones. c is the source of time, nil the real one.
-func NewBudget(s BudgetSettings, c clock.Clock) (*Budget, error) {
-	core, err := budget.New(budget.Settings(s))
+// the allowed ones.
+func NewBudget(c BudgetConfig) (*Budget, error) {
+	core, err := budget.New(budget.Settings{Share: c.Share, Window: c.Window, Floor: c.Floor})
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
-	return &Budget{clock: cmp.Or[clock.Clock](c, clock.New()), core: core}, nil
+	source := cmp.Or[clock.Clock](c.Clock, clock.New())
+	return &Budget{clock: source, made: source.Now(), share: core.Share, core: core}, nil
 }
 
 // Admit counts an operation's attempt. The first (or 0, not known) is always admitted; the others are
 // retries, and get an [ErrBudget] when the budget is exhausted.
 func (b *Budget) Admit(_ context.Context, attempt int) error {
-	now := b.clock.Now()
+	now := b.clock.Since(b.made)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if attempt <= 1 {
@@ -77,7 +84,7 @@ func (b *Budget) Admit(_ context.Context, attempt int) error {
 	if b.core.Asked(now) {
 		return nil
 	}
-	e := budgetError{share: b.core.Settings().Share}
+	e := budgetError{share: b.core.Share}
 	e.over, e.requests, e.retries = b.core.Exhausted(now)
 	return &e
 }
@@ -87,25 +94,20 @@ func (b *Budget) Ended(context.Context, window.Outcome) {}
 
 // Counts returns the requests within the window, and how many were retries.
 func (b *Budget) Counts() (requests, retries int) {
-	now := b.clock.Now()
+	now := b.clock.Since(b.made)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.core.Counts(now)
 }
 
-// Settings are the rules in force, with defaults filled in.
-func (b *Budget) Settings() BudgetSettings {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return BudgetSettings(b.core.Settings())
-}
-
-// Reconfigure puts the budget under new rules. If it returns an error, the old rules stay.
-func (b *Budget) Reconfigure(s BudgetSettings) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.core.Reconfigured(budget.Settings(s)); err != nil {
+// SetShare changes the share: greater than 0, less than 1; 0 brings the one of NewBudget back. If it returns an
+// error, the old one stays.
+func (b *Budget) SetShare(share float64) error {
+	if err := setting.Share("Share", &share, b.share); err != nil {
 		return fmt.Errorf("retry: %w", err)
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.core.Share = share
 	return nil
 }

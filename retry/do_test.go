@@ -195,7 +195,7 @@ func TestAPredicate(t *testing.T) {
 		start := time.Now()
 		n, err := attempts(t, t.Context(), p, full)
 		require.Equal(t, 5, n)
-		require.ErrorIs(t, err, retry.ErrBackoff)
+		require.ErrorIs(t, err, attempt.ErrAttempts)
 		require.Equal(t, (1+2+4+8)*time.Second, time.Since(start))
 
 		n, err = attempts(t, retry.WithIdempotent(t.Context()), p, status{code: 503})

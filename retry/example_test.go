@@ -60,7 +60,7 @@ func ExampleValue() {
 // A policy for all that talk to one service, with a budget that they share. The limiter's Do and Each use
 // the same.
 func ExampleNew() {
-	budget, err := retry.NewBudget(retry.BudgetSettings{Share: 0.1}, nil)
+	budget, err := retry.NewBudget(retry.BudgetConfig{Share: 0.1})
 	if err != nil {
 		panic(err)
 	}
@@ -89,7 +89,7 @@ func ExampleNew() {
 
 // A budget for those who send by themselves.
 func ExampleBudget() {
-	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+	budget, err := retry.NewBudget(retry.BudgetConfig{})
 	if err != nil {
 		panic(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
-	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
@@ -92,10 +91,9 @@ type Config struct {
 type Policy struct {
 	c      Config
 	runner run.Runner
-	// caps are nil until SetCaps.
-	caps atomic.Pointer[Caps]
-	// mu guards c.Rand.
-	mu sync.Mutex
+	// mu guards rules, and c.Rand in them.
+	mu    sync.Mutex
+	rules policy.Rules
 }
 
 // New returns a policy, or an error that names the wrong setting, its value and the allowed ones.
@@ -104,7 +102,9 @@ func New(c Config) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
-	p := &Policy{c: c}
+	p := &Policy{c: c, rules: policy.Rules{
+		MaxAttempts: c.MaxAttempts, Backoff: c.Backoff, MaxRetryAfter: c.MaxRetryAfter, Rand: c.Rand,
+	}}
 	p.runner = run.Runner{
 		Policy: p, Guards: c.Guards, Classifier: c.Classifier, Clock: c.Clock, AttemptTimeout: c.AttemptTimeout,
 	}
@@ -168,68 +168,35 @@ func (p *Policy) Decide(ctx context.Context, f attempt.Failure) attempt.Decision
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.rules().Decide(f)
+	return p.rules.Decide(f)
 }
 
-// Caps are settings of a policy that can change while it works. Zero fields leave the policy's own.
-type Caps struct {
-	// MaxAttempts replaces Config.MaxAttempts, also for operations under way: the most attempts of an
-	// operation, from 1, which means no retries; 0 leaves Config.MaxAttempts, negative means no limit.
-	MaxAttempts int
-	// PauseMax is the longest delay of the backoff from now on: 1 ms or more;
-	// 0 leaves the policy's backoff. A longer delay becomes a random one from PauseMax/2 to PauseMax:
-	// "Jitter everything!" (Safe Client Behaviour.)
-	PauseMax time.Duration
-}
-
-// SetCaps changes the caps while the policy works. If it returns an error, which names the wrong setting, the
-// old caps stay. A nil policy is shared by all, and cannot be changed.
-func (p *Policy) SetCaps(c Caps) error {
-	if err := c.check(p); err != nil {
+// SetCaps changes two settings while the policy works, also for operations under way. maxAttempts replaces
+// Config.MaxAttempts: the most attempts of an operation, from 1, which means no retries; 0 brings Config.MaxAttempts
+// back, negative means no limit. pauseMax is the longest delay of the backoff: 1 ms or more; 0 brings the backoff's
+// own back. A longer delay becomes a random one from pauseMax/2 to pauseMax: "Jitter everything!" (Safe Client
+// Behaviour.)
+//
+// If it returns an error, the old settings stay. A nil policy is shared by all, and cannot be changed.
+func (p *Policy) SetCaps(maxAttempts int, pauseMax time.Duration) error {
+	var err error
+	switch {
+	case p == nil:
+		err = setting.Wrong("SetCaps", "a change of the default policy", "a policy of New")
+	case pauseMax != 0 && pauseMax < time.Millisecond:
+		err = setting.Wrong("pauseMax", pauseMax, "a duration from 1ms, or 0 for no cap")
+	}
+	if err != nil {
 		return fmt.Errorf("retry: %w", err)
 	}
-	p.caps.Store(&c)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rules.MaxAttempts, p.rules.PauseMax = cmp.Or(maxAttempts, p.c.MaxAttempts), pauseMax
 	return nil
 }
 
-func (c Caps) check(p *Policy) error {
-	if p == nil {
-		return setting.Wrong("Caps", "a change of the default policy", "a policy of New")
-	}
-	if c.PauseMax != 0 && c.PauseMax < time.Millisecond {
-		return setting.Wrong("PauseMax", c.PauseMax, "a duration from 1ms, or 0 for no cap")
-	}
-	return nil
-}
-
-// Caps are those in force.
-func (p *Policy) Caps() Caps {
-	if c := p.orDefault().caps.Load(); c != nil {
-		return *c
-	}
-	return Caps{}
-}
-
-// rules are those in force. The caller holds mu while it uses them.
-func (p *Policy) rules() policy.Rules {
-	caps := p.Caps()
-	r := policy.Rules{
-		MaxAttempts: p.c.MaxAttempts, Backoff: p.c.Backoff, PauseMax: caps.PauseMax,
-		MaxRetryAfter: p.c.MaxRetryAfter, Rand: p.c.Rand,
-	}
-	if caps.MaxAttempts != 0 {
-		r.MaxAttempts = caps.MaxAttempts
-	}
-	return r
-}
-
-// Reasons of a policy, besides attempt.ErrAttempts.
-var (
-	// ErrNotIdempotent: the error might pass, but the work may have been done, and is not idempotent.
-	ErrNotIdempotent = errors.New("retry: not known to be idempotent")
-	// ErrBackoff: the backoff allows no further retry.
-	ErrBackoff = policy.ErrBackoff
-)
+// ErrNotIdempotent: the error might pass, but the work may have been done, and is not idempotent.
+var ErrNotIdempotent = errors.New("retry: not known to be idempotent")
 
 type idempotentKey struct{}
 

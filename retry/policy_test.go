@@ -18,7 +18,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
 )
@@ -26,8 +25,7 @@ import (
 // The limiter's Do uses the same policy and the same budget: one mechanism.
 func TestALimiterWithThePolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
-		require.NoError(t, err)
+		budget := newBudget(t, retry.BudgetConfig{})
 		p := newPolicy(t, retry.Config{Guards: []attempt.Guard{budget}})
 		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Policy: p})
 		require.NoError(t, err)
@@ -81,42 +79,44 @@ func TestManyUseOnePolicy(t *testing.T) {
 // "Retries capped" (Safe Client Behaviour), and by the service while the client runs.
 func TestCapsOnAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, err := retry.New(retry.Config{Idempotent: true, MaxAttempts: 5})
-		require.NoError(t, err)
-		attempts := func(lower int) (n int) {
-			err := retry.Do(t.Context(), p, func(context.Context) error {
-				if n++; n == lower {
-					require.NoError(t, p.SetCaps(retry.Caps{MaxAttempts: 2}))
+		p := newPolicy(t, retry.Config{Idempotent: true, MaxAttempts: 5})
+		for _, c := range []struct{ before, during, want int }{
+			{0, 0, 5},
+			{1, 1, 1}, // no retries
+			{7, 7, 7}, // in the place of the policy's own
+			{7, 2, 3}, // lowered while it runs
+			{0, 0, 5},
+			{-1, -1, 40}, // no limit
+		} {
+			require.NoError(t, p.SetCaps(c.before, 0))
+			ctx, cancel := context.WithCancel(t.Context())
+			n := 0
+			require.Error(t, retry.Do(ctx, p, func(context.Context) error {
+				if n++; n == 3 {
+					require.NoError(t, p.SetCaps(c.during, 0))
+				} else if n == 40 {
+					cancel()
 				}
 				return busy
-			})
-			require.ErrorIs(t, err, attempt.ErrAttempts)
-			return n
+			}))
+			require.Equal(t, c.want, n)
+			cancel()
 		}
-		require.Equal(t, 5, attempts(0))
-		require.NoError(t, p.SetCaps(retry.Caps{MaxAttempts: 1}))
-		require.Equal(t, 1, attempts(0), "no retries")
-		require.NoError(t, p.SetCaps(retry.Caps{MaxAttempts: 7}))
-		require.Equal(t, 7, attempts(0), "in the place of the policy's own")
-		require.Equal(t, 3, attempts(3), "lowered while it runs")
-		require.Equal(t, retry.Caps{MaxAttempts: 2}, p.Caps())
-		require.NoError(t, p.SetCaps(retry.Caps{}))
-		require.Equal(t, 5, attempts(0))
-		require.NoError(t, p.SetCaps(retry.Caps{MaxAttempts: -1}))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		n := 0
-		require.ErrorIs(t, retry.Do(ctx, p, func(context.Context) error { n++; return busy }), context.DeadlineExceeded)
-		require.Greater(t, n, 50, "no limit")
+		for want, err := range map[string]error{
+			"retry: pauseMax: 1ns is not allowed, want a duration from 1ms, or 0 for no cap":      p.SetCaps(9, 1),
+			"retry: pauseMax: -1ns is not allowed, want a duration from 1ms, or 0 for no cap":     p.SetCaps(9, -1),
+			"retry: SetCaps: a change of the default policy is not allowed, want a policy of New": (*retry.Policy)(nil).SetCaps(9, 0),
+		} {
+			assert.EqualError(t, err, want)
+		}
 	})
 }
 
 // Delays that the cap cuts are as spread as others: "Jitter everything!"
 func TestTheCapOnDelaysIsJittered(t *testing.T) {
-	p, err := retry.New(retry.Config{
+	p := newPolicy(t, retry.Config{
 		Idempotent: true, MaxAttempts: -1, Backoff: backoff.Exponential{Min: time.Minute, Factor: 1}, Rand: rand.New(rand.NewPCG(1, 2)),
 	})
-	require.NoError(t, err)
 	delay := func() time.Duration {
 		d := p.Decide(t.Context(), attempt.Failure{
 			Attempt: 1, Backoff: 1, Err: busy, Verdict: attempt.Verdict{Outcome: window.Overload, Retry: true},
@@ -125,9 +125,9 @@ func TestTheCapOnDelaysIsJittered(t *testing.T) {
 		return d.Delay
 	}
 	require.Equal(t, time.Minute, delay())
-	require.NoError(t, p.SetCaps(retry.Caps{PauseMax: time.Minute}))
+	require.NoError(t, p.SetCaps(0, time.Minute))
 	require.Equal(t, time.Minute, delay(), "what is not longer stays")
-	require.NoError(t, p.SetCaps(retry.Caps{PauseMax: 10 * time.Second}))
+	require.NoError(t, p.SetCaps(0, 10*time.Second))
 	seen := map[time.Duration]bool{}
 	low, high := time.Hour, time.Duration(0)
 	for range 1000 {
@@ -142,28 +142,12 @@ func TestTheCapOnDelaysIsJittered(t *testing.T) {
 	assert.Greater(t, high, 9900*time.Millisecond)
 }
 
-func TestCapsThatAreNotAllowed(t *testing.T) {
-	p, err := retry.New(retry.Config{})
-	require.NoError(t, err)
-	require.NoError(t, p.SetCaps(retry.Caps{MaxAttempts: 4}))
-	for want, c := range map[string]retry.Caps{
-		"retry: PauseMax: 1ns is not allowed, want a duration from 1ms, or 0 for no cap":  {MaxAttempts: 9, PauseMax: 1},
-		"retry: PauseMax: -1ns is not allowed, want a duration from 1ms, or 0 for no cap": {MaxAttempts: 9, PauseMax: -1},
-	} {
-		assert.EqualError(t, p.SetCaps(c), want)
-		assert.Equal(t, retry.Caps{MaxAttempts: 4}, p.Caps())
-	}
-	var standard *retry.Policy
-	assert.EqualError(t, standard.SetCaps(retry.Caps{MaxAttempts: 9}), "retry: Caps: a change of the default policy is not allowed, want a policy of New")
-	assert.Zero(t, standard.Caps())
-}
-
 func ExamplePolicy_SetCaps() {
 	p, err := retry.New(retry.Config{Idempotent: true})
 	if err != nil {
 		panic(err)
 	}
-	if err := p.SetCaps(retry.Caps{MaxAttempts: 1}); err != nil {
+	if err := p.SetCaps(1, 0); err != nil {
 		panic(err)
 	}
 	fmt.Println(retry.Do(context.Background(), p, func(context.Context) error { return busy }))
@@ -173,54 +157,56 @@ func ExamplePolicy_SetCaps() {
 
 var _ attempt.Guard = (*retry.Budget)(nil)
 
+func newBudget(t *testing.T, c retry.BudgetConfig) *retry.Budget {
+	t.Helper()
+	b, err := retry.NewBudget(c)
+	require.NoError(t, err)
+	return b
+}
+
 func TestWrongBudgetsAreNamed(t *testing.T) {
-	for want, s := range map[string]retry.BudgetSettings{
+	for want, c := range map[string]retry.BudgetConfig{
 		"Share: -0.1 is not allowed, want a number greater than 0 and less than 1": {Share: -0.1},
 		"Share: 1 is not allowed, want a number greater than 0 and less than 1":    {Share: 1},
 		"Share: NaN is not allowed, want a number greater than 0 and less than 1":  {Share: math.NaN()},
 		"Window: 1ms is not allowed, want a duration from 1s to 1h0m0s":            {Window: time.Millisecond},
 		"Window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":         {Window: 2 * time.Hour},
 	} {
-		_, err := retry.NewBudget(s, nil)
+		_, err := retry.NewBudget(c)
 		assert.EqualError(t, err, "retry: "+want)
-		b, err := retry.NewBudget(retry.BudgetSettings{}, nil)
-		require.NoError(t, err)
-		before := b.Settings()
-		assert.EqualError(t, b.Reconfigure(s), "retry: "+want)
-		assert.Equal(t, before, b.Settings(), "what is refused changes nothing")
 	}
 }
 
-func TestABudgetIsReconfigured(t *testing.T) {
-	mock := clock.NewMock()
-	b, err := retry.NewBudget(retry.BudgetSettings{}, mock)
-	require.NoError(t, err)
+func TestTheShareChangesLive(t *testing.T) {
+	b := newBudget(t, retry.BudgetConfig{Floor: -1, Share: 0.2, Clock: clock.NewMock()})
 	for range 100 {
 		require.NoError(t, b.Admit(t.Context(), 1))
 	}
-	require.NoError(t, b.Reconfigure(retry.BudgetSettings{Share: 0.5, Floor: -1}))
-	requests, _ := b.Counts()
-	assert.Equal(t, 100, requests, "what was counted stays")
-	for range 100 {
-		require.NoError(t, b.Admit(t.Context(), 2))
+	asked := func() (admitted int) {
+		for b.Admit(t.Context(), 2) == nil {
+			admitted++
+		}
+		return admitted
 	}
-	require.ErrorIs(t, b.Admit(t.Context(), 2), retry.ErrBudget)
-	require.NoError(t, b.Reconfigure(retry.BudgetSettings{Window: time.Minute}))
-	requests, _ = b.Counts()
-	assert.Zero(t, requests, "with another window the counts begin anew")
-	assert.Equal(t, retry.BudgetSettings{Share: 0.1, Window: time.Minute, Floor: 3}, b.Settings())
+	require.NoError(t, b.SetShare(0.5))
+	require.Equal(t, 100, asked(), "what was counted stays")
+	require.EqualError(t, b.SetShare(1), "retry: Share: 1 is not allowed, want a number greater than 0 and less than 1")
+	require.NoError(t, b.Admit(t.Context(), 1))
+	require.NoError(t, b.Admit(t.Context(), 2), "what is refused changes nothing")
+	require.NoError(t, b.SetShare(0), "the one of its own")
+	require.Zero(t, asked())
+	require.Contains(t, b.Admit(t.Context(), 2).Error(), "allowed are 20%")
 }
 
 func TestAnExhaustedBudgetSaysSo(t *testing.T) {
-	b, err := retry.NewBudget(retry.BudgetSettings{}, clock.NewMock())
-	require.NoError(t, err)
+	b := newBudget(t, retry.BudgetConfig{Clock: clock.NewMock()})
 	for attempt := range 2 { // 0: not known
 		require.NoError(t, b.Admit(t.Context(), attempt))
 	}
 	for attempt := range 3 {
 		require.NoError(t, b.Admit(t.Context(), attempt+2))
 	}
-	err = b.Admit(t.Context(), 2)
+	err := b.Admit(t.Context(), 2)
 	require.ErrorIs(t, err, retry.ErrBudget)
 	require.NotErrorIs(t, err, context.Canceled)
 	require.EqualError(t, err, "retry: budget exhausted: 3 of 5 requests in 10s were retries, allowed are 10%")
@@ -229,8 +215,7 @@ func TestAnExhaustedBudgetSaysSo(t *testing.T) {
 
 	// The newest tenth of the window counts on its own, and the error says so.
 	mock := clock.NewMock()
-	b, err = retry.NewBudget(retry.BudgetSettings{}, mock)
-	require.NoError(t, err)
+	b = newBudget(t, retry.BudgetConfig{Clock: mock})
 	for range 1000 {
 		require.NoError(t, b.Admit(t.Context(), 1))
 	}
@@ -243,8 +228,7 @@ func TestAnExhaustedBudgetSaysSo(t *testing.T) {
 
 // Shared by any number of callers.
 func TestManyShareABudget(t *testing.T) {
-	b, err := retry.NewBudget(retry.BudgetSettings{Window: time.Hour}, nil)
-	require.NoError(t, err)
+	b := newBudget(t, retry.BudgetConfig{Window: time.Hour})
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -260,85 +244,67 @@ func TestManyShareABudget(t *testing.T) {
 	assert.GreaterOrEqual(t, retries, 300)
 }
 
-var _ attempt.Guard = retry.Sense(nil)
-
 var errFull = errors.New("12 descriptors left")
 
-// looks returns a Sense that finds no room so many times.
-func looks(full int) (retry.Sense, *int) {
-	n := 0
+// looks returns a look that finds no room so many times, and a send, and counts both.
+func looks(full int) (look, send func(context.Context) error, looked, sent *int) {
+	looked, sent = new(int), new(int)
 	return func(context.Context) error {
-		if n++; n <= full {
+		if *looked++; *looked <= full {
 			return errFull
 		}
 		return nil
-	}, &n
+	}, func(context.Context) error { *sent++; return nil }, looked, sent
 }
 
 // It looks after each delay, and a look without room backs off, though the work may not be done twice:
 // nothing was sent.
 func TestSenseLooksBeforeEachAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, err := retry.New(retry.Config{MaxAttempts: 5, Backoff: backoff.Exponential{Min: time.Second}})
-		require.NoError(t, err)
-		sense, looked := looks(3)
-		start, sent := time.Now(), 0
-		require.NoError(t, retry.Do(t.Context(), p, sense.Before(func(context.Context) error { sent++; return nil })))
-		assert.Equal(t, 1, sent, "not before there was room")
-		assert.Equal(t, 4, *looked)
+		p := newPolicy(t, retry.Config{MaxAttempts: 5, Backoff: backoff.Exponential{Min: time.Second}})
+		look, send, looked, sent := looks(3)
+		start := time.Now()
+		require.NoError(t, retry.Do(t.Context(), p, retry.Sense(look, send)))
+		assert.Equal(t, []int{4, 1}, []int{*looked, *sent}, "not sent before there was room")
 		assert.Equal(t, 7*time.Second, time.Since(start), "1 s, 2 s, 4 s")
 
-		sense, looked = looks(9)
-		err = retry.Do(t.Context(), p, sense.Before(func(context.Context) error { sent++; return nil }))
+		look, send, looked, sent = looks(9)
+		err := retry.Do(t.Context(), p, retry.Sense(look, send))
 		require.ErrorIs(t, err, attempt.ErrAttempts)
 		require.ErrorIs(t, err, retry.ErrSense)
 		require.ErrorIs(t, err, errFull)
 		require.EqualError(t, err, "gave up after 5 attempts: attempt limit reached; last error: retry: carrier sense found no room: 12 descriptors left")
-		assert.Equal(t, 1, sent)
-		assert.Equal(t, 5, *looked)
+		assert.Equal(t, []int{5, 0}, []int{*looked, *sent})
 	})
 }
 
-// What was sent is not tried again because the look before it was free.
+// What was sent is not tried again because the look before it was free, and the caller's end is no lack of room.
 func TestSenseLeavesOtherErrorsAlone(t *testing.T) {
-	sense, looked := looks(0)
-	err := retry.Do(t.Context(), nil, sense.Before(func(context.Context) error { return busy }))
+	look, _, looked, _ := looks(0)
+	err := retry.Do(t.Context(), nil, retry.Sense(look, func(context.Context) error { return busy }))
 	require.ErrorIs(t, err, retry.ErrNotIdempotent)
 	require.NotErrorIs(t, err, retry.ErrSense)
 	assert.Equal(t, 1, *looked)
-}
 
-func TestSenseAsAGuard(t *testing.T) {
-	sense, looked := looks(1)
-	r := run.Runner{Guards: []attempt.Guard{sense}}
-	sent := 0
-	send := func(context.Context) error { sent++; return nil }
-	err := r.Do(t.Context(), send)
-	require.ErrorIs(t, err, retry.ErrSense)
-	require.EqualError(t, err, "gave up before the first attempt: retry: carrier sense found no room: 12 descriptors left")
-	require.Zero(t, sent)
-	require.NoError(t, r.Do(t.Context(), send))
-	assert.Equal(t, 2, *looked)
-	assert.Equal(t, 1, sent)
-
-	var story *attempt.Error
-	require.ErrorAs(t, err, &story)
-	assert.True(t, story.NotSent(), "a policy around it may try again")
-	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true}, attempt.Classify(err))
-}
-
-func TestALookThatSaysWhen(t *testing.T) {
-	err := retry.Sense(func(context.Context) error { return status{code: 503, after: 3 * time.Second} }).Admit(t.Context(), 1)
-	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: 3 * time.Second}, attempt.Classify(err))
-}
-
-// The caller's end is no lack of room.
-func TestALookThatTheCallerEnded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	sense := retry.Sense(func(ctx context.Context) error { cancel(); return ctx.Err() })
-	err := retry.Do(ctx, nil, sense.Before(func(context.Context) error { t.Error("sent"); return nil }))
+	ended := func(ctx context.Context) error { cancel(); return ctx.Err() }
+	err = retry.Do(ctx, nil, retry.Sense(ended, func(context.Context) error { t.Error("sent"); return nil }))
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotErrorIs(t, err, retry.ErrSense)
+}
+
+// In a limiter a look without room says nothing about load, and a Retry-After of it is obeyed.
+func TestTheVerdictOfALook(t *testing.T) {
+	for cause, want := range map[error]attempt.Verdict{
+		errFull: {Outcome: window.Neutral, Retry: true},
+		status{code: 503, after: 3 * time.Second}: {Outcome: window.Neutral, Retry: true, RetryAfter: 3 * time.Second},
+	} {
+		err := retry.Sense(func(context.Context) error { return cause }, nil)(t.Context())
+		assert.Equal(t, want, attempt.Classify(fmt.Errorf("in a limiter: %w", err)))
+		var unsent interface{ NotSent() bool }
+		require.ErrorAs(t, err, &unsent)
+		assert.True(t, unsent.NotSent())
+	}
 }
 
 // A batch system that is asked for room before each job.
@@ -350,13 +316,13 @@ func ExampleSense() {
 		panic(err)
 	}
 	free := 0
-	sense := retry.Sense(func(context.Context) error {
+	look := func(context.Context) error {
 		if free += 400; free < 1000 {
 			return fmt.Errorf("%d descriptors left, want 1000", free)
 		}
 		return nil
-	})
-	err = retry.Do(context.Background(), p, sense.Before(func(ctx context.Context) error {
+	}
+	err = retry.Do(context.Background(), p, retry.Sense(look, func(ctx context.Context) error {
 		fmt.Println("submitted at the attempt", attempt.Number(ctx))
 		return nil
 	}))

@@ -27,7 +27,7 @@
 //   - If a run is late by more than a hundredth of the period and more than a second, since the machine or
 //     the process stood still, it is planned again, once.
 //   - If the period changes, the next run is planned on the new grid, but never later than before.
-//   - If the job panics, Run panics, Drain returns, and Run may be called again.
+//   - If the job panics, Run panics, and may be called again.
 //   - If the wall clock is set, a wait continues by the monotonic clock; the next plan is on the new grid.
 //
 // [SafeClients]: https://www.usenix.org/conference/srecon18asia/presentation/goh

@@ -45,29 +45,6 @@ func ExampleSchedule() {
 	// ended: <nil>
 }
 
-// At the end of a program no job begins, and a job under way comes to its end.
-func ExampleSchedule_Drain() {
-	s, err := schedule.New(schedule.Config{Period: time.Hour, StartWithin: time.Millisecond})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	begun := make(chan bool)
-	go func() {
-		_ = s.Run(context.Background(), func(context.Context) {
-			begun <- true
-			fmt.Println("the job ends")
-		})
-	}()
-	<-begun
-	fmt.Println("drained:", s.Drain(context.Background()))
-	fmt.Println(s.Run(context.Background(), nil))
-	// Output:
-	// the job ends
-	// drained: <nil>
-	// schedule: stopped
-}
-
 func ExampleSchedule_SetPeriod() {
 	s, err := schedule.New(schedule.Config{Period: time.Hour})
 	if err != nil {

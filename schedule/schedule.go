@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,9 +13,6 @@ import (
 
 	"github.com/aimd-go/aimd/internal/grid"
 )
-
-// ErrStopped is returned by Run after Stop or Drain.
-var ErrStopped = errors.New("schedule: stopped")
 
 // Config has the settings of a Schedule.
 type Config struct {
@@ -45,8 +43,10 @@ type Schedule struct {
 	core    grid.Core // guarded by mu, as are the fields below
 	stopped bool
 	runs    uint64
-	// done is closed when the present Run returns; nil if there is no Run.
-	done chan struct{}
+	// running: a Run has not returned.
+	running bool
+	// period is the one of New.
+	period time.Duration
 }
 
 // New returns a Schedule whose first run is planned from now on, or an error that names the wrong setting, its
@@ -64,32 +64,35 @@ func New(c Config) (*Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schedule: %w", err)
 	}
-	return &Schedule{clock: c.Clock, core: core, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
+	return &Schedule{clock: c.Clock, core: core, period: c.Period, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
 }
 
 // Run calls the job at the times of the schedule, one call at a time, in this goroutine and with this
 // context, until the context ends or Stop is called. It waits for a job under way.
 //
-// It returns the context's error unwrapped, nil after Stop, ErrStopped if Stop was called before, and another
-// error while another Run has not returned. After the context's end it may be called again. If the job
-// panics, so does Run.
+// It returns the context's error unwrapped, nil after Stop, now or before, and another error while another Run has
+// not returned. After the context's end it may be called again. If the job panics, so does Run.
 func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
-	if err := s.enter(); err != nil {
-		return err
+	if !s.enter(true) {
+		return errors.New("schedule: runs already")
 	}
-	defer s.leave()
-	for {
-		if err := s.wait(ctx); errors.Is(err, ErrStopped) {
+	defer s.enter(false)
+	for ctx.Err() == nil {
+		d, stopped := s.begin()
+		switch {
+		case stopped:
 			return nil
-		} else if err != nil {
-			return err
+		case d > 0:
+			s.wait(ctx, d)
+		default:
+			s.once(ctx, job)
 		}
-		s.once(ctx, job)
 	}
+	return ctx.Err()
 }
 
-// Stop makes Run return: no job begins from now on; a job under way continues. It may be called more than
-// once.
+// Stop makes Run return: no job begins from now on; a job under way continues, and Run returns after it. It may be
+// called more than once, and by the job.
 func (s *Schedule) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,30 +102,11 @@ func (s *Schedule) Stop() {
 	}
 }
 
-// Drain stops the schedule and waits until Run has returned. If the context ends first it returns an error
-// that matches the context's, and the job continues until the context of Run ends. The job itself must not
-// call Drain, but may call Stop.
-func (s *Schedule) Drain(ctx context.Context) error {
-	s.Stop()
-	s.mu.Lock()
-	done := s.done
-	s.mu.Unlock()
-	if done == nil {
-		return nil
-	}
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("schedule: the job still runs: %w", ctx.Err())
-	}
-}
-
-// SetPeriod changes the period, or returns an error that says what is allowed. The planned run moves to the
-// new grid if that is sooner; otherwise the change counts from the run after it.
+// SetPeriod changes the period, or returns an error that says what is allowed; 0 brings the one of New back. The
+// planned run moves to the new grid if that is sooner; otherwise the change counts from the run after it.
 func (s *Schedule) SetPeriod(p time.Duration) error {
 	s.mu.Lock()
-	err := s.core.SetPeriod(s.clock.Now(), p)
+	err := s.core.SetPeriod(s.clock.Now(), cmp.Or(p, s.period))
 	s.mu.Unlock()
 	if err != nil {
 		return fmt.Errorf("schedule: %w", err)
@@ -154,60 +138,42 @@ func (s *Schedule) Snapshot() Snapshot {
 	return snap
 }
 
-func (s *Schedule) enter() error {
+// enter says whether a Run is under way from now on, and reports false if that is so already.
+func (s *Schedule) enter(running bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.stopped:
-		return ErrStopped
-	case s.done != nil:
-		return errors.New("schedule: runs already")
-	}
-	s.done = make(chan struct{})
-	return nil
+	changed := s.running != running
+	s.running = running
+	return changed
 }
 
-func (s *Schedule) leave() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	close(s.done)
-	s.done = nil
-}
-
-// wait returns when a run begins, or with the error that prevents it.
-func (s *Schedule) wait(ctx context.Context) error {
-	for ctx.Err() == nil {
-		d, err := s.begin()
-		if d <= 0 {
-			return err
-		}
-		timer := s.clock.Timer(d)
-		select {
-		case <-timer.C:
-		case <-s.changed:
-		case <-s.stop:
-		case <-ctx.Done():
-		}
-		timer.Stop()
-	}
-	return ctx.Err()
-}
-
-// begin begins a run if its time has come, or returns how long to wait. The lock is held while
+// begin begins a run if its time has come and returns 0, or returns how long to wait. The lock is held while
 // it decides, so that no run begins after Stop.
-func (s *Schedule) begin() (time.Duration, error) {
+func (s *Schedule) begin() (wait time.Duration, stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
 	switch {
 	case s.stopped:
-		return 0, ErrStopped
+		return 0, true
 	case s.core.Begin(now):
 		s.runs++
-		return 0, nil
+		return 0, false
 	}
 	next, _ := s.core.Next()
-	return next.Sub(now), nil
+	return next.Sub(now), false
+}
+
+// wait returns after that time, or before it if there is something new.
+func (s *Schedule) wait(ctx context.Context, d time.Duration) {
+	timer := s.clock.Timer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-s.changed:
+	case <-s.stop:
+	case <-ctx.Done():
+	}
 }
 
 // once calls the job; the run ends even if the job panics.

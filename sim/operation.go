@@ -134,20 +134,20 @@ func (e *engine) bear(c *client) {
 // a loop.Runner does, and the budget last.
 func (e *engine) admitted(op *operation) bool {
 	p := op.client.party
-	if p.throttle != nil && !p.throttle.Asked(e.date(), tag.Critical) {
+	if p.throttle != nil && !p.throttle.Asked(e.now, tag.Critical) {
 		return false
 	}
 	switch {
 	case p.budget == nil:
 		return true
 	case op.failures == 0:
-		p.budget.Sent(e.date())
+		p.budget.Sent(e.now)
 		return true
-	case p.budget.Asked(e.date()):
+	case p.budget.Asked(e.now):
 		return true
 	}
 	if p.throttle != nil {
-		p.throttle.Ended(e.date(), tag.Critical, 0)
+		p.throttle.Ended(e.now, tag.Critical, 0)
 	}
 	return false
 }
@@ -175,7 +175,7 @@ func (e *engine) try(op *operation) {
 	if e.server.free(e.now) < e.strategy.Sense {
 		e.meter.Rejected++
 		if t := op.client.throttle; t != nil {
-			t.Ended(e.date(), tag.Critical, 0)
+			t.Ended(e.now, tag.Critical, 0)
 		}
 		e.failed(op, loop.Verdict{Outcome: window.Overload, Retry: true})
 		return
@@ -254,7 +254,7 @@ func (e *engine) ending(a *attempt, v loop.Verdict) {
 		c.core.Answered(e.now, a.ticket, o, v.RetryAfter)
 	}
 	if c.throttle != nil {
-		c.throttle.Ended(e.date(), tag.Critical, o)
+		c.throttle.Ended(e.now, tag.Critical, o)
 	}
 	if o == window.Success {
 		c.done++

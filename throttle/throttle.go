@@ -24,7 +24,9 @@ import (
 // It is a guard (attempt.Guard) of limiters and of retry policies. Alone, it is used with Do, or with Admit
 // and Ended. A request should pass it once.
 type Throttle struct {
-	clock  clock.Clock
+	clock clock.Clock
+	// made is the time from which the core's time counts.
+	made   time.Time
 	runner run.Runner
 	mu     sync.Mutex
 	core   rejection.Core
@@ -55,13 +57,13 @@ func New(c Config) (*Throttle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
-	t := &Throttle{clock: c.Clock, core: core}
+	t := &Throttle{clock: c.Clock, made: c.Clock.Now(), core: core}
 	t.runner = run.Runner{Guards: []attempt.Guard{t}, Classifier: c.Classifier, Clock: c.Clock}
 	return t, nil
 }
 
 // Do runs fn, once, and returns its error, which counts as the classifier says. If the request is rejected,
-// Do returns an [*Error], which is an ErrThrottled. A panic in fn does not count.
+// Do returns an ErrThrottled. A panic in fn does not count.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
 	a, err := t.runner.Begin(ctx)
 	if err != nil {
@@ -74,9 +76,9 @@ func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error
 }
 
 // Admit says whether a request, with the criticality of the context (tag.WithCriticality), may be sent. It
-// returns nil, and then Ended is to be called once, or an [*Error], which is an ErrThrottled.
+// returns nil, and then Ended is to be called once, or an ErrThrottled.
 func (t *Throttle) Admit(ctx context.Context, attempt int) error {
-	of, now := tag.FromContext(ctx).Criticality, t.clock.Now()
+	of, now := tag.FromContext(ctx).Criticality, t.clock.Since(t.made)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p := t.core.Rejection(now, of)
@@ -84,7 +86,7 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	if t.core.Asked(now, of) {
 		return nil
 	}
-	return &Error{Rejection: p, Criticality: of, Requests: requests, Accepts: accepts, Window: t.core.Window()}
+	return &rejected{p, of, requests, accepts, t.core.Window()}
 }
 
 // Ended reports the end of an admitted request, with the context that Admit had. Without an answer it does
@@ -93,7 +95,7 @@ func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {
 		return
 	}
-	of, now := tag.FromContext(ctx).Criticality, t.clock.Now()
+	of, now := tag.FromContext(ctx).Criticality, t.clock.Since(t.made)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.core.Ended(now, of, o)
@@ -101,34 +103,30 @@ func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 
 // Counts returns the requests and the accepts within the window, and the probability of a rejection now.
 func (t *Throttle) Counts(of tag.Criticality) (requests, accepts int, rejection float64) {
-	now := t.clock.Now()
+	now := t.clock.Since(t.made)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	requests, accepts = t.core.Counts(now, of)
 	return requests, accepts, t.core.Rejection(now, of)
 }
 
-// ErrThrottled: the client rejected the request, and did not send it. The errors of Admit and Do match it.
+// ErrThrottled: the client rejected the request, and did not send it. The errors of Admit and Do wrap it, and say
+// why.
 var ErrThrottled = errors.New("throttle: rejected by the client")
 
-// Error says why a request was rejected. It is an ErrThrottled.
-type Error struct {
-	// Rejection is the probability with which it was, greater than 0 and less than 1.
-	Rejection float64
-	// Criticality is the request's.
-	Criticality tag.Criticality
-	// Requests and Accepts are the counts of this criticality within the Window.
-	Requests, Accepts int
-	Window            time.Duration
+type rejected struct {
+	probability       float64
+	of                tag.Criticality
+	requests, accepts int
+	window            time.Duration
 }
 
-func (e *Error) Error() string {
+func (e *rejected) Error() string {
 	return fmt.Sprintf("%v: probability %.2f, since of %d %s requests in %v the service accepted %d",
-		ErrThrottled, e.Rejection, e.Requests, e.Criticality, e.Window, e.Accepts)
+		ErrThrottled, e.probability, e.requests, e.of, e.window, e.accepts)
 }
 
-// Is reports whether the target is ErrThrottled.
-func (e *Error) Is(target error) bool { return target == ErrThrottled }
+func (e *rejected) Unwrap() error { return ErrThrottled }
 
 // NotSent says that the request was not sent, for retry policies and other guards.
-func (e *Error) NotSent() bool { return true }
+func (e *rejected) NotSent() bool { return true }

@@ -102,7 +102,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 		require.Equal(t, 1, l.Snapshot().InFlight)
 		return out.Body
 	}
-	budget, err := retry.NewBudget(retry.BudgetSettings{}, nil)
+	budget, err := retry.NewBudget(retry.BudgetConfig{})
 	require.NoError(t, err)
 	var heard warden
 	everything := aimd.Config{Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Overload, Retry: true} }}

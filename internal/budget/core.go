@@ -9,17 +9,7 @@ import (
 	"github.com/aimd-go/aimd/internal/sliding"
 )
 
-const (
-	// DefaultShare: "only 10% of outgoing requests can be retries" ("Safe Client Behaviour", 2018).
-	DefaultShare = 0.1
-	// DefaultWindow: our choice. Short, so that the share of a good time is soon used up in an outage.
-	DefaultWindow = 10 * time.Second
-	// DefaultFloor: our choice. One operation, or two, can use up their retries without other requests. A
-	// client of three requests a second has its three retries by the share.
-	DefaultFloor = 3
-)
-
-// Settings has the rules of a Core; retry.BudgetSettings documents its fields.
+// Settings has the rules of a Core; retry.BudgetConfig documents its fields.
 type Settings struct {
 	Share  float64
 	Window time.Duration
@@ -27,10 +17,14 @@ type Settings struct {
 }
 
 func (s Settings) withDefaults() (Settings, error) {
-	s.Floor = max(cmp.Or(s.Floor, DefaultFloor), -1)
+	// The floor is our choice: one operation, or two, can use up their retries without other requests. A client of
+	// three requests a second has its three retries by the share.
+	s.Floor = max(cmp.Or(s.Floor, 3), -1)
 	return s, cmp.Or(
-		setting.Share("Share", &s.Share, DefaultShare),
-		setting.Duration("Window", &s.Window, DefaultWindow, time.Second, time.Hour),
+		// "only 10% of outgoing requests can be retries" ("Safe Client Behaviour", 2018).
+		setting.Share("Share", &s.Share, 0.1),
+		// Our choice. Short, so that the share of a good time is soon used up in an outage.
+		setting.Duration("Window", &s.Window, 10*time.Second, time.Second, time.Hour),
 	)
 }
 
@@ -43,17 +37,19 @@ func (s Settings) withDefaults() (Settings, error) {
 // and also over its newest tenth, or no more than the floor. Without the tenth, the share of the whole
 // window would go in one burst when an outage begins.
 //
-// now is the time of the event; a time before the last one counts as the last one. Make a Core with New.
+// now is the time of the event since any start that stays the same; a time before the last one counts as the last
+// one. Make a Core with New.
 type Core struct {
-	rules Settings
+	// Settings are the rules, with defaults filled in. The Share may change.
+	Settings
 	// sent counts all that was sent; retries are marked.
 	sent sliding.Counter
 }
 
 // The window has 50 parts, and the newest tenth 5.
 const (
-	budgetBuckets = 50
-	newestBuckets = budgetBuckets / 10
+	buckets       = 50
+	newestBuckets = buckets / 10
 )
 
 // New returns a budget without requests, or an error that names the wrong setting.
@@ -62,66 +58,40 @@ func New(s Settings) (Core, error) {
 	if err != nil {
 		return Core{}, err
 	}
-	return Core{rules: s, sent: sliding.New(s.Window, budgetBuckets)}, nil
+	return Core{s, sliding.New(s.Window, buckets)}, nil
 }
 
-// Events.
-
 // Sent counts an operation's first attempt.
-func (b *Core) Sent(now time.Time) { b.sent.Added(now, false) }
+func (b *Core) Sent(now time.Duration) { b.sent.Added(now, false) }
 
 // Asked reports whether a retry may be sent, and if so, counts it.
-func (b *Core) Asked(now time.Time) bool {
-	allowed := b.Allows(now)
+func (b *Core) Asked(now time.Duration) bool {
+	allowed := b.allows(b.sent.Sum(now)) && b.allows(b.sent.Within(now, newestBuckets))
 	if allowed {
 		b.sent.Added(now, true)
 	}
 	return allowed
 }
 
-// Reconfigured puts the budget under new rules, or returns an error that names the wrong setting, and
-// keeps the old rules. With another window the counts begin again.
-func (b *Core) Reconfigured(s Settings) error {
-	n, err := New(s)
-	if err != nil {
-		return err
-	}
-	if n.rules.Window == b.rules.Window {
-		n.sent = b.sent
-	}
-	*b = n
-	return nil
-}
-
-// Questions.
-
-// Allows reports whether a retry may be sent.
-func (b *Core) Allows(now time.Time) bool {
-	return b.allows(b.sent.Sum(now)) && b.allows(b.sent.Within(now, newestBuckets))
-}
-
 // allows decides over a span with these counts.
 func (b *Core) allows(sent sliding.Counts) bool {
 	// Both with the one that is asked for.
 	retries, requests := sent.Marked+1, sent.All+1
-	return retries <= b.rules.Floor || float64(retries) <= b.rules.Share*float64(requests)
+	return retries <= b.Floor || float64(retries) <= b.Share*float64(requests)
 }
 
 // Exhausted returns the time over which a refused retry would be one too many, and the requests and retries
 // there: the window, or its newest tenth if the share is used up only there.
-func (b *Core) Exhausted(now time.Time) (time.Duration, int, int) {
-	over, sent := b.rules.Window, b.sent.Sum(now)
+func (b *Core) Exhausted(now time.Duration) (over time.Duration, requests, retries int) {
+	over, sent := b.Window, b.sent.Sum(now)
 	if b.allows(sent) {
-		over, sent = over*newestBuckets/budgetBuckets, b.sent.Within(now, newestBuckets)
+		over, sent = over*newestBuckets/buckets, b.sent.Within(now, newestBuckets)
 	}
 	return over, sent.All, sent.Marked
 }
 
 // Counts returns the requests within the window, and how many were retries.
-func (b *Core) Counts(now time.Time) (requests, retries int) {
+func (b *Core) Counts(now time.Duration) (requests, retries int) {
 	sent := b.sent.Sum(now)
 	return sent.All, sent.Marked
 }
-
-// Settings are the rules, with defaults filled in.
-func (b *Core) Settings() Settings { return b.rules }

@@ -196,38 +196,30 @@ func TestNeverTwoRunsAtOnce(t *testing.T) {
 	assert.PanicsWithValue(t, "grid: Ended without a run under way", func() { c.Ended(at) })
 }
 
+// A run that ends in the cell of the next one, before that one's time, costs nothing. What it lasts past is missed:
+// one run is planned, in the next cell.
 func TestMissedRunsCollapse(t *testing.T) {
-	c := newCore(t, epoch, grid.Settings{})
-	at := next(t, &c)
-	require.True(t, c.Begin(at))
-	end := at.Truncate(period).Add(7*period + period/3)
-	c.Ended(end)
-	assert.Equal(t, end.Truncate(period).Add(period), next(t, &c).Truncate(period), "one run, in the next cell")
-	assert.EqualValues(t, 1, c.Missed())
-	assert.Equal(t, next(t, &c).Truncate(period).Add(period), func() time.Time { run(t, &c, 0); return next(t, &c).Truncate(period) }())
-	assert.EqualValues(t, 1, c.Missed())
-}
-
-// A run that ends in the cell of the next one, before that one's time, costs nothing.
-func TestALongRunKeepsThePlanThatIsStillAhead(t *testing.T) {
 	kept := 0
-	for seed := range uint64(200) {
+	for seed := range uint64(400) {
 		c := newCore(t, epoch, grid.Settings{Rand: newRand(seed)})
 		at := next(t, &c)
 		require.True(t, c.Begin(at))
-		end := at.Truncate(period).Add(period + period/2)
+		end := at.Truncate(period).Add(time.Duration(1+seed%2*6)*period + period/2)
 		c.Ended(end)
 		planned := next(t, &c)
 		require.False(t, planned.Before(end))
 		if planned.Truncate(period).Equal(end.Truncate(period)) {
 			kept++
 			require.Zero(t, c.Missed())
-		} else {
-			require.Equal(t, end.Truncate(period).Add(period), planned.Truncate(period))
-			require.EqualValues(t, 1, c.Missed())
+			continue
 		}
+		require.Equal(t, end.Truncate(period).Add(period), planned.Truncate(period))
+		require.EqualValues(t, 1, c.Missed())
+		run(t, &c, 0)
+		require.Equal(t, planned.Truncate(period).Add(period), next(t, &c).Truncate(period))
+		require.EqualValues(t, 1, c.Missed())
 	}
-	assert.InDelta(t, 100, kept, 25, "half of the cell is left")
+	assert.InDelta(t, 100, kept, 25, "half of the cell is left to half of them")
 }
 
 func TestALateRunIsPlannedAnewOnce(t *testing.T) {
@@ -254,56 +246,43 @@ func next2(c *grid.Core) time.Time {
 }
 
 func TestThePeriodChangesLive(t *testing.T) {
-	t.Run("shorter: soon", func(t *testing.T) {
-		c := newCore(t, epoch, grid.Settings{})
-		require.NoError(t, c.SetPeriod(epoch, 10*time.Second))
-		assert.Less(t, next(t, &c).Sub(epoch), 20*time.Second)
-		at := run(t, &c, 0)
-		assert.Equal(t, at.Truncate(10*time.Second).Add(10*time.Second), next(t, &c).Truncate(10*time.Second))
-	})
-	t.Run("longer: from the run after", func(t *testing.T) {
-		c := newCore(t, epoch, grid.Settings{})
-		before := next(t, &c)
-		require.NoError(t, c.SetPeriod(epoch, time.Hour))
-		assert.Equal(t, before, next(t, &c))
-		at := run(t, &c, 0)
-		assert.Equal(t, at.Truncate(time.Hour).Add(time.Hour), next(t, &c).Truncate(time.Hour))
-	})
-	t.Run("the same: nothing", func(t *testing.T) {
-		c := newCore(t, epoch, grid.Settings{})
-		before := next(t, &c)
-		for range 100 {
-			require.NoError(t, c.SetPeriod(epoch, period))
+	for name, c := range map[string]struct {
+		to             time.Duration
+		running, moves bool
+	}{
+		"shorter: soon":               {to: 10 * time.Second, moves: true},
+		"longer: from the run after":  {to: time.Hour},
+		"the same: nothing":           {to: period},
+		"during a run: from the next": {to: 10 * time.Second, running: true},
+	} {
+		core := newCore(t, epoch, grid.Settings{})
+		before := next(t, &core)
+		if c.running {
+			require.True(t, core.Begin(before))
 		}
-		assert.Equal(t, before, next(t, &c))
-	})
-	t.Run("to and fro: never later", func(t *testing.T) {
-		c := newCore(t, epoch, grid.Settings{})
-		latest, now := next(t, &c), epoch
-		for i := 0; now.Before(latest); i++ {
-			now = now.Add(time.Second)
-			require.NoError(t, c.SetPeriod(now, []time.Duration{time.Hour, period}[i%2]))
-			require.False(t, next(t, &c).After(latest))
-			latest = next(t, &c)
+		require.NoError(t, core.SetPeriod(epoch, c.to), name)
+		assert.Equal(t, c.moves, !next2(&core).Equal(before), name)
+		at := next2(&core)
+		if c.moves {
+			assert.Less(t, at.Sub(epoch), 2*c.to)
 		}
-		assert.True(t, c.Begin(now))
-	})
-	t.Run("during a run", func(t *testing.T) {
-		c := newCore(t, epoch, grid.Settings{})
-		at := next(t, &c)
-		require.True(t, c.Begin(at))
-		require.NoError(t, c.SetPeriod(at, time.Hour))
-		require.False(t, c.Begin(at))
-		c.Ended(at)
-		assert.Equal(t, at.Truncate(time.Hour).Add(time.Hour), next(t, &c).Truncate(time.Hour))
-	})
-	t.Run("wrong: refused", func(t *testing.T) {
-		c := newCore(t, epoch, grid.Settings{})
-		before := next(t, &c)
-		require.EqualError(t, c.SetPeriod(epoch, -1), "Period: -1ns is not allowed, want a duration from 10ms to 8760h0m0s")
-		assert.Equal(t, period, c.Period())
-		assert.Equal(t, before, next(t, &c))
-	})
+		require.Equal(t, !c.running, core.Begin(at))
+		core.Ended(at)
+		assert.Equal(t, at.Truncate(c.to).Add(c.to), next(t, &core).Truncate(c.to), name)
+	}
+
+	// To and fro: never later. What is wrong changes nothing.
+	c := newCore(t, epoch, grid.Settings{})
+	latest, now := next(t, &c), epoch
+	for i := 0; now.Before(latest); i++ {
+		now = now.Add(time.Second)
+		require.NoError(t, c.SetPeriod(now, []time.Duration{time.Hour, period}[i%2]))
+		require.EqualError(t, c.SetPeriod(now, -1), "Period: -1ns is not allowed, want a duration from 10ms to 8760h0m0s")
+		require.Equal(t, []time.Duration{time.Hour, period}[i%2], c.Period())
+		require.False(t, next(t, &c).After(latest))
+		latest = next(t, &c)
+	}
+	assert.True(t, c.Begin(now))
 }
 
 func TestATimeOlderThanTheLastCountsAsThat(t *testing.T) {
@@ -394,7 +373,8 @@ func TestAJitteredPeriodToTheLetter(t *testing.T) {
 	assert.Zero(t, c.Missed(), "a long run puts nothing off")
 }
 
-// The waits are between a half and one and a half of the period, whatever a run takes.
+// The waits are between a half and one and a half of the period, whatever a run takes. Found late, as after a sleep,
+// a run is planned anew, so that many do not come at once; a shorter period counts at once.
 func TestAJitteredPeriodKeepsItsDistance(t *testing.T) {
 	c := newCore(t, epoch, grid.Settings{JitterPeriod: true, StartWithin: time.Second})
 	first := next(t, &c)
@@ -403,9 +383,6 @@ func TestAJitteredPeriodKeepsItsDistance(t *testing.T) {
 	wait := next(t, &c).Sub(first.Add(10 * period))
 	assert.GreaterOrEqual(t, wait, period/2)
 	assert.Less(t, wait, period*3/2)
-
-	// Found late, as after a sleep, it is planned anew, so that many do not come at once; a shorter
-	// period counts at once.
 	woken := next(t, &c).Add(time.Hour)
 	require.False(t, c.Begin(woken))
 	assert.GreaterOrEqual(t, next(t, &c).Sub(woken), period/2)

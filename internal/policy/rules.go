@@ -2,16 +2,12 @@
 package policy
 
 import (
-	"errors"
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/delay"
 )
-
-// ErrBackoff is retry.ErrBackoff.
-var ErrBackoff = errors.New("retry: backoff exhausted")
 
 // Rules say how often an operation is tried again, and when. All values are allowed.
 type Rules struct {
@@ -35,7 +31,7 @@ func (r Rules) Decide(f attempt.Failure) attempt.Decision {
 	if f.Backoff > 0 {
 		delay, more := r.Backoff.Delay(backoff.State{Retry: f.Backoff, Last: f.Last}, r.Rand)
 		if !more {
-			return attempt.Decision{Reason: ErrBackoff}
+			return attempt.Decision{Reason: attempt.ErrAttempts}
 		}
 		d.Delay = r.capped(delay)
 	}

@@ -15,20 +15,19 @@ import (
 // Core is the throttle without its lock. It counts requests and accepts, for each criticality separately,
 // and decides which requests go. It is pure: no goroutine, lock, context, clock or global randomness.
 //
-// now is the time of the event; a time before the last one counts as the last one. Make a Core with New.
+// now is the time of the event since any start that stays the same; a time before the last one counts as the last
+// one. Make a Core with New.
 type Core struct {
 	rules Settings
-	// levels has a level for each of tag.Criticalities.
-	levels [len(tag.Criticalities)]level
+	// levels has a level for each criticality, the least critical first.
+	levels [tag.CriticalPlus - tag.Sheddable + 1]level
 }
 
 type level struct {
 	// requests counts requests that were answered or rejected. The accepts are marked.
 	requests sliding.Counter
-	// sent is the time when the last request went.
-	sent time.Time
-	// begun: one went.
-	begun bool
+	// sent is the time when the last request went; at first so long ago that the next one goes.
+	sent time.Duration
 }
 
 // buckets is the number of parts of the window. Our choice: two seconds each at two minutes.
@@ -42,36 +41,30 @@ func New(s Settings) (Core, error) {
 	}
 	c := Core{rules: s}
 	for i := range c.levels {
-		c.levels[i].requests = sliding.New(s.Window, buckets)
+		c.levels[i] = level{requests: sliding.New(s.Window, buckets), sent: -s.Probe}
 	}
 	return c, nil
 }
 
-// Events.
-
 // Asked reports whether a request of the criticality may be sent. If not, it counts as a request that the
 // service did not accept. If so, Ended has to follow.
-func (c *Core) Asked(now time.Time, of tag.Criticality) bool {
+func (c *Core) Asked(now time.Duration, of tag.Criticality) bool {
 	l := c.level(of)
 	if p := c.Rejection(now, of); p > 0 && c.rules.Rand.Float64() < p {
 		l.requests.Added(now, false)
 		return false
 	}
-	if !l.begun || now.After(l.sent) {
-		l.sent, l.begun = now, true
-	}
+	l.sent = max(l.sent, now)
 	return true
 }
 
 // Ended counts a request at its end. Overload and Timeout are no accepts; the zero Outcome does not count.
 // Requests do not count when they are sent: a client that starts with many at once must not reject its own.
-func (c *Core) Ended(now time.Time, of tag.Criticality, o window.Outcome) {
+func (c *Core) Ended(now time.Duration, of tag.Criticality, o window.Outcome) {
 	if o.Valid() {
 		c.level(of).requests.Added(now, !o.Overloaded())
 	}
 }
-
-// Questions.
 
 // Rejection is the probability with which a request of the criticality is rejected, from 0 to less than
 // 1.
@@ -80,9 +73,9 @@ func (c *Core) Ended(now time.Time, of tag.Criticality, o window.Outcome) {
 //
 // (SRE book, chapter 21, Handling Overload, equation 21-1.) It is 0 if the criticality sent no request
 // for the time Settings.Probe.
-func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
+func (c *Core) Rejection(now time.Duration, of tag.Criticality) float64 {
 	l := c.level(of)
-	if !l.begun || now.Sub(l.sent) >= c.rules.Probe {
+	if now-l.sent >= c.rules.Probe {
 		return 0
 	}
 	requests, accepts := c.Counts(now, of)
@@ -90,7 +83,7 @@ func (c *Core) Rejection(now time.Time, of tag.Criticality) float64 {
 }
 
 // Counts returns the requests, the rejected ones among them, and the accepts within the window.
-func (c *Core) Counts(now time.Time, of tag.Criticality) (requests, accepts int) {
+func (c *Core) Counts(now time.Duration, of tag.Criticality) (requests, accepts int) {
 	sum := c.level(of).requests.Sum(now)
 	return sum.All, sum.Marked
 }
@@ -103,18 +96,6 @@ func (c *Core) level(of tag.Criticality) *level {
 	return &c.levels[min(max(of, tag.Sheddable), tag.CriticalPlus)-tag.Sheddable]
 }
 
-const (
-	// DefaultWindow: "each client task keeps the following information for the last two minutes of its
-	// history: requests, accepts" (SRE book, chapter 21).
-	DefaultWindow = 2 * time.Minute
-	// DefaultK: "we generally prefer the 2x multiplier" (SRE book, chapter 21). Twice as much as the
-	// service accepts reaches it, so that a service that takes more again is noticed soon.
-	DefaultK = 2.0
-	// DefaultProbe: our choice. If all requests are refused, the formula alone lets about one pass in a
-	// window; a service that is back would be found after minutes.
-	DefaultProbe = time.Second
-)
-
 // Settings has the rules of a Core, as throttle.Config. A nil Rand is a source with a fixed seed.
 type Settings struct {
 	Window time.Duration
@@ -126,10 +107,16 @@ type Settings struct {
 func (s Settings) withDefaults() (Settings, error) {
 	s.Rand = cmp.Or(s.Rand, rand.New(rand.NewPCG(3, 3)))
 	err := cmp.Or(
-		setting.Duration("Window", &s.Window, DefaultWindow, time.Second, time.Hour),
-		setting.Number("K", &s.K, DefaultK, 1, 100),
+		// "each client task keeps the following information for the last two minutes of its history: requests,
+		// accepts" (SRE book, chapter 21).
+		setting.Duration("Window", &s.Window, 2*time.Minute, time.Second, time.Hour),
+		// "we generally prefer the 2x multiplier" (SRE book, chapter 21). Twice as much as the service accepts
+		// reaches it, so that a service that takes more again is noticed soon.
+		setting.Number("K", &s.K, 2, 1, 100),
 	)
-	if s.Probe = cmp.Or(s.Probe, DefaultProbe); s.Probe < time.Millisecond || s.Probe > s.Window {
+	// Our choice. If all requests are refused, the formula alone lets about one pass in a window; a service that is
+	// back would be found after minutes.
+	if s.Probe = cmp.Or(s.Probe, time.Second); s.Probe < time.Millisecond || s.Probe > s.Window {
 		err = cmp.Or(err, setting.Wrong("Probe", s.Probe, "a duration from 1ms to the window, %v", s.Window))
 	}
 	return s, err

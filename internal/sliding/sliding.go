@@ -1,4 +1,5 @@
-// Package sliding counts requests over a sliding window of time. It is pure: the time is an argument.
+// Package sliding counts requests over a sliding window of time. It is pure: the time, since any start that stays
+// the same, is an argument.
 package sliding
 
 import "time"
@@ -16,11 +17,8 @@ type Counter struct {
 	ring []Counts
 	// sum is the sum of all buckets.
 	sum Counts
-	// origin is the time of the first request; the buckets count from there.
-	origin time.Time
-	// newest is the number of the newest bucket, counted from origin.
+	// newest is the number of the newest bucket.
 	newest int64
-	begun  bool
 }
 
 // New returns a counter over the window with that number of buckets. The window has at least as many
@@ -30,10 +28,7 @@ func New(window time.Duration, buckets int) Counter {
 }
 
 // Added counts a request.
-func (c *Counter) Added(now time.Time, marked bool) {
-	if !c.begun {
-		c.origin, c.begun = now, true
-	}
+func (c *Counter) Added(now time.Duration, marked bool) {
 	for at := c.bucket(now); c.newest < at; {
 		if at-c.newest > int64(len(c.ring)) {
 			c.newest = at - int64(len(c.ring)) // all are over
@@ -52,7 +47,7 @@ func (c *Counter) Added(now time.Time, marked bool) {
 }
 
 // Sum returns the counts within the window.
-func (c *Counter) Sum(now time.Time) Counts {
+func (c *Counter) Sum(now time.Duration) Counts {
 	if c.bucket(now) == c.newest {
 		return c.sum
 	}
@@ -60,23 +55,16 @@ func (c *Counter) Sum(now time.Time) Counts {
 }
 
 // Within returns the counts within the last buckets, and in the one that is not over yet.
-func (c *Counter) Within(now time.Time, buckets int) (sum Counts) {
-	for n := c.bucket(now) - int64(min(buckets, len(c.ring)-1)); n <= c.newest; n++ {
-		if n >= 0 {
-			b := c.at(n)
-			sum.add(b.All, b.Marked)
-		}
+func (c *Counter) Within(now time.Duration, buckets int) (sum Counts) {
+	for n := max(c.bucket(now)-int64(min(buckets, len(c.ring)-1)), 0); n <= c.newest; n++ {
+		b := c.at(n)
+		sum.add(b.All, b.Marked)
 	}
 	return sum
 }
 
 // bucket is the number of the bucket for that time.
-func (c *Counter) bucket(now time.Time) int64 {
-	if !c.begun {
-		return 0
-	}
-	return max(c.newest, int64(now.Sub(c.origin)/c.width))
-}
+func (c *Counter) bucket(now time.Duration) int64 { return max(c.newest, int64(now/c.width)) }
 
 func (c *Counter) at(n int64) *Counts { return &c.ring[n%int64(len(c.ring))] }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/aimd-go/aimd/internal/sliding"
 )
 
-var start = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+const start = 12 * time.Hour
 
 func TestEventsLeaveWithTheirBucket(t *testing.T) {
 	c := sliding.New(10*time.Second, 10)
@@ -37,7 +37,7 @@ func TestEventsLeaveWithTheirBucket(t *testing.T) {
 		{time.Hour, 3, 3, 3},
 		{200 * 365 * 24 * time.Hour, 0, 0, 0},
 	} {
-		now := start.Add(step.at)
+		now := start + step.at
 		for range step.add {
 			for _, marked := range []bool{true, false, false} {
 				c.Added(now, marked)
@@ -48,14 +48,6 @@ func TestEventsLeaveWithTheirBucket(t *testing.T) {
 		require.Equal(t, counts(step.sum), c.Within(now, 99), "more buckets than there are at %v", step.at)
 		require.Equal(t, counts(step.recent), c.Within(now, 2), "recent at %v", step.at)
 	}
-}
-
-// A question has no side effect, and the zero time is a time.
-func TestQuestionsChangeNothing(t *testing.T) {
-	c := sliding.New(time.Second, 4)
-	c.Added(time.Time{}, false)
-	assert.Zero(t, c.Sum(time.Time{}.Add(time.Hour)))
-	assert.Equal(t, 1, c.Sum(time.Time{}.Add(time.Second)).All)
 }
 
 // FuzzCounter holds the counter against a list of all events: none leaves before the window is over, and
@@ -71,9 +63,9 @@ func FuzzCounter(f *testing.F) {
 		width := 50 * time.Millisecond
 		c := sliding.New(time.Duration(n)*width, n)
 		now := start
-		var events []time.Time
+		var events []time.Duration
 		for _, s := range steps {
-			now = now.Add(time.Duration(s) * 3 * time.Millisecond)
+			now += time.Duration(s) * 3 * time.Millisecond
 			if s%2 == 0 {
 				c.Added(now, false)
 				events = append(events, now)
@@ -81,7 +73,7 @@ func FuzzCounter(f *testing.F) {
 			for k := 1; k <= n; k++ {
 				within := func(d time.Duration) (sum int) {
 					for _, e := range events {
-						if now.Sub(e) <= d {
+						if (now - e) <= d {
 							sum++
 						}
 					}

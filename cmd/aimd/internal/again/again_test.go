@@ -92,8 +92,8 @@ func TestStatuses(t *testing.T) {
 		says   string
 	}{
 		"used up":        {"exit 9", []string{"--max-attempts", "2"}, 9, "gave up after 2 attempts: attempt limit reached; last error: status 9\n"},
-		"of the form":    {"exit 9", []string{"--form", "last-try", "--max", "3us", "--factor", "2"}, 9, "gave up after 3 attempts: retry: backoff exhausted; last error: status 9\n"},
-		"a form changed": {"exit 9", []string{"--form", "clojure", "--min", "4us", "--max", "5us"}, 9, "gave up after 2 attempts: retry: backoff exhausted"},
+		"of the form":    {"exit 9", []string{"--form", "last-try", "--max", "3us", "--factor", "2"}, 9, "gave up after 3 attempts: attempt limit reached; last error: status 9\n"},
+		"a form changed": {"exit 9", []string{"--form", "clojure", "--min", "4us", "--max", "5us"}, 9, "gave up after 2 attempts: attempt limit reached"},
 		"never":          {"exit 9", []string{"--never", "8,9"}, 9, "failed after 1 attempt: status 9: --never\n"},
 		"never said":     {"echo No Such Bucket >&2; exit 9", []string{"--again-says", "bucket", "--never-says", "no such"}, 9, `failed after 1 attempt: status 9, said "no such": --never-says`},
 		"never by words": {"echo full >&2; exit 3", []string{"--never-says", "full", "--again", "3"}, 3, `failed after 1 attempt`},

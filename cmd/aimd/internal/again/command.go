@@ -121,12 +121,7 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	do := t.run
 	if j.sense != "" {
 		look := try{command: []string{"sh", "-c", j.sense}, in: new(input), err: t.err}
-		do = func(ctx context.Context) error {
-			if err := look.run(ctx); err != nil {
-				return fmt.Errorf("%w: %w", retry.ErrSense, err)
-			}
-			return t.run(ctx)
-		}
+		do = retry.Sense(look.run, t.run)
 	}
 	r := *p.Runner()
 	r.Policy = announcer{p, stderr}

@@ -113,7 +113,7 @@ func guardsOf(s sim.Strategy) ([]attempt.Guard, error) {
 		guards = append(guards, t)
 	}
 	if s.Budget != 0 {
-		b, err := retry.NewBudget(retry.BudgetSettings{Share: s.Budget}, nil)
+		b, err := retry.NewBudget(retry.BudgetConfig{Share: s.Budget})
 		if err != nil {
 			return nil, err
 		}
