@@ -48,25 +48,12 @@ func (s *slots) Limits() run.Limits {
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
 
-func (s *slots) Backoff(failures int, last window.Outcome) time.Duration {
+func (s *slots) Delays(failures int, last window.Outcome, v attempt.Verdict) (backoff, obeyed, pause time.Duration) {
 	l := s.limiter()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.machine.Backoff(failures, last)
-}
-
-func (s *slots) Obeyed(retryAfter time.Duration, stop bool) time.Duration {
-	l := s.limiter()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.machine.Obeyed(retryAfter, stop)
-}
-
-func (s *slots) Paused() time.Duration {
-	l := s.limiter()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.machine.PausedUntil() - l.now()
+	backoff, obeyed = l.machine.Backoff(failures, last), l.machine.Obeyed(v.RetryAfter, v.Stop)
+	return backoff, obeyed, max(0, l.machine.PausedUntil()-l.now())
 }
 
 // HasSlot reports whether the context belongs to an attempt that has a slot of the limiter and has not ended.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"time"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/answer"
@@ -169,33 +167,13 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 func (x *exchange) Between() {
 	if x.answer != nil {
 		if !x.late {
-			drain(x.answer)
+			answer.Start(x.answer) // its rest, within bounds, so that the connection can be used again
 		}
 		if x.answer.Body != nil {
 			x.answer.Body.Close()
 		}
 		x.answer = nil
 	}
-}
-
-// drain reads the rest of an answer, within bounds.
-func drain(resp *http.Response) {
-	if resp.Body == nil {
-		return
-	}
-	// A service that sends its refusal byte by byte must not hold up the client. Whoever closes the body
-	// ends the attempt, so drain waits for the timer.
-	closed := make(chan struct{})
-	t := time.AfterFunc(answer.MostTime, func() {
-		defer close(closed)
-		resp.Body.Close()
-	})
-	defer func() {
-		if !t.Stop() {
-			<-closed
-		}
-	}()
-	_, _ = io.CopyN(io.Discard, resp.Body, answer.MostBody)
 }
 
 func (x *exchange) result(err error) (*http.Response, error) {

@@ -297,7 +297,10 @@ func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 	limits := run.Limits{Attempts: e.strategy.Retry.Attempts}
 	var delays run.Delays
 	if c := op.client.core; c != nil {
-		delays, limits.Patience = c, c.Rules().Patience
+		limits.Patience = c.Rules().Patience
+		delays = func(last window.Outcome) (backoff, obeyed time.Duration) {
+			return c.Backoff(f.Attempt, last), c.Obeyed(v.RetryAfter, v.Stop)
+		}
 	}
 	d := run.Decide(f, e.decide, delays, limits)
 	op.waited = d.Delay

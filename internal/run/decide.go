@@ -8,11 +8,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Delays are the delays of a limiter: those methods of limiter.Gate.
-type Delays interface {
-	Backoff(failures int, last window.Outcome) time.Duration
-	Obeyed(retryAfter time.Duration, stop bool) time.Duration
-}
+// Delays are the delays of a limiter after a failure with the outcome: limiter.Gate.Backoff and Obeyed.
+type Delays func(last window.Outcome) (backoff, obeyed time.Duration)
 
 // Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without
 // one the verdict does. delays are the limiter's, nil without a limiter: then only a policy tries again. Decide
@@ -37,8 +34,7 @@ func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, de
 	case l.Attempts > 0 && f.Attempt >= l.Attempts: // more, if the limit was lowered meanwhile
 		return attempt.Decision{Reason: attempt.ErrAttempts}
 	case policy == nil:
-		d.Delay = delays.Backoff(f.Attempt, last)
-		d.RetryAfter = delays.Obeyed(f.Verdict.RetryAfter, f.Verdict.Stop)
+		d.Delay, d.RetryAfter = delays(last)
 	}
 	return d
 }

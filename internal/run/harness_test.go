@@ -43,8 +43,6 @@ type desk struct {
 	attempts int
 	timeout  time.Duration
 	giveUp   time.Duration
-	blocked  bool
-	paused   time.Duration
 
 	mu      sync.Mutex
 	taken   []string
@@ -95,8 +93,7 @@ func (d *desk) Reached() bool                          { return true }
 func (d *desk) Reported(window.Ticket, quota.Answer)   {}
 func (d *desk) Contact(bool, error) (bool, error)      { return true, nil }
 func (d *desk) Suspect(error)                          {}
-func (d *desk) Denied(window.Ticket, error, bool) bool { return d.blocked }
-func (d *desk) Paused() time.Duration                  { return d.paused }
+func (d *desk) Denied(window.Ticket, error, bool) bool { return false }
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 
@@ -105,14 +102,12 @@ func (d *desk) Limits() run.Limits {
 }
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
 
-func (d *desk) Backoff(failures int, last window.Outcome) time.Duration {
+func (d *desk) Delays(failures int, last window.Outcome, v attempt.Verdict) (backoff, obeyed, pause time.Duration) {
 	if last != window.Neutral {
 		failures = 0
 	}
-	return time.Duration(failures) * time.Second
+	return time.Duration(failures) * time.Second, v.RetryAfter, 0
 }
-
-func (d *desk) Obeyed(retryAfter time.Duration, _ bool) time.Duration { return retryAfter }
 
 // ends is the number of attempts that have ended.
 func (d *desk) ends() int {

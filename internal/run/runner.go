@@ -146,13 +146,24 @@ func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt
 	}
 	limits := r.Slots.Limits()
 	limits.Unpaced = !a.owns
-	d := Decide(f, policy, r.Slots, limits)
+	pause := time.Duration(-1) // of all operations, not known yet
+	delays := func(last window.Outcome) (backoff, obeyed time.Duration) {
+		backoff, obeyed, pause = r.Slots.Delays(f.Attempt, last, f.Verdict)
+		return backoff, obeyed
+	}
+	d := Decide(f, policy, delays, limits)
 	if reason := limits.tooLong(max(d.Delay, d.RetryAfter, f.Verdict.RetryAfter)); d.Retry && reason != nil {
 		return attempt.Decision{Reason: reason}
 	}
 	d.Delay = r.Slots.InContact(d.Delay)
 	asked := delay.Asked{After: f.Verdict.RetryAfter, Stop: f.Verdict.Stop}.Within(limits.MaxRetryAfter)
-	if pause := r.Slots.Paused(); d.RetryAfter > 0 && asked > 0 && pause >= asked {
+	if d.RetryAfter == 0 || asked == 0 {
+		return d
+	}
+	if pause < 0 { // a policy decided
+		_, _, pause = r.Slots.Delays(f.Attempt, f.Verdict.Outcome, f.Verdict)
+	}
+	if pause >= asked {
 		d.RetryAfter = pause // it has the Retry-After already, with its jitter
 	}
 	return d
@@ -161,7 +172,6 @@ func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt
 // Slots is a limiter as a Runner uses it. It is safe for any number of goroutines. It must be a pointer
 // to an unexported type: it is the context key that marks the attempts which hold one of its slots.
 type Slots interface {
-	Delays
 	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
 	Take(ctx context.Context, retry bool) (window.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
@@ -175,8 +185,9 @@ type Slots interface {
 	Contact(answered bool, err error) (made bool, reason error)
 	// InContact cuts a delay to the time that is left for the first contact.
 	InContact(delay time.Duration) time.Duration
-	// Paused returns how long the pause for all operations still lasts, 0 or less without one.
-	Paused() time.Duration
+	// Delays returns the Delays of an operation after so many failures, the last with the verdict, and for how
+	// long the pause of all operations still lasts, 0 without one.
+	Delays(failures int, last window.Outcome, v attempt.Verdict) (backoff, obeyed, pause time.Duration)
 	// Suspect notes an error that is neutral and final though it looks like a refusal.
 	Suspect(err error)
 	// Denied notes an answer that is a 403, and reports whether it is taken for a block: see limiter.Gate.Denied.

@@ -162,7 +162,12 @@ func TestTheNextAttempt(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	reason := errors.New("enough")
-	pacing := newDesk(0)
+	pacing := func(f attempt.Failure) run.Delays {
+		return func(last window.Outcome) (backoff, obeyed time.Duration) {
+			backoff, obeyed, _ = newDesk(0).Delays(f.Attempt, last, f.Verdict)
+			return backoff, obeyed
+		}
+	}
 	refused := attempt.Failure{Attempt: 3, Err: status{code: 503}, Verdict: after(overload, time.Minute)}
 	failed := attempt.Failure{Attempt: 3, Err: status{code: 500}, Verdict: again}
 	var told attempt.Failure
@@ -173,26 +178,31 @@ func TestDecide(t *testing.T) {
 		name    string
 		f       attempt.Failure
 		policy  func(attempt.Failure) attempt.Decision
-		pacing  run.Delays
+		paced   bool
 		most    int
 		want    attempt.Decision
 		backoff int
 	}{
-		{"nobody tries again", refused, nil, nil, 0, attempt.Decision{}, 0},
-		{"the window paces", refused, nil, pacing, 0, attempt.Decision{Retry: true, RetryAfter: time.Minute}, 0},
-		{"an own backoff", failed, nil, pacing, 4, attempt.Decision{Retry: true, Delay: 3 * time.Second}, 0},
-		{"final", attempt.Failure{Attempt: 1, Verdict: final}, nil, pacing, 0, attempt.Decision{}, 0},
-		{"final at the limit", attempt.Failure{Attempt: 3, Verdict: final}, nil, pacing, 3, attempt.Decision{}, 0},
-		{"the limit", refused, nil, pacing, 3, attempt.Decision{Reason: attempt.ErrAttempts}, 0},
-		{"a limit that was lowered", refused, nil, pacing, 2, attempt.Decision{Reason: attempt.ErrAttempts}, 0},
-		{"a policy alone", refused, says(attempt.Decision{Retry: true, Delay: 5}), nil, 0, attempt.Decision{Retry: true, Delay: 5}, 3},
-		{"a policy in a limiter", refused, says(attempt.Decision{Retry: true}), pacing, 4, attempt.Decision{Retry: true}, 0},
-		{"an error of no load", failed, says(attempt.Decision{Retry: true}), pacing, 0, attempt.Decision{Retry: true}, 3},
-		{"a policy's no", refused, says(attempt.Decision{}), pacing, 0, attempt.Decision{}, 0},
-		{"a policy's reason", refused, says(attempt.Decision{Reason: reason}), pacing, 3, attempt.Decision{Reason: reason}, 0},
+		{"nobody tries again", refused, nil, false, 0, attempt.Decision{}, 0},
+		{"the window paces", refused, nil, true, 0, attempt.Decision{Retry: true, RetryAfter: time.Minute}, 0},
+		{"an own backoff", failed, nil, true, 4, attempt.Decision{Retry: true, Delay: 3 * time.Second}, 0},
+		{"final", attempt.Failure{Attempt: 1, Verdict: final}, nil, true, 0, attempt.Decision{}, 0},
+		{"final at the limit", attempt.Failure{Attempt: 3, Verdict: final}, nil, true, 3, attempt.Decision{}, 0},
+		{"the limit", refused, nil, true, 3, attempt.Decision{Reason: attempt.ErrAttempts}, 0},
+		{"a limit that was lowered", refused, nil, true, 2, attempt.Decision{Reason: attempt.ErrAttempts}, 0},
+		{"a policy alone", refused, says(attempt.Decision{Retry: true, Delay: 5}), false, 0, attempt.Decision{Retry: true, Delay: 5}, 3},
+		{"a policy in a limiter", refused, says(attempt.Decision{Retry: true}), true, 4, attempt.Decision{Retry: true}, 0},
+		{"an error of no load", failed, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Retry: true}, 3},
+		{"the verdict's reason", attempt.Failure{Attempt: 1, Verdict: attempt.Verdict{Retry: true, Reason: reason}}, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Reason: reason}, 0},
+		{"a policy's no", refused, says(attempt.Decision{}), true, 0, attempt.Decision{}, 0},
+		{"a policy's reason", refused, says(attempt.Decision{Reason: reason}), true, 3, attempt.Decision{Reason: reason}, 0},
 	} {
 		told = attempt.Failure{}
-		assert.Equal(t, c.want, run.Decide(c.f, c.policy, c.pacing, run.Limits{Attempts: c.most, Patience: 3}), c.name)
+		var delays run.Delays
+		if c.paced {
+			delays = pacing(c.f)
+		}
+		assert.Equal(t, c.want, run.Decide(c.f, c.policy, delays, run.Limits{Attempts: c.most, Patience: 3}), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
 	}
 }
