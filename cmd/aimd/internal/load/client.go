@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/atomic"
 
-	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
@@ -40,11 +40,12 @@ type clients struct {
 	// fixed is the delay of a constant strategy. min and max are those of the others; 0: the strategy's own.
 	fixed, min, max time.Duration
 
-	working strategy.Strategy
-	http    *http.Client
-	// How many attempts ended how, and how many operations without success.
-	ok, errors, timedOut, gaveUp atomic.Int64
+	http *http.Client
+	ends ends
 }
+
+// ends are how attempts ended, and the number of operations that were given up.
+type ends struct{ ok, errors, timedOut, gaveUp atomic.Int64 }
 
 func newClients() *clients {
 	return &clients{
@@ -59,7 +60,11 @@ func ClientCommand() *cobra.Command {
 	c := cli.Help(help, &cobra.Command{
 		Use: "client", Short: "Be a thousand clients of aimd server, with any strategy", Args: cli.NoArgs,
 	})
-	f, names := cli.Flags(c), strategyNames()
+	var names []string
+	for _, s := range strategy.All() {
+		names = append(names, s.Name)
+	}
+	f := cli.Flags(c)
 	f.Var(value.Whole(&s.n, 1, 100_000), "clients", "how many clients there are")
 	f.Var(value.Decimal(&s.lambda, 0.001, 86_400), "lambda", "mean time from a client's request to its next, in seconds; distributed exponentially")
 	f.Var(value.Duration(&s.timeout, time.Millisecond, time.Hour), "timeout", "longest time for a request")
@@ -76,90 +81,67 @@ func ClientCommand() *cobra.Command {
 	s.flags(f, "send")
 	cli.Complete(c, "strategy", names)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		wanted, err := s.strategy()
+		working, err := strategy.New(s.strategy())
 		if err != nil {
-			return cli.Usage(c, err)
+			return cli.Usage(c, fmt.Errorf("--strategy %s, as changed: %w", s.name, err))
 		}
-		return s.run(c.Context(), wanted, c.OutOrStdout())
+		return s.run(c.Context(), working, c.OutOrStdout())
 	}
 	return c
 }
 
-func strategyNames() (names []string) {
-	for _, s := range strategy.All() {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
 // strategy is the one that was chosen, with the delays that replace its own.
-func (c *clients) strategy() (sim.Strategy, error) {
+func (c *clients) strategy() sim.Strategy {
 	s, _ := strategy.Named(c.name)
-	r := &s.Retry
-	grows := r.Kind != "constant" && r.Delays() != nil
-	for flag, d := range map[string]time.Duration{"--min-delay": c.min, "--max-delay": c.max} {
-		if d > 0 && !grows {
-			return s, fmt.Errorf("%s: makes no difference to --strategy %s, want a strategy with delays that grow", flag, c.name)
-		}
-	}
-	if r.Kind == "constant" {
+	if r := &s.Retry; r.Kind == "constant" {
 		r.Min = c.fixed
+	} else {
+		r.Min, r.Max = cmp.Or(c.min, r.Min), cmp.Or(c.max, r.Max)
 	}
-	if c.min > 0 {
-		r.Min = c.min
-	}
-	if c.max > 0 {
-		r.Max = c.max
-	}
-	if d := r.Delays(); d != nil {
-		if err := backoff.Check(d); err != nil {
-			return s, fmt.Errorf("--strategy %s, as changed: %w", c.name, err)
-		}
-	}
-	return s, nil
+	return s
 }
 
 // run sends until the context ends, and writes lines, and a summary at the end.
-func (c *clients) run(ctx context.Context, s sim.Strategy, stdout io.Writer) (err error) {
+func (c *clients) run(ctx context.Context, s strategy.Strategy, stdout io.Writer) error {
 	ctx, cancel := c.bound(ctx)
 	defer cancel()
-	if c.working, err = strategy.New(s); err != nil {
-		return err
-	}
 	// A dial outlives its request. Without a bound many dials would use up the files.
 	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: c.timeout}).DialContext, MaxIdleConnsPerHost: c.n}
 	defer transport.CloseIdleConnections()
 	c.http = &http.Client{Transport: transport}
 	var wg sync.WaitGroup
 	for range c.n {
-		wg.Go(func() { c.client(ctx) })
+		wg.Go(func() { c.client(ctx, s) })
 	}
-	began, before := time.Now(), [3]int64{}
-	err = c.lines(ctx, stdout, func(time.Time) string {
+	var before [3]int64
+	err := c.lines(ctx, stdout, func(time.Time) string {
 		last := before
-		before = [3]int64{c.ok.Load(), c.errors.Load(), c.timedOut.Load()}
+		before = [3]int64{c.ends.ok.Load(), c.ends.errors.Load(), c.ends.timedOut.Load()}
 		return rates(last, before, c.every)
 	})
-	if err == nil {
-		_, err = fmt.Fprint(stdout, c.summary(time.Since(began)))
-	}
 	cancel()
 	wg.Wait()
-	return err
+	text := fmt.Sprintf("%s: OK: %d, errors: %d, timedout: %d; %d were given up.\n",
+		s.Name, c.ends.ok.Load(), c.ends.errors.Load(), c.ends.timedOut.Load(), c.ends.gaveUp.Load())
+	if s.Limiter != nil {
+		text += s.Limiter.Snapshot().String() + "\n"
+	}
+	_, failure := io.WriteString(stdout, text)
+	return errors.Join(err, failure)
 }
 
 // client is one client: "Each client thread executes queries at intervals corresponding to an
 // exponential distribution"; "In case of a request execution error (or when the response
 // time-out is exceeded), the client begins to repeat the request".
-func (c *clients) client(ctx context.Context) {
+func (c *clients) client(ctx context.Context, s strategy.Strategy) {
 	for {
 		select {
 		case <-time.After(c.interval()):
 		case <-ctx.Done():
 			return
 		}
-		if err := c.working.Do(ctx, c.attempt); err != nil && ctx.Err() == nil {
-			c.gaveUp.Inc()
+		if err := s.Do(ctx, c.attempt); err != nil && ctx.Err() == nil {
+			c.ends.gaveUp.Inc()
 		}
 	}
 }
@@ -175,12 +157,12 @@ func (c *clients) attempt(ctx context.Context) error {
 	var t interface{ Timeout() bool }
 	switch {
 	case err == nil:
-		c.ok.Inc()
+		c.ends.ok.Inc()
 	case ctx.Err() != nil: // the run is over
 	case attempt.Err() != nil, errors.As(err, &t) && t.Timeout(): // a dial's may come a moment before
-		c.timedOut.Inc()
+		c.ends.timedOut.Inc()
 	default:
-		c.errors.Inc()
+		c.ends.errors.Inc()
 	}
 	return err
 }
@@ -212,13 +194,4 @@ func (c *clients) send(ctx context.Context) error {
 func rates(before, now [3]int64, span time.Duration) string {
 	per := func(i int) float64 { return float64(now[i]-before[i]) / span.Seconds() }
 	return fmt.Sprintf("OK: %.2f req/sec, errors: %.2f req/sec, timedout: %.2f req/sec", per(0), per(1), per(2))
-}
-
-func (c *clients) summary(took time.Duration) string {
-	s := fmt.Sprintf("%s, %s: OK: %d, errors: %d, timedout: %d; %d were given up.\n",
-		c.working.Name, took.Round(100*time.Millisecond), c.ok.Load(), c.errors.Load(), c.timedOut.Load(), c.gaveUp.Load())
-	if l := c.working.Limiter; l != nil {
-		s += l.Snapshot().String() + "\n"
-	}
-	return s
 }

@@ -9,10 +9,11 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
@@ -33,27 +34,18 @@ type server struct {
 	// backlog is the number of connections that the kernel keeps while the server is stopped; 0: as many
 	// as the system allows.
 	backlog int
-	// closed ends the requests that are being served.
-	closed chan struct{}
 
-	mu     sync.Mutex
-	counts served // guarded by mu
-}
-
-// served is what a server has done.
-type served struct {
-	// concurrency is the number of requests that are being served, peak the most so far.
-	concurrency, peak int
-	// lastDelay is the service time that was computed last.
-	lastDelay time.Duration
+	// concurrency is the number of requests that are being served, last the service time computed last.
+	concurrency atomic.Int64
+	last        atomic.Duration
 	// answers counts all answers, abandoned those to clients that had given up.
-	answers, abandoned int
+	answers, abandoned atomic.Int64
 }
 
 func newServer() *server {
 	return &server{
 		period: period{every: time.Second}, limit: 30, base: 100 * time.Millisecond, factor: 1.05, k: 15, recheck: 50 * time.Millisecond,
-		address: "127.0.0.1:8070", backlog: 128, closed: make(chan struct{}),
+		address: "127.0.0.1:8070", backlog: 128,
 	}
 }
 
@@ -87,53 +79,34 @@ const longestDelay = 24 * time.Hour
 //	connections exceeds concurrencyLimit (30), after which the response time
 //	increases exponentially: minDelay * factor ^ ((concurrency - concurrencyLimit) / K)"
 func (s *server) delay(concurrency int) time.Duration {
-	if concurrency <= s.limit {
-		return s.base
-	}
-	d := float64(s.base) * math.Pow(s.factor, float64(concurrency-s.limit)/s.k)
-	if d < float64(longestDelay) { // false for infinity
-		return time.Duration(d)
-	}
-	return longestDelay
+	more := max(0, float64(concurrency-s.limit))
+	return time.Duration(min(float64(s.base)*math.Pow(s.factor, more/s.k), float64(longestDelay)))
 }
 
-func (s *server) change(f func(*served)) served {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f(&s.counts)
-	return s.counts
-}
-
-func (s *server) now() served { return s.change(func(*served) {}) }
-
-// ServeHTTP answers OK after the service time, which each look computes again. A request whose
-// client has given up stays and counts like any other.
-func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.change(func(n *served) {
-		n.concurrency++
-		n.peak = max(n.peak, n.concurrency)
-	})
-	defer s.change(func(n *served) { n.concurrency-- })
-	began, look := time.Now(), time.NewTicker(s.recheck)
-	defer look.Stop()
-	for more := true; more; {
-		select {
-		case <-look.C:
-		case <-s.closed:
-			http.Error(w, "closed", http.StatusServiceUnavailable)
-			return
+// serve answers OK after the service time, which each look computes again. A request whose client has given
+// up stays and counts like any other. The end of the context sends all away.
+func (s *server) serve(ctx context.Context) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.concurrency.Inc()
+		defer s.concurrency.Dec()
+		began, look := time.Now(), time.NewTicker(s.recheck)
+		defer look.Stop()
+		for delay := s.recheck; time.Since(began) < delay; {
+			select {
+			case <-look.C:
+				delay = s.delay(int(s.concurrency.Load()))
+				s.last.Store(delay)
+			case <-ctx.Done():
+				http.Error(w, "closed", http.StatusServiceUnavailable)
+				return
+			}
 		}
-		n := s.change(func(n *served) { n.lastDelay = s.delay(n.concurrency) })
-		more = time.Since(began) < n.lastDelay
+		if s.answers.Inc(); r.Context().Err() != nil {
+			s.abandoned.Inc()
+		}
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = io.WriteString(w, "OK") // the client may be gone
 	}
-	s.change(func(n *served) {
-		n.answers++
-		if r.Context().Err() != nil {
-			n.abandoned++
-		}
-	})
-	w.Header().Set("Content-Type", "text/plain")
-	_, _ = io.WriteString(w, "OK") // the client may be gone
 }
 
 // run serves until the context ends, and writes lines, and a summary at the end.
@@ -141,17 +114,14 @@ func (s *server) run(ctx context.Context, stdout, stderr io.Writer) error {
 	ctx, cancel := s.bound(ctx)
 	defer cancel()
 	l, err := net.Listen("tcp", s.address)
+	if err == nil && s.backlog > 0 {
+		err = setBacklog(l, s.backlog)
+	}
 	if err != nil {
 		return err
 	}
-	if s.backlog > 0 {
-		if err := setBacklog(l, s.backlog); err != nil {
-			_ = l.Close() // it had no connection
-			return err
-		}
-	}
 	mux := http.NewServeMux()
-	mux.Handle(path, s)
+	mux.Handle(path, s.serve(ctx))
 	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(stderr, "aimd server: ", 0)}
 	failed := make(chan error, 1)
 	go func() {
@@ -159,23 +129,35 @@ func (s *server) run(ctx context.Context, stdout, stderr io.Writer) error {
 		cancel() // a server that has failed has no more lines
 	}()
 	fmt.Fprintf(stderr, "Listening at http://%s%s, Ctrl-C ends it.\n", l.Addr(), path)
-
-	began := time.Now()
-	err = s.lines(ctx, stdout, func(at time.Time) string { return s.now().line(at) })
-	n := s.now() // before the requests that are being served are sent away
-	close(s.closed)
+	err = s.lines(ctx, stdout, s.line)
 	_ = h.Close() // the listener is all that could fail to close
-	_, failure := fmt.Fprintf(stdout, "Served %d requests in %s, %d of them for clients that had given up, at most %d at a time; %d were not done.\n",
-		n.answers, time.Since(began).Round(100*time.Millisecond), n.abandoned, n.peak, n.concurrency)
 	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(served, err)
 	}
+	_, failure := fmt.Fprintf(stdout, "Served %d requests, %d of them for clients that had given up.\n", s.answers.Load(), s.abandoned.Load())
 	return errors.Join(err, failure)
 }
 
 // line is like the text's program:
 //
 //	Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s
-func (n served) line(at time.Time) string {
-	return fmt.Sprintf("%s: concurrency: %4d, last delay: %s", at.Format(time.StampMilli), n.concurrency, n.lastDelay)
+func (s *server) line(at time.Time) string {
+	return fmt.Sprintf("%s: concurrency: %4d, last delay: %s", at.Format(time.StampMilli), s.concurrency.Load(), s.last.Load())
+}
+
+// setBacklog makes the kernel keep at most n connections that were not accepted yet, in place of the most
+// that the system allows.
+func setBacklog(l net.Listener, n int) error {
+	c, err := l.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	err = c.Control(func(fd uintptr) { failed = listen(syscall.Listen, fd, n) })
+	return errors.Join(err, failed)
+}
+
+// listen calls syscall.Listen, whose descriptor has a type for each system.
+func listen[Descriptor ~int | ~uintptr](f func(Descriptor, int) error, fd uintptr, n int) error {
+	return f(Descriptor(fd), n)
 }

@@ -2,9 +2,12 @@ package load
 
 import (
 	"context"
+	"io"
 	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -42,12 +45,24 @@ func FuzzDelay(f *testing.F) {
 	})
 }
 
-// request is one to the service, made at once and answered in the bubble.
-func request(ctx context.Context, s *server, done func(*httptest.ResponseRecorder, time.Duration)) {
-	began := time.Now()
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
-	done(w, time.Since(began))
+// served returns the time that each of n requests took, and what the first was told.
+func served(ctx context.Context, s *server, n int, apart time.Duration) (took []time.Duration, said string) {
+	h := s.serve(ctx)
+	took = make([]time.Duration, n)
+	var wg sync.WaitGroup
+	for i := range took {
+		wg.Go(func() {
+			began, w := time.Now(), httptest.NewRecorder()
+			h(w, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+			if took[i] = time.Since(began); i == 0 {
+				said = w.Body.String()
+			}
+		})
+		time.Sleep(apart)
+		synctest.Wait()
+	}
+	wg.Wait()
+	return took, said
 }
 
 // "Up to a certain limit of the number of simultaneous requests, the server
@@ -55,17 +70,14 @@ func request(ctx context.Context, s *server, done func(*httptest.ResponseRecorde
 func TestAsManyAsTheLimitTakeTheBaseDelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
-		var wg sync.WaitGroup
-		for range 30 {
-			wg.Go(func() {
-				request(t.Context(), s, func(w *httptest.ResponseRecorder, took time.Duration) {
-					assert.Equal(t, 100*time.Millisecond, took)
-					assert.Equal(t, "OK", w.Body.String())
-				})
-			})
+		took, said := served(t.Context(), s, 30, 0)
+		for _, d := range took {
+			assert.Equal(t, 100*time.Millisecond, d)
 		}
-		wg.Wait()
-		assert.Equal(t, served{peak: 30, lastDelay: 100 * time.Millisecond, answers: 30}, s.now())
+		assert.Equal(t, "OK", said)
+		assert.EqualValues(t, 30, s.answers.Load())
+		assert.Zero(t, s.abandoned.Load())
+		assert.Zero(t, s.concurrency.Load())
 	})
 }
 
@@ -75,14 +87,7 @@ func TestTheDelayIsThatOfNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		s.limit, s.factor, s.k = 1, 10, 1 // two at a time take a second
-		var wg sync.WaitGroup
-		var took [2]time.Duration
-		for i := range took {
-			wg.Go(func() { request(t.Context(), s, func(_ *httptest.ResponseRecorder, d time.Duration) { took[i] = d }) })
-			time.Sleep(75 * time.Millisecond)
-		}
-		assert.Equal(t, 2, s.now().concurrency, "both are there")
-		wg.Wait()
+		took, _ := served(t.Context(), s, 2, 75*time.Millisecond)
 		assert.Equal(t, time.Second, took[0])
 		assert.Equal(t, 950*time.Millisecond, took[1], "25 ms after the first one's end it looks, and was here for long enough")
 	})
@@ -91,30 +96,60 @@ func TestTheDelayIsThatOfNow(t *testing.T) {
 func TestWhoGaveUpStaysAndCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
-		s.limit, s.factor, s.k = 1, 10, 1
-		ctx, giveUp := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		for range 2 {
-			wg.Go(func() { request(ctx, s, func(*httptest.ResponseRecorder, time.Duration) {}) })
-		}
-		time.Sleep(500 * time.Millisecond)
+		gone, giveUp := context.WithCancel(t.Context())
 		giveUp()
-		synctest.Wait()
-		assert.Equal(t, 2, s.now().concurrency)
-		wg.Wait()
-		assert.Equal(t, served{peak: 2, lastDelay: s.now().lastDelay, answers: 2, abandoned: 2}, s.now())
+		began, h := time.Now(), s.serve(t.Context())
+		h(httptest.NewRecorder(), httptest.NewRequestWithContext(gone, http.MethodGet, path, nil))
+		assert.Equal(t, s.base, time.Since(began))
+		assert.EqualValues(t, 1, s.answers.Load())
+		assert.EqualValues(t, 1, s.abandoned.Load())
 	})
 }
 
-func TestCloseSendsAway(t *testing.T) {
+func TestTheEndSendsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer()
 		s.base = time.Hour
-		time.AfterFunc(10*time.Millisecond, func() { close(s.closed) })
-		request(t.Context(), s, func(w *httptest.ResponseRecorder, took time.Duration) {
-			assert.Equal(t, 10*time.Millisecond, took)
-			assert.Equal(t, http.StatusServiceUnavailable, w.Code)
-		})
-		require.Zero(t, s.now().answers)
+		ctx, end := context.WithCancel(t.Context())
+		time.AfterFunc(70*time.Millisecond, end)
+		took, said := served(ctx, s, 1, 0)
+		assert.Equal(t, []time.Duration{70 * time.Millisecond}, took)
+		assert.Equal(t, "closed\n", said)
+		assert.Zero(t, s.answers.Load())
 	})
+}
+
+// The form of the text: "Jun 21 22:13:07.492: concurrency: 1040, last delay: 2.671444385s".
+func TestServerLines(t *testing.T) {
+	s := newServer()
+	s.concurrency.Store(8)
+	s.last.Store(100 * time.Millisecond)
+	assert.Equal(t, "Jun 21 22:13:07.492: concurrency:    8, last delay: 100ms", s.line(time.Date(2014, 6, 21, 22, 13, 7, 492e6, time.UTC)))
+}
+
+func TestWhatCanNotListenSaysSo(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	s := newServer()
+	s.address = l.Addr().String()
+	require.ErrorContains(t, s.run(t.Context(), io.Discard, io.Discard), "address already in use")
+}
+
+// On Linux a full backlog answers no client.
+func TestBacklog(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems round it up, or refuse")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	require.NoError(t, setBacklog(l, 1))
+	for range 2 { // one more than it says
+		c, err := net.DialTimeout("tcp", l.Addr().String(), 20*time.Second)
+		require.NoError(t, err)
+		defer c.Close()
+	}
+	_, err = net.DialTimeout("tcp", l.Addr().String(), 50*time.Millisecond)
+	require.ErrorContains(t, err, "timeout")
 }

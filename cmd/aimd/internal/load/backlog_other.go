@@ -1,7 +1,0 @@
-//go:build !unix
-
-package load
-
-import "net"
-
-func setBacklog(net.Listener, int) error { return nil }
