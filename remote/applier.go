@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"weak"
@@ -21,52 +20,37 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Applier brings documents to a part of the program: Limiters, Features, ToPolicy, ToBudget, ToSchedule, or
-// one of your own. A Client calls Check of every applier and, if none returned an error, Apply of each, one at
-// a time. They must not call Refresh or Close.
-type Applier interface {
-	// Check returns an error, an aimd.SettingError best, if the document, which is valid, does not
-	// fit here. It changes no setting.
-	Check(Document) error
-	// Apply puts a document in force that Check has let pass.
-	Apply(Document)
-}
+// Applier brings a document, which is valid, to a part of the program: Limiters.Apply, Features.Apply, ToPolicy,
+// ToBudget, ToSchedule, or one of your own. If the document does not fit there, it returns an error, an
+// aimd.SettingError best, and changes nothing. A Client calls all with each new document, one at a time. If one
+// returns an error, those before it get the document in force again, at first the zero Document. They must not call
+// Refresh.
+type Applier func(Document) error
 
-// ToPolicy brings retry.max_attempts and retry.max_pause to the policy, as its caps. If a document lacks
-// them, the policy has the caps that it has now. It panics if p is nil: that is the default policy, which all
-// share.
+// ToPolicy brings retry.max_attempts and retry.max_pause to the policy, by its SetCaps. It panics if p is nil: that
+// is the default policy, which all share.
 func ToPolicy(p *retry.Policy) Applier {
 	required(p, "ToPolicy with a nil policy")
-	return applier(func(d Document) { _ = p.SetCaps(d.Retry.MaxAttempts, d.Retry.MaxPause) })
+	return func(d Document) error { return p.SetCaps(d.Retry.MaxAttempts, d.Retry.MaxPause) }
 }
 
-// ToBudget brings retry.budget_share to the budget. If a document lacks it, the share is the one that the
-// budget has now. It panics if b is nil.
+// ToBudget brings retry.budget_share to the budget. It panics if b is nil.
 func ToBudget(b *retry.Budget) Applier {
 	required(b, "ToBudget with a nil budget")
-	return applier(func(d Document) { _ = b.SetShare(d.Retry.BudgetShare) })
+	return func(d Document) error { return b.SetShare(d.Retry.BudgetShare) }
 }
 
-// ToSchedule brings schedule.period to the schedule. If a document lacks it, the period is the one that the
-// schedule has now. It panics if s is nil.
+// ToSchedule brings schedule.period to the schedule. It panics if s is nil.
 func ToSchedule(s *schedule.Schedule) Applier {
 	required(s, "ToSchedule with a nil schedule")
-	return applier(func(d Document) { _ = s.SetPeriod(d.Schedule.Period) })
+	return func(d Document) error { return s.SetPeriod(d.Schedule.Period) }
 }
 
-// required returns v, or panics if it is nil.
-func required[T any](v *T, what string) *T {
+func required[T any](v *T, what string) {
 	if v == nil {
 		panic("remote: " + what)
 	}
-	return v
 }
-
-// applier applies documents; any valid one fits.
-type applier func(Document)
-
-func (applier) Check(Document) error { return nil }
-func (a applier) Apply(d Document)   { a(d) }
 
 // Limiters brings documents to limiters: window.min and max, retry.max_attempts and retry.max_pause,
 // which turns pauses on. If a document lacks a field, the limiter has the setting that it had when it was
@@ -86,15 +70,6 @@ type Limiters struct {
 type tuned struct {
 	limiter weak.Pointer[aimd.Limiter]
 	own     aimd.Rules
-}
-
-// NewLimiters returns one with these limiters. It panics if one is nil.
-func NewLimiters(all ...*aimd.Limiter) *Limiters {
-	ls := &Limiters{}
-	for _, l := range all {
-		_ = ls.Add(required(l, "NewLimiters with a nil limiter")) // there is no document yet
-	}
-	return ls
 }
 
 // Add adds a limiter and brings the document in force to it. If the document does not fit, the error says
@@ -120,9 +95,9 @@ func (ls *Limiters) Add(l *aimd.Limiter) error {
 	return nil
 }
 
-// Check returns an error if the document does not fit one of the limiters, such as a min above the limiter's
-// own max.
-func (ls *Limiters) Check(d Document) error {
+// Apply is an Applier: it reconfigures the limiters, or returns an error if the document does not fit one of them,
+// such as a min above the limiter's own max.
+func (ls *Limiters) Apply(d Document) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, t := range ls.living() {
@@ -130,19 +105,13 @@ func (ls *Limiters) Check(d Document) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// Apply reconfigures the limiters.
-func (ls *Limiters) Apply(d Document) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
 	ls.document = d
-	for _, t := range ls.living() {
+	for _, t := range ls.all {
 		if l := t.limiter.Value(); l != nil {
-			_ = l.Reconfigure(t.with(d)) // a limiter that came after Check may not fit, and keeps its rules
+			_ = l.Reconfigure(t.with(d)) // one that was added without fitting keeps its rules
 		}
 	}
+	return nil
 }
 
 // living forgets the limiters that are no more, and returns the others. Call it with mu.
@@ -172,9 +141,8 @@ var ErrFeatureOff = errors.New("remote: feature is off")
 // Features refuses the requests of features that a document has in features_off. A request belongs to the
 // feature of its context's tags (tag.WithFeature); a request without a feature is never refused.
 //
-// It is an Applier, an attempt.Guard (with aimd.Config{Guards: []attempt.Guard{&features}}, Do, Each and the integrations ask it
-// before each attempt waits for a slot), and makes a RoundTripper. It is safe for any number of goroutines. In
-// the zero value no feature is off.
+// Its Apply is an Applier, and it is an attempt.Guard for limiters and policies: each attempt asks it before it is
+// sent. It is safe for any number of goroutines. In the zero value no feature is off.
 type Features struct {
 	off atomic.Pointer[map[string]bool]
 }
@@ -191,16 +159,14 @@ func (f *Features) Admit(ctx context.Context, _ int) error {
 // Ended is there for attempt.Guard; how attempts end makes no difference.
 func (f *Features) Ended(context.Context, window.Outcome) {}
 
-// Check returns nil: a valid document fits.
-func (f *Features) Check(Document) error { return nil }
-
-// Apply refuses the features that the document has, and no others.
-func (f *Features) Apply(d Document) {
+// Apply is an Applier: it refuses the features that the document has, and no others.
+func (f *Features) Apply(d Document) error {
 	off := make(map[string]bool, len(d.FeaturesOff))
 	for _, feature := range d.FeaturesOff {
 		off[feature] = true
 	}
 	f.off.Store(&off)
+	return nil
 }
 
 // featureOff is the ErrFeatureOff of a feature.
@@ -212,37 +178,3 @@ func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
 // NotSent and Verdict are for guards and limiters: the service has not answered, and no retry helps.
 func (f featureOff) NotSent() bool            { return true }
 func (f featureOff) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }
-
-// Transport returns a RoundTripper that sends requests with base (nil: http.DefaultTransport), except
-// requests of features that are off. Within a httplimit.Transport it also refuses requests whose feature was
-// turned off while they waited for a slot:
-//
-//	features.Transport(httplimit.New(features.Transport(nil), lim))
-func (f *Features) Transport(base http.RoundTripper) http.RoundTripper {
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	return transport{f, base}
-}
-
-type transport struct {
-	features *Features
-	http.RoundTripper
-}
-
-func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if err := t.features.Admit(req.Context(), 0); err != nil {
-		if req.Body != nil {
-			req.Body.Close() // a RoundTripper always does
-		}
-		return nil, err
-	}
-	return t.RoundTripper.RoundTrip(req)
-}
-
-// CloseIdleConnections closes the idle connections of the base, if it can.
-func (t transport) CloseIdleConnections() {
-	if c, ok := t.RoundTripper.(interface{ CloseIdleConnections() }); ok {
-		c.CloseIdleConnections()
-	}
-}

@@ -4,7 +4,7 @@
 //	periodicity remotely. Maintain a remotely configured client feature
 //	blacklist." (Safe Client Behaviour.)
 //
-// A [Client] looks at a source, an address ([NewHTTP]) or a file ([NewFile]), at start and then on a jittered
+// A [Client] looks at a source, an address ([NewHTTP]) or a file ([NewFile]), on a jittered
 // schedule (package schedule). The source has a small [Document] of JSON:
 //
 //	{
@@ -20,14 +20,13 @@
 // same as a JSON schema (draft 2020-12) for editors and publishers. A document is for one service; a program
 // that uses several has a Client for each.
 //
-// Each [Applier] brings the document to a part of the program: [Limiters], [Features], [ToPolicy],
+// Each [Applier] brings the document to a part of the program: the Apply of [Limiters] and [Features], [ToPolicy],
 // [ToBudget], [ToSchedule]. Attempts in flight and operations that wait stay.
 //
 // What happens if
 //   - the source is away, slow, or answers something else: the document in force stays until the next look of
 //     the schedule. There are no retries, so that a source in trouble is asked no more than one that is well.
-//   - it is away at the start: the program's own settings count. Start waits for at most Settings.Timeout, and
-//     returns no error.
+//   - it is away at the start: the program's own settings count.
 //   - the document is bad, or does not fit one of the appliers: it is refused as a whole with an error that
 //     names the field, the value and the allowed values. An unknown field is refused as well, since it may be
 //     mistyped; so publish fields for newer clients at another address.
@@ -37,5 +36,5 @@
 //   - the service is malicious: a valid document can make a client slow, or turn features off, and no more.
 //     Sizes, times and names are bounded. Serve the document by https.
 //   - other code changes a setting that an applier steers: the next document sets it to its own value, or
-//     else to the value that the applier found when it was made.
+//     else to the value that it was made with; of a limiter, that it was added with.
 package remote

@@ -3,7 +3,6 @@ package remote_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd"
@@ -39,14 +37,20 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	client, err := remote.New(source, remote.Settings{}, remote.NewLimiters(lim), &features)
+	var limiters remote.Limiters
+	if err := limiters.Add(lim); err != nil {
+		panic(err)
+	}
+	client, err := remote.New(source, remote.Config{}, limiters.Apply, features.Apply)
 	if err != nil {
 		panic(err)
 	}
-	if err := client.Start(context.Background()); err != nil {
-		panic(err)
+	if err := client.Refresh(context.Background()); err != nil {
+		fmt.Println("begins with settings of its own:", err)
 	}
-	defer client.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go client.Run(ctx)
 
 	fmt.Println("version in force:", client.Snapshot().Version)
 	fmt.Println("most in flight:", lim.Config().MaxWindow)
@@ -73,12 +77,11 @@ func ExampleNewFile() {
 	if err != nil {
 		panic(err)
 	}
-	client, err := remote.New(source, remote.Settings{})
+	client, err := remote.New(source, remote.Config{})
 	if err != nil {
 		panic(err)
 	}
-	defer client.Close()
-	if err := client.Start(context.Background()); err != nil {
+	if err := client.Refresh(context.Background()); err != nil {
 		panic(err)
 	}
 	s := client.Snapshot()
@@ -98,21 +101,6 @@ func ExampleParse() {
 	// remote: window.max: -8 is not allowed, want a number from 1 to 1048576
 }
 
-// A publisher writes documents as Go values.
-func ExampleDocument() {
-	d := remote.Document{Format: 1, Version: 3}
-	d.Schedule.Period = 10 * time.Minute
-	data, err := json.Marshal(d)
-	fmt.Println(string(data), err)
-
-	d.Retry.MaxAttempts = -1
-	_, err = json.Marshal(d)
-	fmt.Println(err != nil)
-	// Output:
-	// {"format":1,"version":3,"schedule":{"period":"10m0s"}} <nil>
-	// true
-}
-
 // A secret goes into the header, and into no error and no snapshot.
 func ExampleNewHTTP() {
 	source, err := remote.NewHTTP("https://me@config.example/clients.json?key=1", nil, http.Header{"Authorization": {"Bearer secret"}})
@@ -127,7 +115,7 @@ func ExampleLimiters_Add() {
 	if err != nil {
 		panic(err)
 	}
-	limiters.Apply(document) // as the Client does
+	fmt.Println(limiters.Apply(document)) // as the Client does
 
 	hosts, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) {
 		l, err := aimd.New(aimd.Config{})
@@ -147,7 +135,9 @@ func ExampleLimiters_Add() {
 		panic(err)
 	}
 	fmt.Println(l.Config().MaxWindow)
-	// Output: 8
+	// Output:
+	// <nil>
+	// 8
 }
 
 func ExampleFeatures() {
@@ -160,7 +150,9 @@ func ExampleFeatures() {
 	if err != nil {
 		panic(err)
 	}
-	features.Apply(document)
+	if err := features.Apply(document); err != nil {
+		panic(err)
+	}
 
 	ctx := tag.WithFeature(context.Background(), "thumbnails")
 	err = lim.Do(ctx, func(context.Context) error {
@@ -174,40 +166,26 @@ func ExampleFeatures() {
 	// true
 }
 
-// batches is an Applier of one's own: the program sends in batches of the largest
-// window that the service allows.
-type batches struct{ size int }
-
-func (b *batches) Check(d remote.Document) error {
-	if d.Window.Max > 0 && d.Window.Max < 10 {
-		return &aimd.SettingError{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
-	}
-	return nil
-}
-
-func (b *batches) Apply(d remote.Document) { b.size = cmp.Or(int(d.Window.Max), 100) }
-
+// An applier of one's own: the program sends in batches of the largest window that the service allows.
 func ExampleApplier() {
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"format": 1, "version": 7, "window": {"max": 8}}`)
-	}))
-	defer service.Close()
-	source, err := remote.NewHTTP(service.URL, nil, nil)
-	if err != nil {
-		panic(err)
+	size := 100
+	batches := remote.Applier(func(d remote.Document) error {
+		if d.Window.Max > 0 && d.Window.Max < 10 {
+			return &aimd.SettingError{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
+		}
+		size = cmp.Or(int(d.Window.Max), 100)
+		return nil
+	})
+	for _, most := range []int{64, 8} {
+		document, err := remote.Parse(fmt.Appendf(nil, `{"format": 1, "version": 1, "window": {"max": %d}}`, most))
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(batches(document), size)
 	}
-	client, err := remote.New(source, remote.Settings{}, &batches{})
-	if err != nil {
-		panic(err)
-	}
-	defer client.Close()
-	err = client.Refresh(context.Background())
-	fmt.Println(strings.TrimPrefix(err.Error(), "remote: "+service.URL+": "))
-	fmt.Println("version in force:", client.Snapshot().Version)
 	// Output:
-	// window.max: 8 is not allowed, want at least 10, the smallest batch
-	// version in force: 0
+	// <nil> 64
+	// window.max: 8 is not allowed, want at least 10, the smallest batch 64
 }
 
 // Each part of a program that a document steers has an applier. A Client calls them.
@@ -230,7 +208,9 @@ func ExampleApplier_parts() {
 		panic(err)
 	}
 	for _, a := range []remote.Applier{remote.ToPolicy(policy), remote.ToBudget(budget), remote.ToSchedule(uploads)} {
-		a.Apply(document)
+		if err := a(document); err != nil {
+			panic(err)
+		}
 	}
 	err = retry.Do(context.Background(), policy, func(context.Context) error { return io.ErrUnexpectedEOF })
 	fmt.Println(err)

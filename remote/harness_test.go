@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/remote"
@@ -33,7 +34,7 @@ const maxSize = 256 << 10
 
 // said is a document with a change.
 func said(version uint64, change func(*remote.Document)) remote.Document {
-	d := remote.Document{Format: 1, Version: version}
+	d := remote.Document{Version: version}
 	change(&d)
 	return d
 }
@@ -81,16 +82,13 @@ type applied struct {
 	last     remote.Document
 }
 
-func (a *applied) Check(remote.Document) error {
+func (a *applied) apply(d remote.Document) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.refuse == nil {
+		a.versions, a.last = append(a.versions, d.Version), d
+	}
 	return a.refuse
-}
-
-func (a *applied) Apply(d remote.Document) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.versions, a.last = append(a.versions, d.Version), d
 }
 
 func (a *applied) all() []uint64 {
@@ -99,19 +97,34 @@ func (a *applied) all() []uint64 {
 	return append([]uint64(nil), a.versions...)
 }
 
-func newClient(t *testing.T, source remote.Source, s remote.Settings, appliers ...remote.Applier) *remote.Client {
+func newClient(t *testing.T, source remote.Source, c remote.Config, appliers ...remote.Applier) *remote.Client {
 	t.Helper()
-	c, err := remote.New(source, s, appliers...)
+	client, err := remote.New(source, c, appliers...)
 	require.NoError(t, err)
-	t.Cleanup(c.Close)
-	return c
+	return client
 }
 
-func started(t *testing.T, source remote.Source, s remote.Settings, appliers ...remote.Applier) *remote.Client {
+// looked is a client that has looked once.
+func looked(t *testing.T, source remote.Source, c remote.Config, appliers ...remote.Applier) *remote.Client {
 	t.Helper()
-	c := newClient(t, source, s, appliers...)
-	require.NoError(t, c.Start(t.Context()))
-	return c
+	client := newClient(t, source, c, appliers...)
+	_ = client.Refresh(t.Context())
+	require.EqualValues(t, 1, client.Snapshot().Looks)
+	return client
+}
+
+// running is a client that looks until stop is called.
+func running(t *testing.T, source remote.Source, c remote.Config, appliers ...remote.Applier) (client *remote.Client, stop func()) {
+	t.Helper()
+	client = newClient(t, source, c, appliers...)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- client.Run(ctx) }()
+	synctest.Wait()
+	return client, func() {
+		cancel()
+		require.ErrorIs(t, <-ended, context.Canceled)
+	}
 }
 
 // A new document takes effect while a client has requests in flight and in its queue, and no
@@ -137,53 +150,45 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 		base := &http.Transport{DialContext: l.DialContext, MaxIdleConnsPerHost: 20}
 		defer base.CloseIdleConnections()
 
-		lim := reno(t, aimd.Config{InitialWindow: 2})
 		var features remote.Features
+		lim := reno(t, aimd.Config{InitialWindow: 2, Guards: []attempt.Guard{&features}})
 		source, err := remote.NewHTTP(service.URL+"/clients.json", &http.Client{Transport: base}, nil)
 		require.NoError(t, err)
-		config := started(t, source, remote.Settings{}, remote.NewLimiters(lim), &features)
-		client := &http.Client{Transport: features.Transport(httplimit.New(features.Transport(base), lim))}
-		var served, refused atomic.Int64
-		get := func(feature, path string) {
+		config := looked(t, source, remote.Config{}, limiters(t, lim).Apply, features.Apply)
+		client := &http.Client{Transport: httplimit.New(base, lim)}
+		get := func(feature, path string) error {
 			req, err := http.NewRequestWithContext(tag.WithFeature(context.Background(), feature), http.MethodGet, service.URL+path, nil)
-			if !assert.NoError(t, err) {
-				return
-			}
+			require.NoError(t, err)
 			resp, err := client.Do(req)
 			if err != nil {
-				assert.ErrorIs(t, err, remote.ErrFeatureOff)
-				refused.Add(1)
-				return
+				return err
 			}
 			defer resp.Body.Close()
 			body, err := io.ReadAll(resp.Body)
-			assert.NoError(t, err)
 			assert.Equal(t, path, string(body))
-			served.Add(1)
+			return err
 		}
 
 		var all sync.WaitGroup
 		for i := range 6 { // as many as the document lets at once
-			all.Go(func() { get("upload", fmt.Sprint("/sent/", i)) })
+			all.Go(func() { assert.NoError(t, get("upload", fmt.Sprint("/sent/", i))) })
 		}
 		for range 6 {
 			require.Contains(t, <-arrived, "/sent/")
 		}
 		for i := range 4 {
-			all.Go(func() { get("upload", fmt.Sprint("/waits/", i)) })
-			all.Go(func() { get("thumbnails", fmt.Sprint("/off/", i)) })
+			all.Go(func() { assert.NoError(t, get("upload", fmt.Sprint("/waits/", i))) })
 		}
 		synctest.Wait()
-		require.Equal(t, 8, lim.Snapshot().Queued)
+		require.Equal(t, 4, lim.Snapshot().Queued)
 
 		say(`{"format": 1, "version": 2, "window": {"max": 2}, "features_off": ["thumbnails"]}`)
 		require.NoError(t, config.Refresh(t.Context()))
 		require.Equal(t, 6, lim.Snapshot().InFlight, "requests in flight stay")
-		require.Equal(t, 8, lim.Snapshot().Queued, "requests that wait stay")
+		require.Equal(t, 4, lim.Snapshot().Queued, "requests that wait stay")
+		require.ErrorIs(t, get("thumbnails", "/off"), remote.ErrFeatureOff)
 		close(leave)
 		all.Wait()
-		assert.EqualValues(t, 10, served.Load(), "nothing was dropped")
-		assert.EqualValues(t, 4, refused.Load(), "and requests that waited when their feature was turned off were not sent")
 		close(arrived)
 		for path := range arrived {
 			assert.Contains(t, path, "/waits/")
@@ -191,6 +196,7 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 		s := lim.Snapshot()
 		assert.LessOrEqual(t, s.Cwnd, 2.0)
 		assert.Zero(t, s.InFlight)
-		assert.EqualValues(t, 4, s.Neutrals, "a feature that is off says nothing about load")
+		assert.EqualValues(t, 10, s.Successes, "a feature that is off says nothing about load")
+		assert.Equal(t, s.Successes, s.Attempts())
 	})
 }

@@ -2,14 +2,10 @@ package remote_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"runtime"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -17,12 +13,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
@@ -38,6 +32,15 @@ func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 	return l
 }
 
+func limiters(t *testing.T, all ...*aimd.Limiter) *remote.Limiters {
+	t.Helper()
+	var ls remote.Limiters
+	for _, l := range all {
+		require.NoError(t, ls.Add(l))
+	}
+	return &ls
+}
+
 // equal compares the settings that Reconfigure can change.
 func equal(t *testing.T, want, got aimd.Config, why ...any) {
 	t.Helper()
@@ -50,26 +53,24 @@ func equal(t *testing.T, want, got aimd.Config, why ...any) {
 func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	l := reno(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 100, MaxAttempts: 9, QueueBound: 7}})
 	own := l.Config()
-	ls := remote.NewLimiters(l)
-	require.NoError(t, ls.Check(fullDocument))
-	equal(t, own, l.Config(), "Check changes nothing")
-	ls.Apply(fullDocument)
+	ls := limiters(t, l)
+	require.NoError(t, ls.Apply(fullDocument))
 	want := own
 	want.MaxRate = 50
 	want.MinWindow, want.MaxWindow, want.MaxAttempts, want.PauseMax = 2, 64, 4, 30*time.Second
 	equal(t, want, l.Config())
 
 	// If a field is absent, the program's own setting is in force again.
-	ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 3 }))
+	require.NoError(t, ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 3 })))
 	want = own
 	want.InitialWindow, want.MaxWindow = 3, 3
 	equal(t, want, l.Config())
 	require.EqualValues(t, 3, l.Snapshot().Cwnd)
-	ls.Apply(said(44, func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }))
+	require.NoError(t, ls.Apply(said(44, func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond })))
 	want = own
 	want.PauseMin, want.PauseMax = time.Millisecond, time.Millisecond
 	equal(t, want, l.Config())
-	ls.Apply(remote.Document{Format: 1, Version: 45})
+	require.NoError(t, ls.Apply(remote.Document{Version: 45}))
 	equal(t, own, l.Config())
 }
 
@@ -77,38 +78,31 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 func TestLimitersWithoutPauses(t *testing.T) {
 	l := reno(t, aimd.Config{Rules: aimd.Rules{PauseMax: -1}})
 	want := l.Config()
-	ls := remote.NewLimiters(l)
+	ls := limiters(t, l)
 	d := said(1, func(d *remote.Document) { d.Window.Max = 3 })
-	require.NoError(t, ls.Check(d))
-	ls.Apply(d)
+	require.NoError(t, ls.Apply(d))
 	want.InitialWindow, want.MaxWindow = 3, 3
 	require.Negative(t, want.PauseMax)
 	equal(t, want, l.Config())
 	d.Retry.MaxPause = 10 * time.Millisecond
-	require.NoError(t, ls.Check(d))
-	ls.Apply(d)
+	require.NoError(t, ls.Apply(d))
 	require.Equal(t, 10*time.Millisecond, l.Config().PauseMax)
 }
 
 func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 	wide, narrow, high := reno(t, aimd.Config{}), reno(t, aimd.Config{InitialWindow: 5, Rules: aimd.Rules{MaxWindow: 10}}), reno(t, aimd.Config{Rules: aimd.Rules{MinWindow: 8}})
-	ls := remote.NewLimiters(wide, narrow, high)
+	ls := limiters(t, wide, narrow, high)
+	before := wide.Config()
 	for want, change := range map[string]func(*remote.Document){
 		"aimd: MaxWindow: 10 is not allowed, want a number from 20 to 1048576": func(d *remote.Document) { d.Window.Min = 20 },
 		"aimd: MaxWindow: 4 is not allowed, want a number from 8 to 1048576":   func(d *remote.Document) { d.Window.Max = 4 },
 	} {
-		d := said(1, change)
-		data, err := json.Marshal(d)
-		require.NoError(t, err)
-		before := wide.Config()
-		c := started(t, &script{data: string(data)}, remote.Settings{}, ls)
-		require.Equal(t, "remote: script: "+want, c.Snapshot().LastError)
-		require.Zero(t, c.Snapshot().Version)
+		err := ls.Apply(said(1, change))
+		require.EqualError(t, err, want)
+		require.ErrorAs(t, err, new(*aimd.SettingError))
 		equal(t, before, wide.Config(), "those that it fits have not got it either")
-		var field *aimd.SettingError
-		require.ErrorAs(t, ls.Check(d), &field)
 	}
-	require.NoError(t, ls.Check(said(1, func(d *remote.Document) { d.Window.Min, d.Window.Max = 20, 30 })))
+	require.NoError(t, ls.Apply(said(1, func(d *remote.Document) { d.Window.Min, d.Window.Max = 20, 30 })))
 }
 
 // The limiters of a Keyed are made when they are needed.
@@ -116,7 +110,7 @@ func TestLimitersMayComeLater(t *testing.T) {
 	var ls remote.Limiters
 	early := reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(early))
-	ls.Apply(fullDocument)
+	require.NoError(t, ls.Apply(fullDocument))
 	late := reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(late))
 	require.NoError(t, ls.Add(late), "a second time it is what it is, not its own")
@@ -124,11 +118,11 @@ func TestLimitersMayComeLater(t *testing.T) {
 	odd := reno(t, aimd.Config{InitialWindow: 100, Rules: aimd.Rules{MinWindow: 100}})
 	require.NoError(t, ls.Add(odd), "the document has both bounds")
 
-	ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 200 }))
+	require.NoError(t, ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 200 })))
 	odd = reno(t, aimd.Config{InitialWindow: 300, Rules: aimd.Rules{MinWindow: 300}})
 	require.EqualError(t, ls.Add(odd), "remote: aimd: MaxWindow: 200 is not allowed, want a number from 300 to 1048576")
 	require.EqualValues(t, 300, odd.Config().MinWindow, "it keeps what it has")
-	ls.Apply(remote.Document{Format: 1, Version: 44})
+	require.NoError(t, ls.Apply(remote.Document{Version: 44}))
 	for _, l := range []*aimd.Limiter{early, late} {
 		equal(t, reno(t, aimd.Config{}).Config(), l.Config())
 	}
@@ -148,7 +142,7 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 		})
 	}
 	for most := 100; most > 7; most-- {
-		ls.Apply(said(1, func(d *remote.Document) { d.Window.Max = float64(most) }))
+		require.NoError(t, ls.Apply(said(1, func(d *remote.Document) { d.Window.Max = float64(most) })))
 	}
 	all.Wait()
 	for _, l := range limiters {
@@ -168,11 +162,10 @@ func TestLimitersAreNotKeptAlive(t *testing.T) {
 	stays := reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(stays))
 	d := said(1, func(d *remote.Document) { d.Window.Min = 30 })
-	require.Error(t, ls.Check(d))
+	require.Error(t, ls.Apply(d))
 	runtime.GC()
 	<-gone
-	require.NoError(t, ls.Check(d))
-	ls.Apply(d)
+	require.NoError(t, ls.Apply(d))
 	require.EqualValues(t, 30, stays.Snapshot().Cwnd)
 }
 
@@ -204,8 +197,7 @@ func TestAppliers(t *testing.T) {
 		} {
 			d := said(1, c.change)
 			for _, a := range appliers {
-				require.NoError(t, a.Check(d))
-				a.Apply(d)
+				require.NoError(t, a(d))
 			}
 			began, n := time.Now(), 0
 			_ = retry.Do(t.Context(), p, func(context.Context) error { n++; return io.ErrUnexpectedEOF })
@@ -219,7 +211,6 @@ func TestAppliers(t *testing.T) {
 			"remote: ToPolicy with a nil policy":     func() { remote.ToPolicy(nil) },
 			"remote: ToBudget with a nil budget":     func() { remote.ToBudget(nil) },
 			"remote: ToSchedule with a nil schedule": func() { remote.ToSchedule(nil) },
-			"remote: NewLimiters with a nil limiter": func() { remote.NewLimiters(reno(t, aimd.Config{}), nil) },
 		} {
 			require.PanicsWithValue(t, want, call)
 		}
@@ -228,7 +219,7 @@ func TestAppliers(t *testing.T) {
 }
 
 func off(features ...string) remote.Document {
-	return remote.Document{Format: 1, Version: 1, FeaturesOff: features}
+	return remote.Document{Version: 1, FeaturesOff: features}
 }
 
 // "Maintain a remotely configured client feature blacklist" (Safe Client Behaviour).
@@ -236,88 +227,19 @@ func TestFeatures(t *testing.T) {
 	var f remote.Features
 	ctx := func(feature string) context.Context { return tag.WithFeature(t.Context(), feature) }
 	require.NoError(t, f.Admit(ctx("a"), 1), "the zero value holds nothing back")
-	require.NoError(t, f.Check(off("a", "b")))
-	f.Apply(off("a", "b"))
+	require.NoError(t, f.Apply(off("a", "b")))
 	err := f.Admit(ctx("a"), 1)
 	require.ErrorIs(t, err, remote.ErrFeatureOff)
 	require.EqualError(t, err, `remote: feature is off: "a"`)
 	require.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(fmt.Errorf("wrapped: %w", err)))
+	var unsent interface{ NotSent() bool }
+	require.True(t, errors.As(err, &unsent) && unsent.NotSent())
 	require.Error(t, f.Admit(ctx("b"), 1))
 	require.NoError(t, f.Admit(ctx("A"), 1))
 	require.NoError(t, f.Admit(ctx("ab"), 1))
 	require.NoError(t, f.Admit(t.Context(), 1), "what says nothing is not held back")
-	f.Apply(off("b"))
+	require.NoError(t, f.Apply(off("b")))
 	require.NoError(t, f.Admit(ctx("a"), 1))
 	f.Ended(ctx("b"), window.Success)
 	require.Error(t, f.Admit(ctx("b"), 1))
 }
-
-func counted(t *testing.T) (*httptest.Server, *atomic.Int64) {
-	var n atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n.Add(1)
-		_, _ = io.Copy(w, r.Body)
-	}))
-	t.Cleanup(server.Close)
-	return server, &n
-}
-
-type closed struct {
-	io.Reader
-	closed bool
-}
-
-func (c *closed) Close() error { c.closed = true; return nil }
-
-func TestTransportSendsNothingOfAFeatureThatIsOff(t *testing.T) {
-	server, n := counted(t)
-	var f remote.Features
-	lim, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
-	require.NoError(t, err)
-	client := &http.Client{Transport: f.Transport(httplimit.New(server.Client().Transport, lim))}
-	defer client.CloseIdleConnections()
-	send := func(feature string) (*closed, error) {
-		body := &closed{Reader: strings.NewReader("hello")}
-		req, err := http.NewRequestWithContext(tag.WithFeature(t.Context(), feature), http.MethodPost, server.URL, body)
-		require.NoError(t, err)
-		resp, err := client.Do(req)
-		if err == nil {
-			resp.Body.Close()
-		}
-		return body, err
-	}
-	_, err = send("thumbnails")
-	require.NoError(t, err)
-
-	f.Apply(off("thumbnails"))
-	attempts := lim.Snapshot().Attempts()
-	body, err := send("thumbnails")
-	require.ErrorIs(t, err, remote.ErrFeatureOff)
-	require.True(t, body.closed, "a RoundTripper always closes the body")
-	require.Equal(t, attempts, lim.Snapshot().Attempts(), "not even a slot")
-	_, err = send("upload")
-	require.NoError(t, err)
-	require.EqualValues(t, 2, n.Load())
-
-	f.Apply(off())
-	_, err = send("thumbnails")
-	require.NoError(t, err)
-}
-
-func TestTransportUsesTheDefaultOne(t *testing.T) {
-	server, n := counted(t)
-	var f remote.Features
-	client := &http.Client{Transport: f.Transport(nil)}
-	resp, err := client.Get(server.URL)
-	require.NoError(t, err)
-	resp.Body.Close()
-	require.EqualValues(t, 1, n.Load())
-	client.CloseIdleConnections()
-	http.DefaultClient.CloseIdleConnections()
-	_, err = f.Transport(roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.ErrUnsupported })).RoundTrip(&http.Request{})
-	require.ErrorIs(t, err, errors.ErrUnsupported)
-}
-
-type roundTrip func(*http.Request) (*http.Response, error)
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -51,7 +51,7 @@ func TestHTTPAsksWithTheETag(t *testing.T) {
 		reply(w, document)
 	})
 	a := &applied{}
-	c := started(t, source, remote.Settings{}, a)
+	c := looked(t, source, remote.Config{}, a.apply)
 	require.NoError(t, c.Refresh(t.Context()))
 	require.EqualValues(t, 2, c.Snapshot().Looks)
 	require.Zero(t, c.Snapshot().Failures)
@@ -87,11 +87,11 @@ func TestHTTPSendsTheHeader(t *testing.T) {
 		"Authorization": {"Bearer token"}, "Accept": {"*/*"}, "Accept-Encoding": {"gzip"}, "If-None-Match": {`"1"`},
 	})
 	require.NoError(t, err)
-	require.EqualValues(t, 42, started(t, source, remote.Settings{}).Snapshot().Version)
+	require.EqualValues(t, 42, looked(t, source, remote.Config{}).Snapshot().Version)
 	source, err = remote.NewHTTP(server.URL, nil, nil)
 	require.NoError(t, err)
 	require.Equal(t, fmt.Sprintf("remote: GET %s: status: 401 Unauthorized is not allowed, want 200", server.URL),
-		started(t, source, remote.Settings{}).Snapshot().LastError)
+		looked(t, source, remote.Config{}).Snapshot().LastError)
 }
 
 func TestAddresses(t *testing.T) {
@@ -150,7 +150,7 @@ func TestMaliciousServers(t *testing.T) {
 		{"gone", http.NotFound, "status: 404 Not Found is not allowed, want 200"},
 		{"part", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(206); reply(w, version(9, 1)) }, "status: 206 Partial Content is not allowed, want 200"},
 		{"no status at all", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(999) }, "status: 999  is not allowed, want 200"},
-		{"empty", func(w http.ResponseWriter, _ *http.Request) { reply(w, "") }, "document: text that is no JSON"},
+		{"empty", func(w http.ResponseWriter, _ *http.Request) { reply(w, "") }, "document: unexpected end of JSON input is not allowed"},
 		{"wrong type", with("Content-Type", "text/html", version(9, 1)), `content type: "text/html" is not allowed, want application/json`},
 		{"no type", with("Content-Type", "", version(9, 1)), `content type: "" is not allowed, want application/json`},
 		{"huge, and says so", with("Content-Length", "1000000000000", "{"), "unexpected EOF"},
@@ -175,7 +175,7 @@ func TestMaliciousServers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			server, source := serve(t, c.serve)
 			a := &applied{}
-			client := started(t, source, remote.Settings{}, a)
+			client := looked(t, source, remote.Config{}, a.apply)
 			s := client.Snapshot()
 			require.Contains(t, s.LastError, c.want)
 			require.True(t, strings.HasPrefix(s.LastError, "remote: "))
@@ -212,7 +212,7 @@ func TestSlowServers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, source := serve(t, slow)
-			c := started(t, source, remote.Settings{Timeout: 20 * time.Millisecond})
+			c := looked(t, source, remote.Config{Timeout: 20 * time.Millisecond})
 			require.EqualValues(t, 1, c.Snapshot().Failures)
 			require.NotEmpty(t, c.Snapshot().LastError)
 
@@ -234,13 +234,13 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	})
 	source, err := remote.NewHTTP(server.URL, nil, nil)
 	require.NoError(t, err)
-	require.Contains(t, started(t, source, remote.Settings{}).Snapshot().LastError, "status: 301 Moved Permanently")
+	require.Contains(t, looked(t, source, remote.Config{}).Snapshot().LastError, "status: 301 Moved Permanently")
 
 	own := server.Client()
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return nil }
 	source, err = remote.NewHTTP(server.URL, own, nil)
 	require.NoError(t, err)
-	require.EqualValues(t, 2, started(t, source, remote.Settings{}).Snapshot().Version)
+	require.EqualValues(t, 2, looked(t, source, remote.Config{}).Snapshot().Version)
 }
 
 // A mark that came from a broken store must not break every request.
@@ -267,14 +267,14 @@ func TestFile(t *testing.T) {
 	write := func(s string) { require.NoError(t, os.WriteFile(path, []byte(s), 0o644)) }
 
 	a := &applied{}
-	c := started(t, source, remote.Settings{}, a)
+	c := looked(t, source, remote.Config{}, a.apply)
 	require.Contains(t, c.Snapshot().LastError, "remote: ", "it need not be there yet")
 	require.Contains(t, c.Snapshot().LastError, path)
 	write(version(1, 8))
 	require.NoError(t, c.Refresh(t.Context()))
 	require.NoError(t, c.Refresh(t.Context()))
 	write(version(2, 8)[:20])
-	require.ErrorContains(t, c.Refresh(t.Context()), "remote: "+path+": document: text that is no JSON", "half written")
+	require.ErrorContains(t, c.Refresh(t.Context()), "remote: "+path+": document: unexpected end of JSON input", "half written")
 	// A file of the same size, written within the file system's tick, is another document.
 	write(version(2, 9))
 	require.NoError(t, c.Refresh(t.Context()))
