@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
@@ -169,96 +168,9 @@ func ExampleCheck() {
 	// hello, error: <nil>
 }
 
-// For a client that is not of net/http: what to put into its headers.
-func ExampleSetTags() {
-	h := http.Header{}
-	httplimit.SetTags(h, tag.Tags{Client: "photos", Version: "2.1", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 2})
-	for _, name := range []string{"Aimd-Client", "Aimd-Client-Version", "Aimd-Feature", "Aimd-Criticality", "Aimd-Attempt"} {
-		fmt.Printf("%s: %s\n", name, h.Get(name))
-	}
-	// Output:
-	// Aimd-Client: photos
-	// Aimd-Client-Version: 2.1
-	// Aimd-Feature: thumbnails
-	// Aimd-Criticality: sheddable-plus
-	// Aimd-Attempt: 2
-}
-
-// A gateway relays what its client said, and adds the rest. It sends for the second time what its client
-// sent for the first.
-func ExampleAddTags() {
-	h := http.Header{"Aimd-Client": {"tv"}, "Aimd-Attempt": {"1"}}
-	httplimit.AddTags(h, tag.Tags{Client: "gateway", Version: "3", Criticality: tag.Sheddable, Attempt: 2})
-	tags, err := httplimit.ParseTags(h)
-	fmt.Printf("%+v %v\n", tags, err)
-	// Output: {Client:tv Version: Feature: Criticality:sheddable Attempt:2} <nil>
-}
-
-// What is malformed counts as not given.
-func ExampleParseTags() {
-	tags, err := httplimit.ParseTags(http.Header{
-		"Aimd-Client":      {"photos"},
-		"Aimd-Criticality": {"urgent"},
-	})
-	fmt.Printf("%+v\n%v\n", tags, err)
-	// Output:
-	// {Client:photos Version: Feature: Criticality:critical Attempt:0}
-	// httplimit: Aimd-Criticality: criticality: "urgent" is not allowed, want sheddable, sheddable-plus, critical or critical-plus
-}
-
-func ExampleRetryAfter() {
-	now := time.Date(2024, time.May, 1, 12, 0, 0, 0, time.UTC)
-	for _, h := range []http.Header{
-		{"Retry-After": {"120"}},
-		{"Retry-After": {"Wed, 01 May 2024 12:00:30 GMT"}},
-		{"Retry-After": {"2"}, "Retry-After-Ms": {"1300"}},
-		{"Retry-After": {"-1"}},
-	} {
-		fmt.Println(httplimit.RetryAfter(h, now))
-	}
-	// Output:
-	// 2m0s true
-	// 30s true
-	// 1.3s true
-	// 0s false
-}
-
-// Clients that may lie: the name is that of the API key, and only our own may say that they are more than
-// critical. What is malformed is logged.
-func ExampleHandlerConfig_tags() {
-	c, err := admission.New(admission.Fixed(32), admission.Config{})
-	if err != nil {
-		panic(err)
-	}
-	owners := map[string]string{"k-17": "photos"}
-	app := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		fmt.Printf("%+v\n", tag.FromContext(r.Context()))
-	})
-	h, err := httplimit.NewHandler(app, c, httplimit.HandlerConfig{Tags: func(r *http.Request) tag.Tags {
-		tags, err := httplimit.ParseTags(r.Header)
-		if err != nil {
-			fmt.Println("log:", err)
-		}
-		tags.Client = owners[r.Header.Get("X-Api-Key")]
-		tags.Criticality = min(tags.Criticality, tag.Critical)
-		return tags
-	}})
-	if err != nil {
-		panic(err)
-	}
-	req := httptest.NewRequest(http.MethodGet, "/", nil)
-	req.Header.Set("X-Api-Key", "k-17")
-	req.Header.Set("Aimd-Client", "somebody else")
-	req.Header.Set("Aimd-Criticality", "critical-plus")
-	h.ServeHTTP(httptest.NewRecorder(), req)
-	// Output:
-	// log: httplimit: Aimd-Client: "somebody else" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \
-	// {Client:photos Version: Feature: Criticality:critical Attempt:0}
-}
-
 // A gateway: so many requests at a time for the service behind, which is told who sends them as the
 // gateway knows it.
-func ExampleHandler_reverseProxy() {
+func ExampleNewHandler_reverseProxy() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		tags, err := httplimit.ParseTags(r.Header)
 		fmt.Fprintln(w, "hello", tags.Client, err)

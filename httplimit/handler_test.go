@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -259,47 +258,36 @@ func TestOutcomesOfAnswers(t *testing.T) {
 
 func TestPanicsGiveThePlaceBackAndGoOn(t *testing.T) {
 	d := single(t)
+	serve := func(next http.HandlerFunc, c httplimit.HandlerConfig) {
+		handler(t, next, d, c).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	}
 	for _, reason := range []any{http.ErrAbortHandler, "boom"} {
 		assert.PanicsWithValue(t, reason, func() {
-			handler(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(reason) }), d).
-				ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+			serve(func(http.ResponseWriter, *http.Request) { panic(reason) }, httplimit.HandlerConfig{})
 		})
 		d.ended(window.Neutral)
 	}
-	assert.Panics(t, func() {
-		handler(t, http.NotFoundHandler(), d, httplimit.HandlerConfig{Outcome: func(int) window.Outcome { panic("in a hook") }}).
-			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
+	assert.PanicsWithValue(t, "in a hook", func() {
+		serve(http.NotFound, httplimit.HandlerConfig{Outcome: func(int) window.Outcome { panic("in a hook") }})
 	})
-	d.ended(window.Neutral)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		handler(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { runtime.Goexit() }), d).
-			ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
-	}()
-	<-done
 	d.ended(window.Neutral)
 }
 
 func TestProbesPassBy(t *testing.T) {
-	d, g := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1}), newGate()
-	mux := http.NewServeMux()
-	mux.Handle("/", g)
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, r *http.Request) {
+	d := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1})
+	p, err := d.Admit(t.Context(), tag.Tags{})
+	require.NoError(t, err)
+	h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, ok := admission.FromContext(r.Context())
 		assert.False(t, ok)
 		w.WriteHeader(http.StatusNoContent)
-	})
-	s := serve(t, handler(t, mux, d, httplimit.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/healthz" }}))
-	first := send(t.Context(), s, tag.Tags{})
-	<-g.came
-	require.Equal(t, http.StatusServiceUnavailable, (<-send(t.Context(), s, tag.Tags{})).StatusCode, "full")
-	resp, err := s.Client().Get(s.URL + "/healthz")
-	require.NoError(t, err)
-	resp.Body.Close()
-	assert.Equal(t, http.StatusNoContent, resp.StatusCode)
-	g.open <- struct{}{}
-	<-first
+	}), d, httplimit.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/healthz" }})
+	for path, want := range map[string]int{"/": http.StatusServiceUnavailable, "/healthz": http.StatusNoContent} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		assert.Equal(t, want, w.Code)
+	}
+	p.Done(window.Success)
 	d.ended(window.Success)
 }
 
@@ -355,7 +343,7 @@ func TestHandlerConfig(t *testing.T) {
 	assert.EqualError(t, err, "httplimit: controller: nil is not allowed")
 }
 
-func ExampleHandler() {
+func ExampleNewHandler() {
 	// 32 requests at a time; 32 more wait 100 ms at most, the critical ones first.
 	c, err := admission.New(admission.Fixed(32), admission.Config{
 		QueueBound: 32, QueueTime: 100 * time.Millisecond,

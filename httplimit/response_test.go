@@ -73,46 +73,6 @@ func TestStreaming(t *testing.T) {
 	}
 }
 
-// Reading the request and writing the answer at the same time.
-func TestFullDuplex(t *testing.T) {
-	for _, p := range serverProtocols {
-		t.Run(p.name, func(t *testing.T) {
-			d := single(t)
-			s := p.start(t, handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				c := http.NewResponseController(w)
-				if r.ProtoMajor == 1 {
-					assert.NoError(t, c.EnableFullDuplex())
-				}
-				assert.NoError(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
-				assert.NoError(t, c.SetWriteDeadline(time.Now().Add(time.Minute)))
-				assert.NoError(t, c.Flush())
-				for in := bufio.NewScanner(r.Body); in.Scan(); {
-					_, _ = io.WriteString(w, in.Text()+"\n")
-					assert.NoError(t, c.Flush())
-				}
-			}), d))
-			body, send := io.Pipe()
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
-			require.NoError(t, err)
-			resp, err := s.Client().Do(req)
-			require.NoError(t, err)
-			defer resp.Body.Close()
-			back := bufio.NewReader(resp.Body)
-			for _, line := range []string{"ping\n", "pong\n"} {
-				_, err = io.WriteString(send, line)
-				require.NoError(t, err)
-				got, err := back.ReadString('\n')
-				require.NoError(t, err)
-				assert.Equal(t, line, got)
-			}
-			require.NoError(t, send.Close())
-			_, err = back.ReadByte()
-			assert.ErrorIs(t, err, io.EOF)
-			d.ended(window.Success)
-		})
-	}
-}
-
 func TestAHijackerThatPanicsOrFails(t *testing.T) {
 	d := single(t)
 	s := serve(t, handler(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -269,31 +229,6 @@ func files(t *testing.T, dir string) []os.DirEntry {
 	all, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	return all
-}
-
-// Who asks before it sends a body ("Expect: 100-continue") is refused before it does.
-func TestRefusalBeforeTheBody(t *testing.T) {
-	d := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1})
-	p, err := d.Admit(t.Context(), tag.Tags{})
-	require.NoError(t, err)
-	s := serve(t, handler(t, http.NotFoundHandler(), d))
-	s.Client().Transport.(*http.Transport).ExpectContinueTimeout = time.Minute
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL, unread{t})
-	require.NoError(t, err)
-	req.Header.Set("Expect", "100-continue")
-	resp, err := s.Client().Do(req)
-	require.NoError(t, err)
-	resp.Body.Close()
-	assert.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
-	p.Done(window.Success)
-}
-
-// unread is a body that must not be read.
-type unread struct{ t *testing.T }
-
-func (u unread) Read([]byte) (int, error) {
-	assert.Fail(u.t, "the body is read")
-	return 0, io.EOF
 }
 
 // late is what a service sends that takes its time for each piece, by the clock.

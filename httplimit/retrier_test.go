@@ -201,50 +201,55 @@ func TestARetrierDropsTheAnswersThatAreNotTheLast(t *testing.T) {
 
 // However it gives up, the caller gets the answer if there is one.
 func TestARetrierGivesUp(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		budget, err := retry.NewBudget(retry.BudgetConfig{Floor: -1})
-		require.NoError(t, err)
-		spent := retry.Config{Guards: []attempt.Guard{budget}}
-
-		s := &script{statuses: []int{503}}
-		resp, err := newRetrier(t, s, spent).RoundTrip(get(t.Context(), anyURL))
-		require.NoError(t, err)
-		assert.Equal(t, 503, resp.StatusCode)
-		assert.Len(t, s.requests, 1, "the budget has no retry")
-		assert.False(t, s.bodies[0].closed.Load())
-
-		s = &script{statuses: []int{0}}
-		_, err = newRetrier(t, s, spent).RoundTrip(get(t.Context(), anyURL))
-		require.ErrorIs(t, err, retry.ErrBudget)
-		require.ErrorIs(t, err, syscall.ECONNRESET)
-
-		// The next attempt would be after the deadline.
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		s = &script{statuses: []int{503}, header: http.Header{"Retry-After": {"60"}}}
-		resp, err = newRetrier(t, s, retry.Config{}).RoundTrip(get(ctx, anyURL))
-		require.NoError(t, err)
-		assert.Equal(t, 503, resp.StatusCode)
-		assert.False(t, s.bodies[0].closed.Load())
-
-		// The answer was dropped when the caller leaves before the next attempt.
-		ctx, cancel = context.WithCancel(t.Context())
-		time.AfterFunc(time.Second, cancel)
-		s = &script{statuses: []int{503}, header: http.Header{"Retry-After": {"60"}}}
-		client := &http.Client{Transport: newRetrier(t, s, retry.Config{})}
-		_, err = client.Do(get(ctx, anyURL))
-		require.ErrorIs(t, err, context.Canceled)
-		var status *httplimit.StatusError
-		require.ErrorAs(t, err, &status)
-		assert.True(t, s.bodies[0].closed.Load())
-
-		// A final error of the base is the base's.
-		mine := errors.New("mine")
-		_, err = newRetrier(t, base(func(*http.Request) (*http.Response, error) { return nil, mine }), retry.Config{}).RoundTrip(get(t.Context(), anyURL))
-		require.Equal(t, mine, err)
-		_, err = newRetrier(t, base(func(*http.Request) (*http.Response, error) { return nil, nil }), retry.Config{}).RoundTrip(get(t.Context(), anyURL))
-		require.EqualError(t, err, "httplimit: the base returned neither an answer nor an error")
-	})
+	budget, err := retry.NewBudget(retry.BudgetConfig{Floor: -1})
+	require.NoError(t, err)
+	spent := retry.Config{Guards: []attempt.Guard{budget}}
+	later := http.Header{"Retry-After": {"60"}}
+	mine := errors.New("mine")
+	for name, c := range map[string]struct {
+		script script
+		config retry.Config
+		ends   time.Duration // of the context
+		want   []error       // none: the answer
+	}{
+		"the budget has no retry":                   {script: script{statuses: []int{503}}, config: spent},
+		"the same, without an answer":               {script: script{statuses: []int{0}}, config: spent, want: []error{retry.ErrBudget, syscall.ECONNRESET}},
+		"the deadline is before the next attempt":   {script: script{statuses: []int{503}, header: later}, ends: time.Second},
+		"the caller leaves before the next attempt": {script: script{statuses: []int{503}, header: later}, ends: -time.Second, want: []error{mine}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				if c.ends > 0 {
+					var stop func()
+					ctx, stop = context.WithTimeout(ctx, c.ends)
+					defer stop()
+				} else if c.ends < 0 {
+					time.AfterFunc(-c.ends, func() { cancel(mine) })
+				}
+				resp, err := newRetrier(t, &c.script, c.config).RoundTrip(get(ctx, anyURL))
+				require.Len(t, c.script.requests, 1)
+				if len(c.want) == 0 {
+					require.NoError(t, err)
+					require.Equal(t, 503, resp.StatusCode)
+					require.False(t, c.script.bodies[0].closed.Load())
+					return
+				}
+				for _, want := range c.want {
+					require.ErrorIs(t, err, want)
+				}
+				for _, b := range c.script.bodies {
+					var status *httplimit.StatusError
+					require.ErrorAs(t, err, &status)
+					require.True(t, b.closed.Load())
+				}
+			})
+		})
+	}
+	// A final error of the base is the base's.
+	_, err = newRetrier(t, base(func(*http.Request) (*http.Response, error) { return nil, mine }), retry.Config{}).RoundTrip(get(t.Context(), anyURL))
+	require.Equal(t, mine, err)
 }
 
 func TestARetrierThatIsRefused(t *testing.T) {
