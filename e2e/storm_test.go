@@ -22,10 +22,10 @@ import (
 // fixed retry it is above 1500; backoff leaves some 800 behind, of which more than
 // 1000/s leave while 200/s come, Reno some 100.
 var (
-	stormServer = []string{"server", "-address", "127.0.0.1:0", "-duration", "2m", "-report", "500ms",
-		"-limit", "10", "-baseDelay", "50ms", "-factor", "1.05", "-K", "14", "-recheck", "25ms", "-backlog", strconv.Itoa(stormBacklog)}
-	stormClient = []string{"client", "-duration", "2m", "-report", "500ms",
-		"-clients", "300", "-lambda", "3", "-timeout", "500ms"}
+	stormServer = []string{"server", "--address", "127.0.0.1:0", "--duration", "2m", "--report", "500ms",
+		"--limit", "10", "--baseDelay", "50ms", "--factor", "1.05", "-K", "14", "--recheck", "25ms", "--backlog", strconv.Itoa(stormBacklog)}
+	stormClient = []string{"client", "--duration", "2m", "--report", "500ms",
+		"--clients", "300", "--lambda", "3", "--timeout", "500ms"}
 )
 
 const (
@@ -52,14 +52,14 @@ func TestStorm(t *testing.T) {
 		flags    []string
 		recovers bool
 	}{
-		{"fixed", []string{"-simple-backoff-delay", "50ms"}, false},
-		{"exponential", []string{"-min-delay", "300ms", "-max-delay", "2s"}, true},
+		{"fixed", []string{"--simple-backoff-delay", "50ms"}, false},
+		{"exponential", []string{"--min-delay", "300ms", "--max-delay", "2s"}, true},
 		{"reno-0.9", nil, true},
 	} {
 		t.Run(c.strategy, func(t *testing.T) {
 			t.Parallel()
 			attempt(t, func(t *testing.T) bool {
-				s := startStorm(t, append([]string{"-strategy", c.strategy}, c.flags...)...)
+				s := startStorm(t, append([]string{"--strategy", c.strategy}, c.flags...)...)
 				usual := mean(s.await(t, stormBefore)[2:], ok)
 				s.server.signal(t, syscall.SIGSTOP)
 				// The client may be late with two lines, and the line after those has the last answers.
@@ -104,7 +104,7 @@ func startStorm(t *testing.T, flags ...string) (s storm) {
 		url, _, found = strings.Cut(said, ",")
 		return found
 	}, "the server does not say where it is")
-	s.client = startProcess(t, server("TERM", slices.Concat([]string{aimdTool(t)}, stormClient, []string{"-url", url}, flags)...))
+	s.client = startProcess(t, server("TERM", slices.Concat([]string{aimdTool(t)}, stormClient, []string{"--url", url}, flags)...))
 	return s
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"embed"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,17 +27,8 @@ func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// NoArgs refuses arguments, and suggests a command with a similar name.
-func NoArgs(c *cobra.Command, args []string) error {
-	if err := cobra.NoArgs(c, args); err != nil {
-		c.SuggestionsMinimumDistance = 2
-		if like := c.SuggestionsFor(args[0]); len(like) > 0 {
-			err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(like, " or "))
-		}
-		return Usage(c, err)
-	}
-	return nil
-}
+// NoArgs refuses arguments.
+func NoArgs(c *cobra.Command, args []string) error { return Usage(c, cobra.NoArgs(c, args)) }
 
 // Flags are the command's own, to be shown in the order in which they are made.
 func Flags(c *cobra.Command) *pflag.FlagSet {

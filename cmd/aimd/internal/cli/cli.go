@@ -65,7 +65,7 @@ func (t Tool) Run(ctx context.Context, args ...string) int {
 	defer stop()
 
 	root, stderr := root(t.Commands), terminal.New(t.Stderr)
-	root.SetArgs(longFlags(args))
+	root.SetArgs(args)
 	root.SetOut(terminal.New(t.Stdout))
 	root.SetErr(stderr)
 	return status(ctx, root.ExecuteContext(ctx), stderr)
@@ -104,22 +104,6 @@ func root(commands []*cobra.Command) *cobra.Command {
 	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
 	return c
-}
-
-// longFlags allows long flags with a single dash, as Go's own tools do: -quick is --quick.
-// aimd has no grouped short flags.
-func longFlags(args []string) []string {
-	out := make([]string, 0, len(args))
-	for i, a := range args {
-		if a == "--" {
-			return append(out, args[i:]...)
-		}
-		if len(a) > 2 && a[0] == '-' && 'a' <= a[1] && a[1] <= 'z' {
-			a = "-" + a
-		}
-		out = append(out, a)
-	}
-	return out
 }
 
 // Signal is the cause of the end of a command's context by a signal.

@@ -52,7 +52,6 @@ func TestJSON(t *testing.T) {
 		"demo, chosen":  {tiny("--json", "--only", "reno,tahoe"), []string{"tahoe", "reno"}},
 		"demo, probe":   {tiny("--json", "--only", "probe"), []string{"probe"}},
 		"api, probe":    {tinyAPI("--json", "--only", "probe"), []string{"probe"}},
-		"demo, a dash":  {tiny("-json", "-only=reno", "-quick"), []string{"reno"}},
 		"demo api":      {tinyAPI("--json"), []string{"plain", "backoff", "probe", "tahoe", "reno"}},
 		"demo api, one": {tinyAPI("--json", "--only", "plain"), []string{"plain"}},
 	} {
@@ -127,7 +126,7 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 }
 
 func TestQuickLeavesWhatWasAskedFor(t *testing.T) {
-	got := aimd(t, "demo", "-quick", "-only", "reno", "-objects", "8", "-service", "1ms")
+	got := aimd(t, "demo", "--quick", "--only", "reno", "--objects", "8", "--service", "1ms")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stdout, "8 objects of 16KiB, uploaded from 256 goroutines")
 	assert.Contains(t, got.Stdout, "1ms ±20% each")

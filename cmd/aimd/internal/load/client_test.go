@@ -119,8 +119,8 @@ func TestWhatAttemptsComeTo(t *testing.T) {
 // The duration ends a run as Ctrl-C does. A deadline would end each operation whose next attempt
 // is due after it, and its client would send another one: a storm in the last seconds.
 func TestDurationIsNoDeadline(t *testing.T) {
-	got := aimd(t, "client", "-strategy", "exponential", "-min-delay", "1m", "-clients", "5", "-lambda", "0.001",
-		"-url", "http://127.0.0.1:1/api", "-duration", "100ms")
+	got := aimd(t, "client", "--strategy", "exponential", "--min-delay", "1m", "--clients", "5", "--lambda", "0.001",
+		"--url", "http://127.0.0.1:1/api", "--duration", "100ms")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Equal(t, "exponential: OK: 0, errors: 5, timedout: 0; 0 were given up.\n", got.Stdout, "each client waits for its second attempt")
 }
@@ -155,7 +155,7 @@ func TestServerServesClient(t *testing.T) {
 	var lines bytes.Buffer
 	ended := make(chan int)
 	go func() {
-		ended <- cli.Tool{Commands: []*cobra.Command{ServerCommand()}, Stdout: &lines, Stderr: say}.Run(ctx, "server", "-address", "127.0.0.1:0", "-baseDelay", "1ms", "-recheck", "1ms", "-report", "100ms")
+		ended <- cli.Tool{Commands: []*cobra.Command{ServerCommand()}, Stdout: &lines, Stderr: say}.Run(ctx, "server", "--address", "127.0.0.1:0", "--baseDelay", "1ms", "--recheck", "1ms", "--report", "100ms")
 	}()
 	var url string
 	for texts := bufio.NewScanner(said); url == "" && texts.Scan(); {
@@ -163,7 +163,7 @@ func TestServerServesClient(t *testing.T) {
 	}
 	go io.Copy(io.Discard, said)
 
-	got := aimd(t, "client", "-url", url, "-clients", "10", "-lambda", "0.01", "-duration", "300ms", "-report", "100ms")
+	got := aimd(t, "client", "--url", url, "--clients", "10", "--lambda", "0.01", "--duration", "300ms", "--report", "100ms")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Regexp(t, `^(OK: \d+\.\d\d req/sec, errors: 0\.00 req/sec, timedout: 0\.00 req/sec\n)+fixed: OK: [1-9]\d*, errors: 0, timedout: 0; 0 were given up\.\n$`, got.Stdout)
 	end()
@@ -172,7 +172,7 @@ func TestServerServesClient(t *testing.T) {
 		`Served [1-9]\d* requests, \d+ of them for clients that had given up.\n$`, lines.String())
 	require.NoError(t, say.Close())
 
-	got = aimd(t, "server", "-address", "127.0.0.1:0", "-duration", "10ms")
+	got = aimd(t, "server", "--address", "127.0.0.1:0", "--duration", "10ms")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Contains(t, got.Stderr, "Listening at http://127.0.0.1:")
 	assert.Equal(t, "Served 0 requests, 0 of them for clients that had given up.\n", got.Stdout)

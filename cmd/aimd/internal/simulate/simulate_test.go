@@ -63,7 +63,7 @@ func TestSimRunWritesWhatIsAskedFor(t *testing.T) {
 }
 
 func TestSimRunWithSettings(t *testing.T) {
-	got := aimdSim(t, mine, "run", "mine.yaml", "--json", "-set", "strategies=[none]", "--set", "server.slots=7", "--runs", "2", "--seed", "5")
+	got := aimdSim(t, mine, "run", "mine.yaml", "--json", "--set", "strategies=[none]", "--set", "server.slots=7", "--runs", "2", "--seed", "5")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"))
 	assert.Contains(t, got.Stdout, `"strategy":"none","runs":2,`)

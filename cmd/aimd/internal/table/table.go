@@ -13,7 +13,7 @@ import (
 )
 
 // Table is rows of as many cells as there are columns. The last columns are the least
-// important: a narrow terminal shows the first ones.
+// important: a narrow terminal cuts them off.
 type Table struct {
 	Columns []Column
 	Rows    [][]Cell
@@ -34,40 +34,22 @@ type Cell struct {
 	Bad bool
 }
 
-// Write writes the columns that fit into the terminal, and names the others.
+// Write writes the table; a terminal cuts long rows off.
 func (t Table) Write(w io.Writer) error {
-	shown := t.fit(terminal.Columns(w))
-	if _, err := io.WriteString(terminal.Raw(w), t.render(shown, terminal.Colour(w))); err != nil {
-		return err
-	}
-	var left []string
-	for _, c := range t.Columns[shown:] {
-		left = append(left, c.Head)
-	}
-	if len(left) == 0 {
-		return nil
-	}
-	return Paragraphs(w, "There is no room for "+strings.Join(left, ", ")+".")
+	_, err := io.WriteString(terminal.Raw(w), t.render(terminal.Columns(w), terminal.Colour(w)))
+	return err
 }
 
-// fit returns how many of the columns fit into that width. 0 stands for no limit.
-func (t Table) fit(width int) int {
-	shown := len(t.Columns)
-	for width > 0 && shown > 1 && text.LongestLineLen(t.render(shown, false)) > width {
-		shown--
-	}
-	return shown
-}
-
-// render draws the first columns. Its only control characters are colours.
-func (t Table) render(shown int, colour bool) string {
+// render draws the table in that width; 0 stands for no limit. Its only control characters are colours.
+func (t Table) render(width int, colour bool) string {
 	w := table.NewWriter()
 	style := table.StyleLight
 	style.Format.Header = text.FormatDefault
+	style.Size.WidthMax = width
 	w.SetStyle(style)
 	var head table.Row
 	var configs []table.ColumnConfig
-	for i, c := range t.Columns[:shown] {
+	for i, c := range t.Columns {
 		head = append(head, terminal.Clean(c.Head))
 		align := text.AlignRight
 		if c.Left {
@@ -78,7 +60,6 @@ func (t Table) render(shown int, colour bool) string {
 	w.SetColumnConfigs(configs)
 	w.AppendHeader(head)
 	for _, r := range t.Rows {
-		r = r[:shown]
 		w.AppendRow(line(r, colour, func(c Cell) string { return c.Text }))
 		if slices.ContainsFunc(r, func(c Cell) bool { return c.Around != "" }) {
 			w.AppendRow(line(r, colour, func(c Cell) string { return c.Around }))
