@@ -29,8 +29,8 @@ func (l *Limiter) TryAcquire() (Permit, bool) {
 	var t window.Ticket
 	l.mu.Lock()
 	now, ok := l.time(), false
-	if !l.closed {
-		t, ok = l.machine.Tried(now)
+	if !l.closed && l.queue.Len() == 0 {
+		t, ok = l.gate.Tried(now)
 	}
 	l.unlock(now)
 	return Permit{l, t}, ok
@@ -47,7 +47,7 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	if at, bounded := ctx.Deadline(); bounded {
 		w.deadline = max(1, at.Sub(l.made))
 	}
-	if w.deadline != 0 || l.observer != nil {
+	if w.deadline != 0 || l.config.Observer != nil {
 		w.since = l.now()
 	}
 	l.mu.Lock()
@@ -70,13 +70,13 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 	}
 	switch {
 	case retry:
-		l.machine.Queue.PutBack(&w.item)
+		l.queue.PutBack(&w.item)
 		l.passed--
-	case !l.machine.Queue.Push(&w.item):
+	case !l.queue.Push(&w.item):
 		l.note(now, Event{Kind: Full})
 		return attempt.ErrQueueFull
 	default:
-		w.place = l.machine.Queue.Len() + l.passed
+		w.place = l.queue.Len() + l.passed
 	}
 	return nil
 }
@@ -103,8 +103,8 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 	l.mu.Lock()
 	now := l.time()
-	waiting, place, cwnd := l.machine.Queue.Len(), w.place-l.passed, l.machine.State().Cwnd
-	waits := l.machine.Queue.Remove(&w.item)
+	waiting, place, cwnd := l.queue.Len(), w.place-l.passed, l.gate.State().Cwnd
+	waits := l.queue.Remove(&w.item)
 	l.unlock(now)
 	err := ctx.Err()
 	if waits {
@@ -117,7 +117,7 @@ func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 	} else {
 		// Its turn came at the same moment: the slot goes on as if it had never been given.
 		l.mu.Lock()
-		l.machine.Withdrawn(w.ticket)
+		l.gate.Withdrawn(w.ticket)
 		l.unlock(l.time())
 	}
 	l.recycle(w)
@@ -185,24 +185,26 @@ func (p Permit) release(v attempt.Verdict, err error) {
 	}
 	l.mu.Lock()
 	var now time.Duration
-	if o.Overloaded() || v.Stop || l.machine.Timed() {
+	if o.Overloaded() || v.Stop || l.timed() {
 		now = l.now()
 	}
-	before, gap, paused := l.machine.State().Cwnd, l.machine.Gap(), l.machine.PausedUntil()
-	change := l.machine.Answered(now, p.t, o, v.RetryAfter)
-	l.counts.count(change, o)
-	if change == window.Late {
+	before, gap, paused := l.gate.State().Cwnd, l.gate.Gap(), l.gate.PausedUntil()
+	a, ok := l.gate.Answered(now, p.t, o, v.RetryAfter)
+	if !ok {
+		l.counts.Late++
 		l.note(now, Event{Kind: Late})
 		l.unlock(now)
 		return
 	}
-	if l.observer != nil || change != window.Steady && change != window.Grew {
-		l.note(now, Event{Kind: kindOf[change], Before: before, GapBefore: gap, Outcome: o, RTT: l.machine.RTT(), RetryAfter: v.RetryAfter})
+	k := kindOf(a, before, l.gate.State().Cwnd)
+	l.counts.count(k, o)
+	if l.config.Observer != nil || k != Steady && k != Grew {
+		l.note(now, Event{Kind: k, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.RetryAfter})
 	}
-	if v.Stop && change != window.Steady { // a refusal for a quota closes the quota instead
-		l.machine.Stopped(now, v.RetryAfter)
+	if v.Stop && a.Outcome.Overloaded() { // a refusal for a quota closes the quota instead
+		l.gate.Stopped(now, v.RetryAfter)
 	}
-	if until := l.machine.PausedUntil(); until > paused {
+	if until := l.gate.PausedUntil(); until > paused {
 		l.paused(now, until-now, v, err)
 	}
 	l.unlock(now)

@@ -37,7 +37,8 @@ func (l *Limiter) close() {
 		if l.timer != nil {
 			l.timer.Stop()
 		}
-		for i := l.machine.Queue.Pop(); i != nil; i = l.machine.Queue.Pop() {
+		for i := range l.queue.All() {
+			l.queue.Remove(i)
 			w := i.Value
 			w.dismissed, w.next, l.woken = ErrClosed, l.woken, w
 		}
@@ -48,7 +49,7 @@ func (l *Limiter) close() {
 
 // settle lets Shutdown return once no attempt is in flight. A closed limiter sends no more.
 func (l *Limiter) settle() {
-	if l.machine.Flying() > 0 {
+	if l.gate.Flying() > 0 {
 		return
 	}
 	select {
@@ -76,7 +77,7 @@ type State struct {
 func (l *Limiter) State() State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return State{l.machine.State(), l.machine.Law(), l.made.Add(l.now())}
+	return State{l.gate.State(), l.law, l.made.Add(l.now())}
 }
 
 // restored is the state that a limiter with the law starts from, or the zero State.

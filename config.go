@@ -66,9 +66,6 @@ type Config struct {
 	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
 	// means 20, or the nearest bound.
 	InitialWindow float64
-	// InitialSsthresh is the slow-start threshold at the start: 1 to window.MaxWindow; 0 means 1024,
-	// or window.MaxWindow for a law that needs round-trip times, such as Probe.
-	InitialSsthresh float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
@@ -93,9 +90,10 @@ type Config struct {
 // firstContact is long enough for a service that starts together with its client. Our choice.
 const firstContact = 10 * time.Second
 
-// withDefaults fills in what the machine has no default for.
-func (c Config) withDefaults() (Config, error) {
+// checked returns c with defaults instead of zeros, but for the window at the start, and the settings of its gate.
+func (c Config) checked() (Config, limiter.Settings, error) {
 	err := cmp.Or(
+		setting.Optional("QueueBound", c.QueueBound),
 		setting.Optional("MaxAttempts", c.MaxAttempts),
 		setting.Optional("AttemptTimeout", c.AttemptTimeout),
 		setting.Optional("GiveUpAfter", c.GiveUpAfter),
@@ -112,31 +110,22 @@ func (c Config) withDefaults() (Config, error) {
 		c.Classifier = attempt.Classify
 	}
 	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
-	return c, err
-}
-
-func (c Config) machine() limiter.Settings {
-	return limiter.Settings{
-		Window: window.Settings{
-			Initial: c.InitialWindow, Ssthresh: c.InitialSsthresh,
-			Min: c.MinWindow, Max: c.MaxWindow, Timed: c.Observer != nil,
-		},
-		QueueBound: c.QueueBound, PauseMin: c.PauseMin, PauseMax: c.PauseMax,
-		Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter, MaxRate: c.MaxRate, Reserve: c.Reserve, Rand: c.Rand,
+	s, wrongGate := limiter.Settings{
+		Window:   window.Settings{Initial: c.InitialWindow, Min: c.MinWindow, Max: c.MaxWindow},
+		PauseMin: c.PauseMin, PauseMax: c.PauseMax, Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter,
+		MaxRate: c.MaxRate, Reserve: c.Reserve, Rand: c.Rand,
+	}.WithDefaults()
+	if err = cmp.Or(err, wrongGate); err != nil {
+		return c, s, wrong(err)
 	}
-}
-
-// inForce returns c with the settings that the machine has in force.
-func (c Config) inForce(s limiter.Settings) *Config {
-	w := s.Window
-	c.InitialWindow, c.InitialSsthresh, c.MinWindow, c.MaxWindow = w.Initial, w.Ssthresh, w.Min, w.Max
+	c.MinWindow, c.MaxWindow = s.Window.Min, s.Window.Max
 	c.PauseMin, c.PauseMax, c.Patience, c.MaxRetryAfter = s.PauseMin, s.PauseMax, s.Patience, s.MaxRetryAfter
-	return &c
+	return c, s, nil
 }
 
 // windowFields are the fields of window.Settings that have longer names in Config.
 var windowFields = map[string]string{
-	"law": "Law", "Min": "MinWindow", "Max": "MaxWindow", "Initial": "InitialWindow", "Ssthresh": "InitialSsthresh",
+	"law": "Law", "Min": "MinWindow", "Max": "MaxWindow", "Initial": "InitialWindow",
 }
 
 // wrong returns the error of a constructor. A setting has its name in Config there.
@@ -156,7 +145,11 @@ func (c Config) guards() []attempt.Guard {
 }
 
 // Config returns the settings in force, with defaults filled in.
-func (l *Limiter) Config() Config { return *l.config.Load() }
+func (l *Limiter) Config() Config {
+	c := l.config
+	c.Rules = *l.rules.Load()
+	return c
+}
 
 // Reconfigure puts the limiter under new rules, made from those of Config: either all take effect or, with an
 // error that names the wrong one, the old rules stay.
@@ -166,24 +159,23 @@ func (l *Limiter) Config() Config { return *l.config.Load() }
 // ends no later than the new rules allow; an operation that backs off on its own does so to the end. A new
 // MaxAttempts also holds for operations under way, a new AttemptTimeout for later attempts.
 func (l *Limiter) Reconfigure(r Rules) error {
-	c := l.Config()
+	c := l.config
 	c.Rules = r
-	// The window at the start, of use to a law that is made anew, within the new bounds; 0: the default.
-	if c.InitialWindow = l.initial; c.InitialWindow != 0 {
+	if c.InitialWindow != 0 { // of use to a law that is made anew, within the new bounds
 		c.InitialWindow = min(max(c.InitialWindow, r.MinWindow), cmp.Or(r.MaxWindow, window.MaxWindow))
 	}
-	settings, err := c.checked()
+	c, settings, err := c.checked()
 	if err != nil {
 		return err
 	}
 	// The law is the program's code, so it is not made under the lock.
-	law := l.law(settings.Window)
+	law := c.Law(settings.Window)
 	now := l.now()
 	l.mu.Lock()
-	before := l.machine.State().Cwnd
-	err = l.machine.Reconfigured(now, func(window.Settings) window.Law { return law }, settings)
-	if err == nil {
-		l.config.Store(c.inForce(l.machine.Rules()))
+	before := l.gate.State().Cwnd
+	if err = l.gate.Reconfigured(now, func(window.Settings) window.Law { return law }, settings); err == nil {
+		l.queue.Bound = c.QueueBound
+		l.rules.Store(&c.Rules)
 		l.note(now, Event{Kind: Reconfigured, Before: before})
 	}
 	l.unlock(now)
@@ -195,16 +187,6 @@ func (l *Limiter) Reconfigure(r Rules) error {
 
 // Validate returns the error that Reconfigure would return, or nil.
 func (r Rules) Validate() error {
-	_, err := (&Config{Rules: r}).checked()
+	_, _, err := Config{Rules: r}.checked()
 	return err
-}
-
-func (c *Config) checked() (limiter.Settings, error) {
-	with, err := c.withDefaults()
-	*c = with
-	settings, wrongMachine := c.machine().WithDefaults()
-	if err = cmp.Or(err, wrongMachine); err != nil {
-		return settings, wrong(err)
-	}
-	return settings, nil
 }

@@ -33,15 +33,15 @@ func (l *Limiter) Decisions(after uint64) []Event {
 
 // note numbers an event, and keeps it for the observer and for Decisions.
 func (l *Limiter) note(now time.Duration, e Event) {
-	e.Window, e.Gap = l.machine.State(), l.machine.Gap()
+	e.Window, e.Gap = l.gate.State(), l.gate.Gap()
 	decision := e.decision()
-	if l.observer == nil && !decision {
+	if l.config.Observer == nil && !decision {
 		return
 	}
 	l.seq++
-	e.Name, e.Seq, e.Time = l.name, l.seq, l.made.Add(now)
-	e.InFlight, e.Queued = l.machine.Flying(), l.machine.Queue.Len()
-	if l.observer != nil {
+	e.Name, e.Seq, e.Time = l.config.Name, l.seq, l.made.Add(now)
+	e.InFlight, e.Queued = l.gate.Flying(), l.queue.Len()
+	if l.config.Observer != nil {
 		l.events = append(l.events, e)
 	}
 	if !decision {

@@ -54,12 +54,12 @@
 // constructor that does not.
 //
 // The parts of the text by name: the congestion window is [github.com/aimd-go/aimd/window], the queue is
-// [github.com/aimd-go/aimd/queue], the machine that both make is [github.com/aimd-go/aimd/limiter]. This package
+// [github.com/aimd-go/aimd/queue], and [github.com/aimd-go/aimd/limiter] says when one is sent. This package
 // adds a lock, goroutines that wait, contexts and a clock:
 //
 //	     Acquire, Do, Each                                  the service
 //	            |                                                ^
-//	            v            +------ machine ---------------+    |
+//	            v            +------------------------------+    |
 //	1 try --> full? --yes--> | 2 queue -> 4 pause, window --|----+ 5 attempt
 //	                         |    ^                         |    |
 //	            +--overload--|--- 3 front                   |    |

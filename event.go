@@ -53,9 +53,19 @@ func (k Kind) String() string {
 	return kinds[0]
 }
 
-var kindOf = [...]Kind{
-	window.Late: Late, window.Steady: Steady, window.Grew: Grew,
-	window.Shrank: Shrank, window.Cut: Cut, window.Ignored: Ignored,
+// kindOf is the kind of an answer that moved the window so.
+func kindOf(a window.Answer, before, after float64) Kind {
+	switch {
+	case a.Outcome.Overloaded() && a.Ignored:
+		return Ignored
+	case a.Outcome.Overloaded():
+		return Cut
+	case after > before:
+		return Grew
+	case after < before:
+		return Shrank
+	}
+	return Steady
 }
 
 // Event says what happened, and how the limiter stood right after it.

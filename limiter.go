@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -31,22 +33,20 @@ var (
 type Limiter struct {
 	// These are set once.
 
-	name     string
-	law      window.NewLaw
-	clock    clock.Clock
-	observer func(Event)
-	runner   run.Runner
-	// initial is the InitialWindow that the limiter was made with; 0: the default.
-	initial float64
-	// made is the time when the limiter was made. The machine's time counts from there.
+	// config has all that New was given, and defaults.
+	config Config
+	// law is the type of its law: "aimd.reno".
+	law    string
+	runner run.Runner
+	// made is the time when the limiter was made. The gate's time counts from there.
 	made time.Time
 	// shut is closed by Close, for callers that wait outside the queue.
 	shut chan struct{}
 	// idle is closed when the limiter is closed and no attempt is in flight.
 	idle chan struct{}
 
-	// config has the settings in force. It is read without the lock.
-	config  atomic.Pointer[Config]
+	// rules are those in force. They are read without the lock.
+	rules   atomic.Pointer[Rules]
 	contact contact
 	// waiters has those not in use. A channel of a testing/synctest bubble must not be used outside.
 	waiters sync.Pool
@@ -58,7 +58,8 @@ type Limiter struct {
 }
 
 type guarded struct {
-	machine limiter.Machine[*waiter]
+	gate  limiter.Gate
+	queue queue.Queue[*waiter]
 	// counts has what Snapshot counts since the start, and nothing else.
 	counts Snapshot
 	closed bool
@@ -79,37 +80,40 @@ type guarded struct {
 // New returns a limiter with the law of Config.Law, by default [Probe], which needs no tuning. The error is a
 // [SettingError]: it names the wrong field, its value and the allowed values.
 func New(c Config) (*Limiter, error) {
-	initial := c.InitialWindow
-	c, err := c.withDefaults()
+	c, settings, err := c.checked()
+	if err != nil {
+		return nil, err
+	}
+	law := c.Law(settings.Window)
+	gate, err := limiter.NewGate(func(window.Settings) window.Law { return law }, settings)
 	if err != nil {
 		return nil, wrong(err)
 	}
-	decides, err := limiter.New[*waiter](c.Law, c.machine())
-	if err != nil {
-		return nil, wrong(err)
+	l := &Limiter{
+		config: c, law: strings.TrimPrefix(fmt.Sprintf("%T", law), "*"), made: c.Clock.Now(),
+		shut: make(chan struct{}), idle: make(chan struct{}),
+		guarded: guarded{gate: gate, queue: queue.Queue[*waiter]{Bound: c.QueueBound}},
 	}
-	if s := c.restored(decides.Law()); s != (window.State{}) {
-		if err := decides.Restored(s); err != nil {
+	if s := c.restored(l.law); s != (window.State{}) {
+		if err := l.gate.Restored(s); err != nil {
 			return nil, fmt.Errorf("aimd: Restore: %w", err)
 		}
 	}
-	l := &Limiter{
-		name: c.Name, law: c.Law, initial: initial, clock: c.Clock, observer: c.Observer, made: c.Clock.Now(),
-		shut: make(chan struct{}), idle: make(chan struct{}),
-		guarded: guarded{machine: decides},
-	}
 	l.runner = run.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
 	l.waiters.New = newWaiter
-	l.config.Store(c.inForce(decides.Rules()))
+	l.rules.Store(&c.Rules)
 	return l, nil
 }
 
 // now is the time since the limiter was made, by one of the machine's clocks; the time of day takes two.
-func (l *Limiter) now() time.Duration { return l.clock.Since(l.made) }
+func (l *Limiter) now() time.Duration { return l.config.Clock.Since(l.made) }
 
-// time is the time if the machine needs it, else 0: reading the clock costs more than all the rest.
+// timed reports whether an event needs the time.
+func (l *Limiter) timed() bool { return l.config.Observer != nil || l.gate.Timed() }
+
+// time is the time if it is needed, else 0: reading the clock costs more than all the rest.
 func (l *Limiter) time() time.Duration {
-	if l.machine.Timed() {
+	if l.timed() {
 		return l.now()
 	}
 	return 0
@@ -118,7 +122,7 @@ func (l *Limiter) time() time.Duration {
 // unlock ends an event: it admits all operations that may go, sets the timer, releases the lock, and only
 // then wakes those admitted and calls the observer.
 func (l *Limiter) unlock(now time.Duration) {
-	if l.machine.Queue.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
+	if l.queue.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
 		l.mu.Unlock()
 		return
 	}
@@ -144,7 +148,7 @@ func (l *Limiter) unlockAndReport(woken *waiter) {
 	l.mu.Unlock()
 	woken.wakeAll()
 	for i := range events {
-		l.observer(events[i])
+		l.config.Observer(events[i])
 	}
 }
 
@@ -154,12 +158,14 @@ func (l *Limiter) admit(now time.Duration) {
 	for *last != nil {
 		last = &(*last).next
 	}
-	for i, t := l.machine.Next(now); i != nil; i, t = l.machine.Next(now) {
+	for t, ok := l.gate.Next(now, l.queue.Len()); ok; t, ok = l.gate.Next(now, l.queue.Len()) {
+		i, _ := l.queue.Ends()
+		l.queue.Remove(i)
 		w := i.Value
 		w.ticket = t
 		l.passed++
 		*last, last = w, &w.next
-		if l.observer != nil {
+		if l.config.Observer != nil {
 			now := l.now()
 			l.note(now, Event{Kind: Admitted, Wait: now - w.since})
 		}
@@ -167,14 +173,14 @@ func (l *Limiter) admit(now time.Duration) {
 }
 
 func (l *Limiter) arm() {
-	at, ok := l.machine.Deadline()
+	at, ok := l.gate.Deadline(l.queue.Len())
 	if !ok || at == l.wake {
 		return
 	}
 	l.wake = at
 	d := at - l.now()
 	if l.timer == nil {
-		l.timer = l.clock.AfterFunc(d, l.woke)
+		l.timer = l.config.Clock.AfterFunc(d, l.woke)
 	} else {
 		l.timer.Reset(d)
 	}

@@ -203,7 +203,6 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, o := range map[string]aimd.Config{
 		"aimd: InitialWindow: +Inf is not allowed, want a number from 1 to 1048576":          {InitialWindow: inf},
-		"aimd: InitialSsthresh: NaN is not allowed, want a number from 1 to 1048576":         {InitialSsthresh: nan},
 		"aimd: MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              {Rules: aimd.Rules{MinWindow: inf}},
 		"aimd: MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                {Rules: aimd.Rules{MaxWindow: -1}},
 		"aimd: MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             {Rules: aimd.Rules{MaxRate: -1}},

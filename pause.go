@@ -10,7 +10,7 @@ import (
 	"github.com/aimd-go/aimd/internal/quota"
 )
 
-// pause is a pause for all operations, which the machine has begun, or the wait for a quota.
+// pause is a pause for all operations, which the gate has begun, or the wait for a quota.
 type pause struct {
 	until time.Time
 	// asked is the Retry-After that it obeys, 0 for another cause; cut is MaxRetryAfter if shorter.
@@ -25,7 +25,7 @@ type pause struct {
 func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal error) {
 	l.counts.Pauses++
 	l.pause = pause{until: l.made.Add(now + wait)}
-	obeyed := delay.Asked{After: v.RetryAfter, Stop: v.Stop}.Within(l.config.Load().MaxRetryAfter)
+	obeyed := delay.Asked{After: v.RetryAfter, Stop: v.Stop}.Within(l.rules.Load().MaxRetryAfter)
 	if obeyed <= wait { // a shorter pause has another cause (Rules.Patience)
 		l.pause.asked, l.pause.refusal = v.RetryAfter, refusal
 		if obeyed < v.RetryAfter && !v.Stop {
@@ -40,9 +40,9 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 
 // dismiss sends away the operations that cannot wait until the next send.
 func (l *Limiter) dismiss(now time.Duration) {
-	for i := range l.machine.Queue.All() {
+	for i := range l.queue.All() {
 		w := i.Value
-		if err := l.hopeless(now, w.deadline); err != nil && l.machine.Queue.Remove(i) {
+		if err := l.hopeless(now, w.deadline); err != nil && l.queue.Remove(i) {
 			w.dismissed, w.next, l.woken = err, l.woken, w
 		}
 	}
@@ -51,7 +51,8 @@ func (l *Limiter) dismiss(now time.Duration) {
 // hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because
 // of its deadline (0: none) or Rules.GiveUpAfter, and nil if the operation may wait.
 func (l *Limiter) hopeless(now, deadline time.Duration) error {
-	until, most := l.machine.ClosedUntil(), l.config.Load().GiveUpAfter
+	until, used := l.gate.ClosedUntil()
+	most := l.rules.Load().GiveUpAfter
 	var reason error
 	switch {
 	case until <= now:
@@ -63,12 +64,12 @@ func (l *Limiter) hopeless(now, deadline time.Duration) error {
 	default:
 		return nil
 	}
-	if l.machine.Doubted(now) {
+	if l.gate.Doubted(now) {
 		return l.hopeless(now, deadline)
 	}
 	p := l.pause
-	if used, ok := l.machine.UsedUp(); ok && until > l.machine.PausedUntil() {
-		p = pause{until: l.made.Add(until), quota: &used}
+	if used != nil {
+		p = pause{until: l.made.Add(until), quota: used}
 	}
 	return &pausedError{p, reason}
 }

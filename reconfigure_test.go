@@ -14,7 +14,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -69,12 +68,10 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 func TestReconfigureRefusesWholly(t *testing.T) {
 	l := newLimiter(t, 20)
 	before := l.Config()
-	require.Equal(t, []float64{1, window.MaxWindow, 20, window.DefaultSsthresh},
-		[]float64{before.MinWindow, before.MaxWindow, before.InitialWindow, before.InitialSsthresh})
-	require.Equal(t, limiter.DefaultPauseMin, before.PauseMin)
-	require.Equal(t, limiter.DefaultPauseMax, before.PauseMax)
-	require.Equal(t, limiter.DefaultPatience, before.Patience)
-	require.Equal(t, limiter.DefaultMaxRetryAfter, before.MaxRetryAfter)
+	require.Equal(t, aimd.Rules{
+		MinWindow: 1, MaxWindow: window.MaxWindow, PauseMin: 50 * time.Millisecond, PauseMax: 5 * time.Second,
+		Patience: 5, MaxRetryAfter: 5 * time.Minute, FirstContact: 10 * time.Second,
+	}, before.Rules, "the defaults")
 	for _, c := range []struct {
 		change func(*aimd.Rules)
 		want   string

@@ -30,19 +30,20 @@ func (s *slots) Settle(t window.Ticket, v attempt.Verdict, err error) {
 func (s *slots) Reported(t window.Ticket, a quota.Answer) {
 	l := s.limiter()
 	l.mu.Lock()
-	now, before := l.now(), l.machine.ClosedUntil()
-	if used, ok := l.machine.Reported(now, t, a); ok {
+	now := l.now()
+	before, _ := l.gate.ClosedUntil()
+	if used, ok := l.gate.Reported(now, t, a); ok {
 		q := l.quota(used)
 		l.note(now, Event{Kind: UsedUp, Quota: &q, Wait: used.Until - now})
 	}
-	if l.machine.ClosedUntil() > before {
+	if until, _ := l.gate.ClosedUntil(); until > before {
 		l.dismiss(now)
 	}
 	l.unlock(now)
 }
 
 func (s *slots) Limits() run.Limits {
-	c := s.limiter().config.Load()
+	c := s.limiter().rules.Load()
 	return run.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, GiveUpAfter: c.GiveUpAfter, MaxRetryAfter: c.MaxRetryAfter}
 }
 
@@ -52,8 +53,8 @@ func (s *slots) Delays(failures int, last window.Outcome, v attempt.Verdict) (ba
 	l := s.limiter()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	backoff, obeyed = l.machine.Backoff(failures, last), l.machine.Obeyed(v.RetryAfter, v.Stop)
-	return backoff, obeyed, max(0, l.machine.PausedUntil()-l.now())
+	backoff, obeyed = l.gate.Backoff(failures, last), l.gate.Obeyed(v.RetryAfter, v.Stop)
+	return backoff, obeyed, max(0, l.gate.PausedUntil()-l.now())
 }
 
 // HasSlot reports whether the context belongs to an attempt that has a slot of the limiter and has not ended.
@@ -90,7 +91,7 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 		return true, nil
 	}
 	if s.InContact(1) == 0 {
-		return false, fmt.Errorf("%w in %v", attempt.ErrNoContact, l.config.Load().FirstContact)
+		return false, fmt.Errorf("%w in %v", attempt.ErrNoContact, l.rules.Load().FirstContact)
 	}
 	return false, nil
 }
@@ -98,7 +99,7 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 // InContact cuts a delay to the time in which operations may still try to reach a service
 // that has never answered, so that they report it in time.
 func (s *slots) InContact(delay time.Duration) time.Duration {
-	away, most := s.contact.away.Load(), s.limiter().config.Load().FirstContact
+	away, most := s.contact.away.Load(), s.limiter().rules.Load().FirstContact
 	if most < 0 || away == nil || s.contact.made.Load() {
 		return delay
 	}
@@ -115,9 +116,9 @@ func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 	l := s.limiter()
 	l.mu.Lock()
 	now := l.now()
-	blocked, begun := l.machine.Denied(now, t, again)
+	blocked, begun := l.gate.Denied(now, t, again)
 	if begun {
-		wait := l.machine.PausedUntil() - now
+		wait := l.gate.PausedUntil() - now
 		l.note(now, Event{Kind: Suspect, Wait: wait, Err: err})
 		l.paused(now, wait, attempt.Verdict{}, err)
 	}

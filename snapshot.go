@@ -103,25 +103,21 @@ func (s Snapshot) String() string {
 func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s, state := l.counts, l.machine.State()
-	s.Name, s.Cwnd, s.Ssthresh = l.name, state.Cwnd, state.Ssthresh
-	s.Gap, s.InFlight, s.Queued = l.machine.Gap(), l.machine.Flying(), l.machine.Queue.Len()
+	s, state := l.counts, l.gate.State()
+	s.Name, s.Cwnd, s.Ssthresh = l.config.Name, state.Cwnd, state.Ssthresh
+	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.queue.Len()
 	now := l.now()
-	if until := l.machine.PausedUntil(); until > now {
+	if until := l.gate.PausedUntil(); until > now {
 		s.PausedUntil = l.made.Add(until)
 	}
-	for _, q := range l.machine.Quotas(now) {
+	for _, q := range l.gate.Quotas(now) {
 		s.Quotas = append(s.Quotas, l.quota(q))
 	}
 	return s
 }
 
-func (s *Snapshot) count(change window.Change, o window.Outcome) {
-	switch {
-	case change == window.Late:
-		s.Late++
-		return
-	case change == window.Cut:
+func (s *Snapshot) count(k Kind, o window.Outcome) {
+	if k == Cut {
 		s.Cuts++
 	}
 	switch o {

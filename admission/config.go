@@ -113,8 +113,7 @@ func (l Limit) gate(r *rand.Rand) (limiter.Gate, error) {
 	case l.law == nil:
 		return limiter.Gate{}, setting.Wrong("Limit", "the zero Limit", "Fixed or Adaptive")
 	}
-	// Retry-After goes by how long a request takes. A server has no other pause than the gap of the law.
-	l.settings.Timed = true
+	// A server has no other pause than the gap of the law.
 	return limiter.NewGate(l.law, limiter.Settings{Window: l.settings, PauseMax: -1, Rand: r})
 }
 

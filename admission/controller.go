@@ -172,11 +172,12 @@ func (p Permit) Done(o window.Outcome) {
 	}
 	c.mu.Lock()
 	now := c.now()
-	if c.core.Answered(now, p.ticket, o) == window.Late {
+	took, ok := c.core.Answered(now, p.ticket, o)
+	if !ok {
 		c.unlock(now)
 		return
 	}
-	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: c.core.gate.RTT()})
+	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: took})
 	c.unlock(now)
 }
 

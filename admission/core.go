@@ -73,18 +73,16 @@ func (c *core) Cancelled(now time.Duration, r *request) bool {
 	return c.line.remove(r)
 }
 
-// Answered ends an admitted request, and returns what that changed: window.Late if the request is not in
-// service.
-func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) window.Change {
+// Answered ends an admitted request, and returns the time that it took, or false if it is not in service.
+func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) (took time.Duration, ok bool) {
 	c.seen(now)
-	change := c.gate.Answered(c.now, t, o, 0)
-	if change != window.Late && o == window.Success {
+	a, ok := c.gate.Answered(c.now, t, o, 0)
+	if ok && o == window.Success {
 		// As TCP smooths the round-trip time (RFC 6298, section 2.3).
-		took := c.gate.RTT()
-		c.service = cmp.Or(c.service, took)
-		c.service += (took - c.service) / 8
+		c.service = cmp.Or(c.service, a.RTT)
+		c.service += (a.RTT - c.service) / 8
 	}
-	return change
+	return a.RTT, ok
 }
 
 // Next returns the next request that left the queue: it was shed, or it may be served now and its place is

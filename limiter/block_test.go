@@ -7,24 +7,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
-
-func newGate(t *testing.T) *limiter.Gate {
-	t.Helper()
-	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
-	require.NoError(t, err)
-	return &g
-}
 
 // permitted notes so many successes.
 func permitted(t *testing.T, g *limiter.Gate, now time.Duration, n int) {
 	t.Helper()
 	for range n {
-		require.NotEqual(t, window.Late, g.Answered(now, g.Sent(now), window.Success, 0))
+		_, ok := g.Answered(now, g.Sent(now), window.Success, 0)
+		require.True(t, ok)
 	}
+}
+
+// used is a gate after so many successes.
+func used(t *testing.T, successes int) *limiter.Gate {
+	g := newGate(t)
+	permitted(t, g, 0, successes)
+	return g
 }
 
 // denied notes so many 403, and returns the number from which they are of a block.
@@ -37,39 +37,42 @@ func denied(g *limiter.Gate, now time.Duration, n int) (first int) {
 	return first
 }
 
-// A run of ten is a block, after fifty successes.
-func TestBlocksAfterSuccesses(t *testing.T) {
-	g := newGate(t)
-	permitted(t, g, 0, 49)
+// docs/design.md, rule 16: "After 50 successes, ten 403 in a row", "or twice as many as ever passed separately, up to
+// 40".
+func TestFromWhenARunIsABlock(t *testing.T) {
+	g := used(t, 49)
 	require.Zero(t, denied(g, 0, 1000), "a client that was hardly ever permitted")
 	permitted(t, g, 0, 1)
 	require.Equal(t, 40, denied(g, 0, 1000), "after that run, but no more")
-	g = newGate(t)
-	permitted(t, g, 0, 50)
-	require.Equal(t, 10, denied(g, 0, 1000))
-	g = newGate(t)
-	permitted(t, g, 0, 200)
+
+	require.Equal(t, 10, denied(used(t, 50), 0, 1000))
+
+	g = used(t, 200)
 	require.Zero(t, denied(g, 0, 9))
 	permitted(t, g, 0, 1)
 	require.Zero(t, denied(g, 0, 9))
+
+	g = used(t, 200)
+	require.Zero(t, denied(g, 0, 7))
+	for n := range 3 { // a run that a pause ended counts for nothing
+		now := time.Duration(n) * time.Hour
+		permitted(t, g, now, 1)
+		require.Equal(t, 14, denied(g, now, 20))
+		require.LessOrEqual(t, g.PausedUntil()-now, 61*time.Second, "a success begins a new count of pauses")
+	}
 }
 
-// A success that was sent before a run ends no run: a firewall refuses more quickly than the service works.
-func TestASuccessFromBeforeEndsNoRun(t *testing.T) {
-	g := newGate(t)
-	permitted(t, g, 0, 50)
+// "a success ends the run only if it was sent after the run's lowest number, since a firewall refuses quickly, and four
+// fifths of what was sent since then must be refused already"
+func TestQuickRefusalsAmongSlowSuccesses(t *testing.T) {
+	g := used(t, 50)
 	before := g.Sent(0)
 	require.Zero(t, denied(g, 0, 5))
 	g.Answered(0, before, window.Success, 0)
 	require.Equal(t, 5, denied(g, 0, 9))
-}
 
-// A run is no block while less than four fifths of what was sent since its first are refused: the others take longer.
-func TestQuickRefusalsAmongSlowSuccesses(t *testing.T) {
 	for refused, want := range map[int]bool{2: false, 4: true} {
-		g := newGate(t)
-		permitted(t, g, 0, 50)
-		blocked := false
+		g, blocked := used(t, 50), false
 		for range 30 {
 			blocked = denied(g, 0, refused) > 0 || blocked
 			g.Sent(0)
@@ -82,9 +85,7 @@ func TestQuickRefusalsAmongSlowSuccesses(t *testing.T) {
 func TestAnswersOfAnyOrderAreNoBlock(t *testing.T) {
 	blocks := 0
 	for seed := range uint64(100) {
-		random := rand.New(rand.NewPCG(seed, 0))
-		g := newGate(t)
-		permitted(t, g, 0, 50)
+		random, g := rand.New(rand.NewPCG(seed, 0)), used(t, 50)
 		for range 25 {
 			var sent []window.Ticket
 			for range 40 {
@@ -103,21 +104,9 @@ func TestAnswersOfAnyOrderAreNoBlock(t *testing.T) {
 	require.Zero(t, blocks, "of 100 clients")
 }
 
-// A run twice as long as any that passed on its own is a block. One that a pause ended counts for nothing.
-func TestBlocksAreLongerThanOtherRuns(t *testing.T) {
-	g := newGate(t)
-	permitted(t, g, 0, 200)
-	require.Zero(t, denied(g, 0, 7))
-	for n := range 3 {
-		permitted(t, g, time.Duration(n)*time.Hour, 1)
-		require.Equal(t, 14, denied(g, time.Duration(n)*time.Hour, 20))
-	}
-}
-
-// The pauses of a run are of a minute, two and four. From then on 403 is final.
+// The pauses of a run are of a minute, two and four. "After the third pause 403 is final for that limiter"
 func TestBlocksHaveAnEnd(t *testing.T) {
-	g := newGate(t)
-	permitted(t, g, 0, 50)
+	g := used(t, 50)
 	now := time.Duration(0)
 	for _, minutes := range []time.Duration{1, 2, 4} {
 		denied(g, now, 19)
@@ -135,42 +124,12 @@ func TestBlocksHaveAnEnd(t *testing.T) {
 	require.Equal(t, now, g.PausedUntil())
 }
 
-// A success begins a new count of pauses.
-func TestBlocksOneAfterAnother(t *testing.T) {
-	g := newGate(t)
-	permitted(t, g, 0, 50)
-	for n := range 10 {
-		now := time.Duration(n) * time.Hour
-		permitted(t, g, now, 1)
-		require.Equal(t, 10, denied(g, now, 19))
-		require.LessOrEqual(t, g.PausedUntil()-now, 61*time.Second)
-	}
-}
-
-// All that is in flight gets the answer that stops everybody. That is one pause.
-func TestAStopIsOnePause(t *testing.T) {
-	g := newGate(t)
-	var sent []window.Ticket
-	for range 20 {
-		sent = append(sent, g.Sent(0))
-	}
-	pauses := map[time.Duration]bool{}
-	for i, ticket := range sent {
-		now := time.Duration(i) * time.Millisecond
-		g.Answered(now, ticket, window.Overload, 0)
-		g.Stopped(now, 0)
-		pauses[g.PausedUntil()] = true
-	}
-	require.Len(t, pauses, 1)
-	g.Stopped(0, time.Hour)
-	require.GreaterOrEqual(t, g.PausedUntil(), time.Hour, "a longer one")
-}
-
-// Others pass after a pause, and what was refused is refused again: the service refuses that object. There is no
-// further pause.
+// "and so it is if others pass and what was refused is refused again": the service refuses that object. Without a
+// pause before, a refusal after another one says nothing.
 func TestAPauseThatWasAMistakeIsTheLast(t *testing.T) {
-	g := newGate(t)
-	permitted(t, g, 0, 50)
+	g := used(t, 50)
+	_, _ = g.Denied(0, g.Sent(0), true)
+	permitted(t, g, 0, 1)
 	require.Equal(t, 10, denied(g, 0, 10))
 	now := g.PausedUntil()
 	permitted(t, g, now, 1)
@@ -181,19 +140,9 @@ func TestAPauseThatWasAMistakeIsTheLast(t *testing.T) {
 	require.Equal(t, now, g.PausedUntil())
 }
 
-// Without a pause before, a refusal after another one says nothing.
-func TestARefusalTwiceIsNoMistake(t *testing.T) {
-	g := newGate(t)
-	permitted(t, g, 0, 50)
-	_, _ = g.Denied(0, g.Sent(0), true)
-	permitted(t, g, 0, 1)
-	require.Equal(t, 10, denied(g, 0, 10))
-}
-
 // The pause of a block is a guess: who cannot wait for its end ends it, but no other pause.
 func TestAPauseThatIsDoubtedEnds(t *testing.T) {
-	g := newGate(t)
-	permitted(t, g, 0, 50)
+	g := used(t, 50)
 	require.False(t, g.Doubted(0))
 	denied(g, 0, 10)
 	require.True(t, g.Doubted(time.Second))
@@ -204,4 +153,17 @@ func TestAPauseThatIsDoubtedEnds(t *testing.T) {
 	until := g.PausedUntil()
 	require.False(t, g.Doubted(2*time.Second))
 	require.Equal(t, until, g.PausedUntil())
+}
+
+// All that is in flight gets the answer that stops everybody. That is one pause.
+func TestAStopIsOnePause(t *testing.T) {
+	g := newGate(t)
+	pauses := map[time.Duration]bool{}
+	for now := time.Duration(0); now < 20*ms; now += ms {
+		g.Stopped(now, 0)
+		pauses[g.PausedUntil()] = true
+	}
+	require.Len(t, pauses, 1)
+	g.Stopped(0, time.Hour)
+	require.GreaterOrEqual(t, g.PausedUntil(), time.Hour, "a longer one")
 }

@@ -11,33 +11,36 @@ import (
 )
 
 // A driver without a clock: three operations and a window of one; the first attempt is refused.
-func ExampleMachine() {
-	m, err := limiter.New[string](aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 1}})
+func ExampleGate() {
+	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{Window: window.Settings{Initial: 1}})
 	if err != nil {
 		panic(err)
 	}
+	var waiting queue.Queue[string]
 	now := time.Duration(0)
-	send := func() (last *queue.Item[string], ticket window.Ticket) {
-		for i, t := m.Next(now); i != nil; i, t = m.Next(now) {
-			fmt.Println(now, "send", i.Value)
-			last, ticket = i, t
+	send := func() (sent *queue.Item[string], ticket window.Ticket) {
+		for t, ok := g.Next(now, waiting.Len()); ok; t, ok = g.Next(now, waiting.Len()) {
+			sent, _ = waiting.Ends()
+			waiting.Remove(sent)
+			ticket = t
+			fmt.Println(now, "send", sent.Value)
 		}
-		return last, ticket
+		return sent, ticket
 	}
 	for _, name := range []string{"a", "b", "c"} {
-		m.Queue.Push(&queue.Item[string]{Value: name})
+		waiting.Push(&queue.Item[string]{Value: name})
 	}
 	refused, ticket := send()
 
 	now = 100 * time.Millisecond
-	m.Answered(now, ticket, window.Overload, 0)
-	m.Queue.PutBack(refused) // to the front
+	g.Answered(now, ticket, window.Overload, 0)
+	waiting.PutBack(refused) // to the front
 	_, ticket = send()
 
 	now = 200 * time.Millisecond
-	m.Answered(now, ticket, window.Success, 0)
+	g.Answered(now, ticket, window.Success, 0)
 	send()
-	fmt.Println(m.State().Cwnd, m.Flying(), m.Queue.Len())
+	fmt.Println(g.State().Cwnd, g.Flying(), waiting.Len())
 	// Output:
 	// 0s send a
 	// 100ms send a

@@ -13,9 +13,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// FuzzMachineAgainstTheText drives the Machine and the literal algorithm with the same events, compares them
+// FuzzGateAgainstTheText drives a gate with a queue and the literal algorithm with the same events, compares them
 // after every one, and checks the invariants.
-func FuzzMachineAgainstTheText(f *testing.F) {
+func FuzzGateAgainstTheText(f *testing.F) {
 	f.Add([]byte{0, 20, 0, 0, 0, 0, 0, 1, 2, 1, 3, 9, 1, 2, 8, 5, 1, 1, 1})
 	f.Add([]byte{1, 3, 1, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 10, 2, 2, 2, 18, 2, 7, 1, 1})
 	f.Add([]byte{10, 90, 248, 255, 0, 249, 1, 250, 1, 255, 2, 1, 1})
@@ -39,21 +39,22 @@ func FuzzMachineAgainstTheText(f *testing.F) {
 	})
 }
 
-// model is a Machine and its twin, with what the driver knows of both.
+// model is a gate with a queue and its twin, with what the driver knows of both.
 type model struct {
-	t    *testing.T
-	core limiter.Machine[int]
-	twin *literalTwin
-	law  func(factor float64) window.NewLaw
-	// made is what the machine was made with.
+	t     *testing.T
+	core  limiter.Gate
+	queue queue.Queue[int]
+	twin  *literalTwin
+	law   func(factor float64) window.NewLaw
+	// made is what the gate was made with.
 	made limiter.Settings
 	now  time.Duration
-	// seen is what the machine was told of time with the latest event.
+	// seen is what the gate was told of time with the latest event.
 	seen time.Duration
 
-	// measured: round-trip times are measured. rtt is the last one.
-	measured bool
-	rtt      time.Duration
+	// timed: the law is told round-trip times. rtt is the last one.
+	timed bool
+	rtt   time.Duration
 
 	ops      int
 	items    []*queue.Item[int] // by operation
@@ -99,26 +100,30 @@ func newModel(t *testing.T, kind, initial byte) *model {
 		factor = 0.9
 	}
 	ssthresh := 1024.0
-	if kind&4 == 4 {
-		ssthresh = 5
+	if kind&16 == 16 {
+		ssthresh = window.MaxWindow
 	}
-	s := limiter.Settings{Window: window.Settings{Initial: start, Ssthresh: ssthresh, Timed: kind&8 == 8}}
+	s := starting(start)
 	m := &model{
 		t: t, twin: newLiteralTwin(tahoe, start, ssthresh, factor), law: law, made: s,
-		answered: map[uint64]bool{}, admitted: start, measured: kind&24 > 0,
+		answered: map[uint64]bool{}, admitted: start, timed: kind&16 == 16,
 	}
-	if kind&16 == 16 {
+	if m.timed {
 		m.law = func(factor float64) window.NewLaw {
 			return func(s window.Settings) window.Law { return told{law(factor)(s), m} }
 		}
 	}
-	c, err := limiter.New[int](m.law(factor), s)
+	c, err := limiter.NewGate(m.law(factor), s)
 	require.NoError(t, err)
 	m.core = c
+	if kind&4 == 4 {
+		m.twin.ssthresh = 5
+		require.NoError(t, m.core.Restored(window.State{Cwnd: start, Ssthresh: 5}))
+	}
 	return m
 }
 
-// at is what a driver tells the machine of time, if it is needed.
+// at is what a driver tells the gate of time, if it is needed.
 func (m *model) at(needed bool) time.Duration {
 	if needed {
 		return m.now
@@ -162,7 +167,7 @@ func (m *model) step(b byte) {
 		m.late(which)
 		m.now += time.Duration(which) * 100 * time.Millisecond
 		m.seen = 0
-		if at, ok := m.core.Deadline(); ok && at <= m.now {
+		if at, ok := m.core.Deadline(m.queue.Len()); ok && at <= m.now {
 			m.seen = m.now
 		}
 	}
@@ -173,7 +178,7 @@ func (m *model) arrive() {
 	m.seen = m.at(m.core.Timed())
 	i := &queue.Item[int]{Value: m.ops}
 	m.items = append(m.items, i)
-	require.True(m.t, m.core.Queue.Push(i))
+	require.True(m.t, m.queue.Push(i))
 	m.twin.arrived(m.ops)
 	m.waiting = append(m.waiting, m.ops)
 	m.ops++
@@ -184,8 +189,11 @@ func (m *model) arrive() {
 func (m *model) try(n int) {
 	for range n {
 		m.seen = m.at(m.core.Timed())
-		open := m.core.Queue.Len() == 0 && m.twin.mayFly() && m.core.PausedUntil() <= m.now
-		k, ok := m.core.Tried(m.seen)
+		open := m.queue.Len() == 0 && m.twin.mayFly() && m.core.PausedUntil() <= m.now
+		k, ok := window.Ticket{}, false
+		if m.queue.Len() == 0 {
+			k, ok = m.core.Tried(m.seen)
+		}
 		require.Equal(m.t, open, ok)
 		if !ok {
 			return
@@ -207,17 +215,19 @@ func (m *model) answer(which int, o window.Outcome) {
 	paused := m.core.PausedUntil()
 	m.rtt = m.now - f.sent
 	m.seen = m.at(o.Overloaded() || m.core.Timed())
-	change := m.core.Answered(m.seen, f.ticket, o, 0)
-	require.NotEqual(m.t, window.Late, change)
-	if m.measured {
-		require.Equal(m.t, m.rtt, m.core.RTT())
+	a, ok := m.core.Answered(m.seen, f.ticket, o, 0)
+	require.True(m.t, ok)
+	require.Equal(m.t, o, a.Outcome)
+	if m.timed {
+		require.Equal(m.t, m.rtt, a.RTT)
 	}
 	require.False(m.t, m.answered[f.ticket.ID()], "every id is answered at most once")
 	m.answered[f.ticket.ID()] = true
-	if change == window.Cut {
+	cut := o.Overloaded() && !a.Ignored
+	if cut {
 		m.cuts++
 	}
-	defer func() { m.checkPause(change, paused) }()
+	defer func() { m.checkPause(cut, paused) }()
 	switch {
 	case o.Accepted():
 		m.twin.succeeded(f.ticket.ID())
@@ -225,7 +235,7 @@ func (m *model) answer(which int, o window.Outcome) {
 		m.twin.gone(f.ticket.ID())
 	default:
 		m.twin.failed(f.ticket.ID())
-		m.core.Queue.PutBack(m.items[f.op])
+		m.queue.PutBack(m.items[f.op])
 		m.twin.rejoined(f.op)
 		m.waiting = append(m.waiting, f.op)
 	}
@@ -250,8 +260,8 @@ func (m *model) cancel(which int) {
 	i := which % len(m.waiting)
 	op := m.waiting[i]
 	m.waiting = append(m.waiting[:i], m.waiting[i+1:]...)
-	require.True(m.t, m.core.Queue.Remove(m.items[op]))
-	require.False(m.t, m.core.Queue.Remove(m.items[op]))
+	require.True(m.t, m.queue.Remove(m.items[op]))
+	require.False(m.t, m.queue.Remove(m.items[op]))
 	m.twin.cancelled(op)
 }
 
@@ -270,11 +280,12 @@ func (m *model) late(which int) {
 	}
 	k := m.over[which%len(m.over)]
 	o := window.Outcome(1 + which%5)
-	require.Equal(m.t, window.Late, m.core.Answered(m.at(o.Overloaded() || m.core.Timed()), k, o, time.Second))
+	_, ok := m.core.Answered(m.at(o.Overloaded() || m.core.Timed()), k, o, time.Second)
+	require.False(m.t, ok)
 	require.False(m.t, m.core.Withdrawn(k))
 }
 
-// reconfigure puts the machine under other rules, or under some that it refuses.
+// reconfigure puts the gate under other rules, or under some that it refuses.
 func (m *model) reconfigure(which int) {
 	s := m.made
 	w := &s.Window
@@ -310,8 +321,8 @@ func (m *model) reconfigure(which int) {
 
 // checkPause: a pause begins at a cut that follows another with nothing accepted in between, and at
 // nothing else.
-func (m *model) checkPause(change window.Change, before time.Duration) {
-	if change == window.Cut && m.twin.streak >= 2 {
+func (m *model) checkPause(cut bool, before time.Duration) {
+	if cut && m.twin.streak >= 2 {
 		require.Greater(m.t, m.core.PausedUntil(), m.now)
 	} else {
 		require.Equal(m.t, before, m.core.PausedUntil(), "streak %d", m.twin.streak)
@@ -321,10 +332,12 @@ func (m *model) checkPause(change window.Change, before time.Duration) {
 func (m *model) drain() {
 	for {
 		open := m.twin.mayFly()
-		i, k := m.core.Next(m.seen)
-		if i == nil {
+		k, ok := m.core.Next(m.seen, m.queue.Len())
+		if !ok {
 			return
 		}
+		i, _ := m.queue.Ends()
+		m.queue.Remove(i)
 		require.True(m.t, open, "the twin would not send")
 		require.Greater(m.t, k.ID(), m.lastID, "a fresh id, and it rises")
 		require.Equal(m.t, m.twin.sent(k.ID()), i.Value, "the same operation")
@@ -339,7 +352,7 @@ func (m *model) check() {
 	require.Equal(m.t, m.twin.cwnd, s.Cwnd)
 	require.Equal(m.t, m.twin.ssthresh, s.Ssthresh)
 	require.Equal(m.t, len(m.twin.flying), m.core.Flying())
-	require.Equal(m.t, len(m.twin.queue), m.core.Queue.Len())
+	require.Equal(m.t, len(m.twin.queue), m.queue.Len())
 	require.Equal(m.t, m.twin.cuts, m.cuts, "exactly one cut per burst")
 
 	require.GreaterOrEqual(m.t, m.core.Flying(), 0)
@@ -348,10 +361,10 @@ func (m *model) check() {
 	require.LessOrEqual(m.t, s.Cwnd, m.twin.max)
 	require.False(m.t, math.IsInf(s.Cwnd, 0) || math.IsNaN(s.Cwnd))
 	if m.core.PausedUntil() <= m.now {
-		require.False(m.t, m.core.Queue.Len() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
+		require.False(m.t, m.queue.Len() > 0 && m.twin.mayFly(), "nobody waits while a slot is free")
 	} else {
-		at, ok := m.core.Deadline()
-		require.Equal(m.t, m.core.Queue.Len() > 0 && m.twin.mayFly(), ok, "in a pause there is a time to look again")
+		at, ok := m.core.Deadline(m.queue.Len())
+		require.Equal(m.t, m.queue.Len() > 0 && m.twin.mayFly(), ok, "in a pause there is a time to look again")
 		require.True(m.t, !ok || at == m.core.PausedUntil())
 	}
 }
@@ -359,7 +372,7 @@ func (m *model) check() {
 // settle lets everything succeed: nobody is stranded.
 func (m *model) settle() {
 	for range 10 * (m.ops + 1) {
-		if m.core.Flying() == 0 && m.core.Queue.Len() == 0 {
+		if m.core.Flying() == 0 && m.queue.Len() == 0 {
 			break
 		}
 		m.now += time.Second
@@ -369,7 +382,7 @@ func (m *model) settle() {
 		m.check()
 	}
 	require.Zero(m.t, m.core.Flying())
-	require.Zero(m.t, m.core.Queue.Len())
+	require.Zero(m.t, m.queue.Len())
 }
 
 func without(ops []int, op int) []int {

@@ -1,16 +1,30 @@
+// Package limiter has the gate of a limiter: the window, the pauses, the gap between sends and the quotas of the
+// service decide whether an attempt may be sent now, and when to look again. It is pure: no goroutine, lock,
+// context or clock. [github.com/aimd-go/aimd] drives it for most programs, package admission at a server, and
+// package sim on virtual time.
 package limiter
 
 import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Gate decides when the next attempt may be sent, whatever the order of those that wait: a window, the pauses
-// for all, the gap of a law that spaces its sends or of a greatest rate, and the quotas of the service. It is
-// pure. now is the time of the event since any start that stays the same. A time before the last one counts as
-// the last one, so 0 will do for an event that needs no time: see Timed.
+// Gate is a limiter without goroutines, locks and clocks, for programs that have their own: events in, effects out,
+// one deadline. It decides when the next attempt may be sent, whatever the order of those that wait; package queue
+// has the order of the text. To drive a gate:
+//
+//   - One goroutine at a time calls it, or a lock is held. Every time is the time since one start of the driver.
+//   - Tell it each attempt that ended, by Answered or Withdrawn, once for each ticket.
+//   - After each event, also if an operation came or left, call Next with the number of operations that wait, until it
+//     returns false, and send an attempt of the first of them for each ticket.
+//   - Then set one timer for Deadline, if there is one. The timer is an event without a name: call Next again.
+//   - A failed operation waits for the longer of Backoff and Obeyed, without a slot, before it waits for the gate.
+//
+// A question (Open, State, Deadline, PausedUntil) changes nothing. A time that runs backwards counts as the latest
+// one, so 0 will do for an event that needs no time: see Timed.
 type Gate struct {
 	window.Window
 	rules Settings
@@ -42,12 +56,11 @@ const lateness = 20 * time.Millisecond
 
 // NewGate returns a gate in its initial state, or an error that names the wrong setting.
 func NewGate(law window.NewLaw, s Settings) (Gate, error) {
-	w, err := window.New(law, s.Window)
+	s, err := s.WithDefaults()
 	if err != nil {
 		return Gate{}, err
 	}
-	s, err = s.WithDefaults()
-	s.Window = w.Settings()
+	w, err := window.New(law, s.Window)
 	return Gate{Window: w, rules: s, apart: s.apart(), sent: longAgo, spread: 1}, err
 }
 
@@ -63,20 +76,21 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 	return g.send(), true
 }
 
-// Answered ends an attempt, with the service's Retry-After (0: no header), and returns what that changed. An
-// attempt that is not in flight is Late and changes nothing.
-func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) window.Change {
+// Answered ends an attempt, with the service's Retry-After (0: no header), and returns it as the law saw it: a refusal
+// for a quota that is used up is Neutral. It returns false for an attempt that is not in flight, and changes nothing.
+func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) (window.Answer, bool) {
+	now = g.seen(now)
 	if g.told != nil && g.Has(t) {
-		o = g.told.ended(g.seen(now), t, o)
+		o = g.ended(t, o)
 	}
-	change := g.Window.Answered(g.seen(now), t, o)
-	if o == window.Success && change != window.Late {
-		g.block.succeeded(g.now, t)
+	a, ok := g.Window.Answered(now, t, o)
+	switch {
+	case ok && o == window.Success:
+		g.block.succeeded(now, t)
+	case ok && o.Overloaded():
+		g.overloaded(!a.Ignored, retryAfter)
 	}
-	if change == window.Cut || change == window.Ignored {
-		g.overloaded(change == window.Cut, retryAfter)
-	}
-	return change
+	return a, ok
 }
 
 // overloaded begins a pause for all, if it is time to.
@@ -116,9 +130,9 @@ func (g *Gate) Stopped(now, retryAfter time.Duration) {
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the
 // wrong setting, and the old rules stay. If Settings.Window did change, so do the window and its law. A pause
 // that is longer than the new rules allow ends as if it had begun now under them. If a quota is used up, one
-// attempt asks at once. Settings.Rand, and Timed and Ssthresh of Settings.Window, have no effect.
+// attempt asks at once. Settings.Rand has no effect.
 func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
-	s.Rand, s.Window.Timed, s.Window.Ssthresh = g.rules.Rand, g.rules.Window.Timed, g.rules.Window.Ssthresh
+	s.Rand = g.rules.Rand
 	s, err := s.WithDefaults()
 	if err != nil {
 		return err
@@ -135,14 +149,15 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 	if g.told != nil {
 		g.told.Reserve, g.told.MaxRetryAfter = s.Reserve, s.MaxRetryAfter
 		g.told.Asked(g.now)
-		g.told.bound = 0
+		g.Bound = 0
 	}
 	return nil
 }
 
 // Effects.
 
-// Next books the attempt of the next operation of the queue, and reports false if no operation may go now.
+// Next books the attempt of the operation that is first of those that wait, waiting in number. It reports false if
+// none may go now.
 func (g *Gate) Next(now time.Duration, waiting int) (window.Ticket, bool) {
 	g.waiting = waiting
 	if waiting == 0 || !g.open(now) {
@@ -157,16 +172,17 @@ func (g *Gate) Next(now time.Duration, waiting int) (window.Ticket, bool) {
 func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	g.waiting = waiting
 	at := g.due()
-	if !g.Open() && g.told != nil && g.told.bound > 0 {
+	if !g.Open() && g.Bound > 0 {
 		return g.told.boundedUntil, waiting > 0 && g.told.boundedUntil > g.now
 	}
 	return at, waiting > 0 && g.Open() && at > g.now
 }
 
 // Backoff returns how long an operation waits on its own, without a slot, before it rejoins the queue, after that
-// many failures in a row, the latest with the outcome last: see Settings.Backoffs.
+// many failures in a row, the latest with the outcome last. After overloads that begins when Settings.Patience is
+// over: the window paces them.
 func (g *Gate) Backoff(failures int, last window.Outcome) time.Duration {
-	if n := g.rules.Backoffs(failures, last); n > 0 {
+	if n := delay.Backoffs(failures, g.rules.Patience, last.Overloaded()); n > 0 {
 		return g.pause(n - 1)
 	}
 	return 0
@@ -188,9 +204,6 @@ func (g *Gate) Timed() bool {
 	return g.Window.Timed() || g.pausedUntil > g.now || g.Gap() > 0 || g.told != nil
 }
 
-// Rules are the settings in force.
-func (g *Gate) Rules() Settings { return g.rules }
-
 // Gap is the shortest time between two sends: of a law that spaces them and by Settings.MaxRate. 0: there is
 // none.
 func (g *Gate) Gap() time.Duration { return max(g.Window.Gap(), g.apart) }
@@ -198,18 +211,22 @@ func (g *Gate) Gap() time.Duration { return max(g.Window.Gap(), g.apart) }
 // PausedUntil is the time when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
-// ClosedUntil is the earliest time of the next send by what the service said: after the pause for all, and
-// when a quota that is used up comes back.
-func (g *Gate) ClosedUntil() time.Duration {
-	used, _ := g.UsedUp()
-	return max(g.pausedUntil, used.Until)
+// ClosedUntil is the earliest time of the next send by what the service said: after the pause for all, or
+// when the quota comes back that is used up for longer than that.
+func (g *Gate) ClosedUntil() (until time.Duration, used *quota.State) {
+	if g.told != nil {
+		if q, ok := g.told.UsedUp(g.now); ok && q.Until > g.pausedUntil {
+			return q.Until, &q
+		}
+	}
+	return g.pausedUntil, nil
 }
 
 // seen notes the time, which never goes back, and returns the latest one.
 func (g *Gate) seen(now time.Duration) time.Duration {
 	g.now = max(g.now, now)
-	if g.told != nil && g.now >= g.told.boundedUntil {
-		g.told.bound = 0
+	if g.Bound > 0 && g.now >= g.told.boundedUntil {
+		g.Bound = 0
 	}
 	return g.now
 }
@@ -219,7 +236,9 @@ func (g *Gate) open(now time.Duration) bool {
 }
 
 // spaces reports whether the law spaces its sends and one may fly, so that the gap alone sets the rate.
-func (g *Gate) spaces() bool { return g.Window.Gap() > 0 && g.Limit() <= 1 }
+func (g *Gate) spaces() bool {
+	return g.Window.Gap() > 0 && (g.State().Cwnd <= window.MinWindow || g.Bound == 1)
+}
 
 // due is the earliest time of the next send, if the window is open. See Timed for a further reason.
 func (g *Gate) due() time.Duration {

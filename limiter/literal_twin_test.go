@@ -8,7 +8,7 @@ import (
 )
 
 // literalTwin is the algorithm of "Improve on exponential backoff" as it is written there: two scalars,
-// two sets of request ids, a queue, and a deep copy at each reaction. It is slow and simple, and the Machine
+// two sets of request ids, a queue, and a deep copy at each reaction. It is slow and simple, and the gate
 // must do just what it does.
 //
 // Two things are settled beside the text: one is always admitted when nothing is in flight, and cwnd

@@ -13,9 +13,19 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-func requests(left float64) quota.Answer {
-	return quota.Answer{Reports: []quota.Report{{Name: "requests", Limit: 60, Left: left, Reset: time.Minute}}}
+func newGate(t *testing.T) *limiter.Gate {
+	t.Helper()
+	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
+	require.NoError(t, err)
+	return &g
 }
+
+func requests(left float64) limiter.Report {
+	return limiter.Report{Name: "requests", Limit: 60, Left: left, Reset: time.Minute}
+}
+
+func reports(r ...limiter.Report) limiter.Head { return limiter.Head{Reports: r} }
+func refusal(r ...limiter.Report) limiter.Head { return limiter.Head{Refused: true, Reports: r} }
 
 func sent(t *testing.T, g *limiter.Gate, now time.Duration) window.Ticket {
 	t.Helper()
@@ -24,80 +34,93 @@ func sent(t *testing.T, g *limiter.Gate, now time.Duration) window.Ticket {
 	return ticket
 }
 
+// closedUntil requires that no attempt is sent before that time, with an error of some time for jitter.
+func closedUntil(t *testing.T, g *limiter.Gate, now, want, jitter time.Duration) (at time.Duration) {
+	t.Helper()
+	at, ok := g.Deadline(100)
+	require.True(t, ok)
+	require.GreaterOrEqual(t, at, want)
+	require.LessOrEqual(t, at, want+jitter)
+	_, ok = g.Next(at-1, 100)
+	require.False(t, ok)
+	return at
+}
+
 // A refusal for a quota that is used up closes the gate until the reset and leaves the window as it is;
 // one with room in the quota cuts.
 func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
-	require.NoError(t, err)
-	first, second, third := sent(t, &g, 0), sent(t, &g, 0), sent(t, &g, 0)
-	_, used := g.Reported(time.Second, first, requests(1))
+	g := newGate(t)
+	first, second, third := sent(t, g, 0), sent(t, g, 0), sent(t, g, 0)
+	_, used := g.Reported(time.Second, first, reports(requests(1)))
 	assert.False(t, used)
-	assert.Equal(t, window.Steady, g.Answered(time.Second, first, window.Neutral, 0))
+	g.Answered(time.Second, first, window.Neutral, 0)
 
-	refusal := requests(0)
-	refusal.Refused = true
-	state, used := g.Reported(time.Second, second, refusal)
+	state, used := g.Reported(time.Second, second, refusal(requests(0)))
 	assert.True(t, used)
-	assert.InDelta(t, 62500*time.Millisecond, state.Until, float64(500*time.Millisecond), "a second of rounding, one of jitter")
 	assert.Equal(t, quota.State{Name: "requests", Limit: 60, Back: state.Until, Until: state.Until}, state)
-	assert.Equal(t, window.Steady, g.Answered(time.Second, second, window.Overload, 0))
+	a, _ := g.Answered(time.Second, second, window.Overload, 0)
+	assert.Equal(t, window.Neutral, a.Outcome)
 	assert.Equal(t, []quota.State{state}, g.Quotas(time.Second))
-	_, ok := g.Next(2*time.Second, 100)
-	assert.False(t, ok)
-	at, ok := g.Deadline(100)
-	assert.True(t, ok)
+	at := closedUntil(t, g, 2*time.Second, 62*time.Second, time.Second) // a second of rounding, one of jitter
 	assert.Equal(t, state.Until, at)
+	assert.EqualValues(t, 20, g.State().Cwnd)
 
 	// After the reset one attempt goes, and shows what there is.
-	fourth := sent(t, &g, at)
-	_, ok = g.Next(at, 100)
+	fourth := sent(t, g, at)
+	_, ok := g.Next(at, 100)
 	assert.False(t, ok)
-	assert.Equal(t, window.Steady, g.Answered(at, third, window.Neutral, 0))
-	room := requests(50)
-	room.Refused = true
-	g.Reported(at+time.Second, fourth, room)
-	assert.Equal(t, window.Cut, g.Answered(at+time.Second, fourth, window.Overload, 0))
+	g.Answered(at, third, window.Neutral, 0)
+	g.Reported(at+time.Second, fourth, refusal(requests(50)))
+	g.Answered(at+time.Second, fourth, window.Overload, 0)
+	assert.EqualValues(t, 10, g.State().Cwnd)
 }
 
-// Anthropic's captured refusal: the tokens are whole again in 63 s, and the next request may go in 16.
-func TestARetryAfterComesBeforeTheReset(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
-	require.NoError(t, err)
-	ticket := sent(t, &g, 0)
-	g.Reported(0, ticket, quota.Answer{
-		Refused: true, RetryAfter: 16 * time.Second,
-		Reports: []quota.Report{{Name: "input-tokens", Bucket: true, Amounts: true, Limit: 200_000, Reset: 63 * time.Second}},
-	})
-	g.Answered(0, ticket, window.Overload, 16*time.Second)
-	at, ok := g.Deadline(1)
-	assert.True(t, ok)
-	assert.InDelta(t, 16500*time.Millisecond, at, float64(500*time.Millisecond))
-}
-
-// docs/quota.md, rule 3: "Several in an answer: the tightest decides."
-func TestTheTightestOfSeveralQuotasDecides(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
-	require.NoError(t, err)
-	ticket, a := sent(t, &g, 0), requests(50)
-	a.Reports = append(a.Reports, quota.Report{Name: "daily", Limit: 1000, Reset: time.Hour})
-	used, ok := g.Reported(0, ticket, a)
-	assert.True(t, ok)
-	assert.Equal(t, "daily", used.Name)
-	g.Answered(0, ticket, window.Success, 0)
-	assert.Equal(t, used.Until, g.ClosedUntil())
-	at, ok := g.Deadline(1)
-	assert.True(t, ok)
-	assert.Equal(t, limiter.DefaultMaxRetryAfter, at, "one attempt asks then")
+// Anthropic's captured refusal: the tokens are whole again in 63 s, and the next request may go in 16. A refusal that
+// speaks for all stops all for its Retry-After, also if the reset that it reports is over. docs/quota.md, rule 3:
+// "Several in an answer: the tightest decides.", and after MaxRetryAfter one attempt asks.
+func TestHowLongAReportCloses(t *testing.T) {
+	tokens := limiter.Report{Name: "input-tokens", Bucket: true, Amounts: true, Limit: 200_000, Reset: 63 * time.Second}
+	retryAfter, stop := refusal(tokens), refusal(limiter.Report{Name: "core", Limit: 60})
+	retryAfter.RetryAfter = 16 * time.Second
+	stop.RetryAfter, stop.Stop = time.Minute, true
+	for name, c := range map[string]struct {
+		head         limiter.Head
+		want, jitter time.Duration
+		used         string
+	}{
+		"a Retry-After before the reset": {retryAfter, 16 * time.Second, time.Second, "input-tokens"},
+		"a stop":                         {stop, time.Minute, 2 * time.Second, ""},
+		"the tightest of several": {
+			reports(requests(50), limiter.Report{Name: "daily", Limit: 1000, Reset: time.Hour}), 5 * time.Minute, 0, "daily",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := newGate(t)
+			ticket := sent(t, g, 0)
+			used, _ := g.Reported(0, ticket, c.head)
+			o := window.Success
+			if c.head.Refused {
+				o = window.Overload
+			}
+			g.Answered(0, ticket, o, c.head.RetryAfter)
+			closedUntil(t, g, 0, c.want, c.jitter)
+			if c.used != "" {
+				until, q := g.ClosedUntil()
+				require.Equal(t, &used, q)
+				require.Equal(t, c.used, q.Name)
+				require.Equal(t, used.Until, until)
+			}
+		})
+	}
 }
 
 // A body that is still read takes nothing more of the quota.
 func TestAnAnswerThatHasBegunIsCountedInWhatIsLeft(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
-	require.NoError(t, err)
+	g := newGate(t)
 	for left := 10.; left > 0; left-- {
 		ticket, ok := g.Tried(0)
 		require.True(t, ok)
-		g.Reported(0, ticket, requests(left))
+		g.Reported(0, ticket, reports(requests(left)))
 	}
 	_, ok := g.Tried(0)
 	assert.True(t, ok)
@@ -107,25 +130,30 @@ func TestAnAnswerThatHasBegunIsCountedInWhatIsLeft(t *testing.T) {
 
 // If the service says how many requests it allows in flight, no more are, whatever the window is.
 func TestAServiceBoundsTheAttemptsInFlight(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
-	require.NoError(t, err)
-	first := sent(t, &g, 0)
-	g.Reported(0, first, quota.Answer{Reports: []quota.Report{{Name: "slots", InFlight: true, Limit: 2}}})
-	sent(t, &g, 0)
+	g := newGate(t)
+	first := sent(t, g, 0)
+	g.Reported(0, first, reports(limiter.Report{Name: "slots", InFlight: true, Limit: 2}))
+	second := sent(t, g, 0)
 	assert.False(t, g.Open())
 	g.Answered(0, first, window.Success, 0)
 	assert.True(t, g.Open())
+	sent(t, g, 0)
+	at, ok := g.Deadline(1)
+	assert.True(t, ok)
+	assert.Equal(t, 5*time.Minute, at, "then it is forgotten")
+	third := sent(t, g, at)
+	g.Answered(at, second, window.Success, 0)
+	g.Answered(at, third, window.Success, 0)
 	assert.Greater(t, g.State().Cwnd, 2.)
 }
 
 // A report that comes after the attempt has ended changes nothing.
 func TestAReportThatIsLate(t *testing.T) {
-	g, err := limiter.NewGate(aimd.Reno(0.5), limiter.Settings{})
-	require.NoError(t, err)
-	first := sent(t, &g, 0)
+	g := newGate(t)
+	first := sent(t, g, 0)
 	g.Answered(0, first, window.Timeout, 0)
-	g.Reported(0, first, requests(0))
-	g.Reported(0, window.Ticket{}, requests(0))
+	g.Reported(0, first, reports(requests(0)))
+	g.Reported(0, window.Ticket{}, reports(requests(0)))
 	assert.Empty(t, g.Quotas(0))
 }
 
@@ -138,11 +166,12 @@ func TestASecondAnswerSpendsNothingOfAQuota(t *testing.T) {
 		var k window.Ticket
 		for left := 300.; left > 60; left -= 10 {
 			k, _ = g.Tried(0)
-			g.Reported(0, k, quota.Answer{Reports: []quota.Report{{Name: "tokens", Amounts: true, Limit: 300, Left: left, Reset: time.Minute}}})
+			g.Reported(0, k, reports(limiter.Report{Name: "tokens", Amounts: true, Limit: 300, Left: left, Reset: time.Minute}))
 			g.Answered(0, k, window.Success, 0)
 		}
 		for range again {
-			require.Equal(t, window.Late, g.Answered(0, k, window.Success, 0))
+			_, ok := g.Answered(0, k, window.Success, 0)
+			require.False(t, ok)
 		}
 		for _, ok := g.Tried(0); ok; _, ok = g.Tried(0) {
 			n++

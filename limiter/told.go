@@ -7,34 +7,29 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// told is what the service reports of its quotas, and of a bound on the attempts in flight.
+// Head is the head of an answer that reports quotas: whether it is a refusal (Refused), and one for everybody (Stop),
+// its RetryAfter, and the Reports. Reported sets the Number. A Report has the fields of attempt.Report.
+type (
+	Head   = quota.Answer
+	Report = quota.Report
+)
+
+// told is what the service reports of its quotas, and of a bound on the attempts in flight (Window.Bound).
 type told struct {
 	quota.Quotas
 	// heads are the attempts in flight, by number, whose answers have begun with a report. The value is true if the
 	// attempt was refused because a quota is used up.
 	heads map[uint64]bool
-	// bound is the most attempts in flight that the service allows, until the time boundedUntil; 0: it says none.
-	// boundAt is the number of the attempt sent last when it said so.
-	bound        int
+	// boundAt is the number of the attempt sent last when the service said its bound on those in flight, which
+	// holds until the time boundedUntil.
 	boundAt      uint64
 	boundedUntil time.Duration
 }
 
-// Limit is Window.Limit, at most the bound that the service reports.
-func (g *Gate) Limit() int {
-	if g.told == nil || g.told.bound == 0 {
-		return g.Window.Limit()
-	}
-	return min(g.Window.Limit(), g.told.bound)
-}
-
-// Open is Window.Open within Limit.
-func (g *Gate) Open() bool { return g.Flying() < g.Limit() }
-
 // Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
 func (g *Gate) Withdrawn(t window.Ticket) bool {
 	if g.told != nil {
-		g.told.Answered(g.now, quota.Answer{Number: t.ID(), Refused: true})
+		g.told.Answered(g.now, Head{Number: t.ID(), Refused: true})
 		delete(g.told.heads, t.ID())
 	}
 	return g.Window.Withdrawn(t)
@@ -42,7 +37,7 @@ func (g *Gate) Withdrawn(t window.Ticket) bool {
 
 // Reported notes the quotas that the head of an answer reports, before Answered: a refusal for a quota that
 // is used up does not cut the window. It returns the quota that is used up for longest, if it was not before.
-func (g *Gate) Reported(now time.Duration, t window.Ticket, a quota.Answer) (used quota.State, ok bool) {
+func (g *Gate) Reported(now time.Duration, t window.Ticket, a Head) (used quota.State, ok bool) {
 	if len(a.Reports) == 0 || !g.Has(t) {
 		return used, false
 	}
@@ -54,7 +49,7 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, a quota.Answer) (use
 	before, _ := q.UsedUp(g.seen(now))
 	for _, r := range a.Reports {
 		if r.InFlight && r.Valid() {
-			q.bound, q.boundAt, q.boundedUntil = int(min(r.Limit, window.MaxWindow)), g.last, g.now+g.rules.MaxRetryAfter
+			g.Bound, q.boundAt, q.boundedUntil = int(min(r.Limit, window.MaxWindow)), g.last, g.now+g.rules.MaxRetryAfter
 		}
 	}
 	a.Number, q.Reserve, q.MaxRetryAfter = t.ID(), g.rules.Reserve, g.rules.MaxRetryAfter
@@ -64,14 +59,14 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, a quota.Answer) (use
 }
 
 // ended notes the end of an attempt, and returns its outcome for the window.
-func (q *told) ended(now time.Duration, t window.Ticket, o window.Outcome) window.Outcome {
-	short, begun := q.heads[t.ID()]
+func (g *Gate) ended(t window.Ticket, o window.Outcome) window.Outcome {
+	short, begun := g.told.heads[t.ID()]
 	if !begun {
-		q.Answered(now, quota.Answer{Number: t.ID(), Refused: !o.Accepted()})
+		g.told.Answered(g.now, Head{Number: t.ID(), Refused: !o.Accepted()})
 	}
-	delete(q.heads, t.ID())
-	if t.ID() > q.boundAt { // sent after the bound was reported, and its answer has none
-		q.bound = 0
+	delete(g.told.heads, t.ID())
+	if t.ID() > g.told.boundAt { // sent after the bound was reported, and its answer has none
+		g.Bound = 0
 	}
 	if short && o.Overloaded() {
 		return window.Neutral
@@ -85,12 +80,4 @@ func (g *Gate) Quotas(now time.Duration) []quota.State {
 		return nil
 	}
 	return g.told.States(g.seen(now))
-}
-
-// UsedUp returns the quota that is used up for longest, and false if none is.
-func (g *Gate) UsedUp() (quota.State, bool) {
-	if g.told == nil {
-		return quota.State{}, false
-	}
-	return g.told.UsedUp(g.now)
 }

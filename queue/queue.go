@@ -67,15 +67,6 @@ func (q *Queue[T]) Remove(i *Item[T]) bool {
 	return true
 }
 
-// Pop takes the item at the front out of the queue and returns it, nil if the queue is empty.
-func (q *Queue[T]) Pop() *Item[T] {
-	first := q.head
-	if first != nil {
-		q.Remove(first)
-	}
-	return first
-}
-
 // Ends returns the items at the front and at the end, nil if the queue is empty. They stay where they are.
 func (q *Queue[T]) Ends() (first, last *Item[T]) { return q.head, q.tail }
 

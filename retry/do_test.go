@@ -20,7 +20,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/throttle"
 )
@@ -229,7 +228,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	for _, c := range []struct{ asked, bound, least, most time.Duration }{
 		{3 * time.Second, 0, 3 * time.Second, 4 * time.Second},
 		{time.Second, 0, time.Second, 1500 * time.Millisecond},
-		{time.Hour, 0, limiter.DefaultMaxRetryAfter, limiter.DefaultMaxRetryAfter + time.Second}, // as limiters do
+		{time.Hour, 0, 5 * time.Minute, 5*time.Minute + time.Second}, // as limiters do
 		{time.Hour, time.Minute, time.Minute, time.Minute + time.Second},
 		{math.MaxInt64, 24 * time.Hour, 24 * time.Hour, 24*time.Hour + time.Second},
 		{time.Nanosecond, 0, 50 * time.Millisecond, 150 * time.Millisecond}, // the backoff is longer

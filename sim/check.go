@@ -231,6 +231,6 @@ func (w Window) check(c checker) {
 	}
 	cuts := w.Law == "" || w.Law == "tahoe" || w.Law == "reno" || w.Law == withoutIgnoredWord
 	c.when(w.Factor != 0 && !cuts, "factor", w.Factor, "none with law: %s", w.Law)
-	_, err := limiter.New[int](law, w.settings(nil))
+	_, err := limiter.NewGate(law, w.settings(nil))
 	c.wrong(err)
 }

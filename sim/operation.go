@@ -18,8 +18,9 @@ import (
 // party is the library's part of a client, or of all clients together.
 type party struct {
 	id int32
-	// core is the limiter, or nil.
-	core *limiter.Machine[*operation]
+	// core is the gate of the limiter, or nil, and waiting its queue.
+	core    *limiter.Gate
+	waiting queue.Queue[*operation]
 	// wake is the time when the core must be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards, or nil.
@@ -93,7 +94,7 @@ type attempt struct {
 func newParty(e *engine, id int32) *party {
 	p := &party{id: id}
 	if w := e.strategy.Window; w.on() {
-		p.core = checked(limiter.New[*operation](w.MakeLaw(), w.settings(e.random.Rand)))
+		p.core = checked(limiter.NewGate(w.MakeLaw(), w.settings(e.random.Rand)))
 	}
 	if share := e.strategy.Budget; share > 0 {
 		p.budget = checked(budget.New(budget.Settings{Share: share}))
@@ -125,7 +126,7 @@ func (e *engine) bear(c *client) {
 	case c.core == nil:
 		e.try(op)
 	default:
-		c.core.Queue.Push(&op.item)
+		c.waiting.Push(&op.item)
 		e.drain(c.party)
 	}
 }
@@ -161,10 +162,12 @@ func (e *engine) giveUp(op *operation) {
 
 // drain sends the operations that the limiter admits, and arms its timer.
 func (e *engine) drain(p *party) {
-	for i, t := p.core.Next(e.now); i != nil; i, t = p.core.Next(e.now) {
+	for t, ok := p.core.Next(e.now, p.waiting.Len()); ok; t, ok = p.core.Next(e.now, p.waiting.Len()) {
+		i, _ := p.waiting.Ends()
+		p.waiting.Remove(i)
 		e.send(i.Value, t)
 	}
-	if at, ok := p.core.Deadline(); ok && at != p.wake {
+	if at, ok := p.core.Deadline(p.waiting.Len()); ok && at != p.wake {
 		p.wake = at
 		e.after(e.late(p.wake-e.now), wakeKind, p.id, 0)
 	}
@@ -297,7 +300,6 @@ func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 	limits := run.Limits{Attempts: e.strategy.Retry.Attempts}
 	var delays run.Delays
 	if c := op.client.core; c != nil {
-		limits.Patience = c.Rules().Patience
 		delays = func(last window.Outcome) (backoff, obeyed time.Duration) {
 			return c.Backoff(f.Attempt, last), c.Obeyed(v.RetryAfter, v.Stop)
 		}
@@ -309,7 +311,7 @@ func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 
 func (e *engine) retried(op *operation) {
 	if c := op.client; c.core != nil {
-		c.core.Queue.PutBack(&op.item)
+		c.waiting.PutBack(&op.item)
 		e.drain(c.party)
 		return
 	}

@@ -8,7 +8,6 @@ import (
 
 	loop "github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/policy"
-	"github.com/aimd-go/aimd/limiter"
 )
 
 // Run plays the scenario once, with one strategy and one seed. The error joins an aimd.SettingError for each
@@ -59,7 +58,7 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	e := &engine{scenario: s, strategy: st, random: newRandom(seed)}
 	if b := st.Retry.Delays(); b != nil {
 		e.decide = policy.Rules{
-			MaxAttempts: st.Retry.Attempts, Backoff: b, MaxRetryAfter: limiter.DefaultMaxRetryAfter, Rand: e.random,
+			MaxAttempts: st.Retry.Attempts, Backoff: b, MaxRetryAfter: 5 * time.Minute, Rand: e.random,
 		}.Decide
 	}
 	e.clients = make([]client, s.Clients.Count)

@@ -7,10 +7,8 @@ import (
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Defaults and bounds of the settings.
+// Bounds of the settings.
 const (
-	// DefaultSsthresh: "suitable starting values are e.g. 20 and 1024" (the text).
-	DefaultSsthresh = 1024
 	// MinWindow: cwnd does not fall below 1, unless sends are spaced. At 0 no attempt would ever be sent again.
 	MinWindow = 1
 	// MaxWindow is the largest window. Our choice: counting never loses precision.
@@ -18,8 +16,8 @@ const (
 )
 
 const (
-	// defaultInitial: "suitable starting values are e.g. 20 and 1024" (Improve on exponential backoff).
-	defaultInitial = 20
+	// "suitable starting values are e.g. 20 and 1024" (the text).
+	defaultInitial, defaultSsthresh = 20, 1024
 	// maxGap is the longest gap, so that no law can close a window permanently.
 	maxGap = 15 * time.Second
 	// grain is the gap from which a gap is left out: a timer each costs more.
@@ -33,13 +31,8 @@ const (
 type Settings struct {
 	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the nearest bound.
 	Initial float64
-	// Ssthresh is the slow-start threshold at the start: 1 to MaxWindow; 0 means DefaultSsthresh, or MaxWindow,
-	// which is none, for a law that is Timed.
-	Ssthresh float64
 	// Min and Max bound the window, in attempts: 1 <= Min <= Max <= MaxWindow; 0 means 1 and MaxWindow.
 	Min, Max float64
-	// Timed makes the window measure round-trip times though the law needs none.
-	Timed bool
 }
 
 // WithDefaults returns s with defaults instead of zeros, or an error that names the first wrong setting.
@@ -47,10 +40,5 @@ func (s Settings) WithDefaults() (Settings, error) {
 	err := setting.Number("Min", &s.Min, MinWindow, MinWindow, MaxWindow)
 	err = cmp.Or(err, setting.Number("Max", &s.Max, MaxWindow, s.Min, MaxWindow))
 	first := min(max(defaultInitial, s.Min), s.Max)
-	err = cmp.Or(
-		err,
-		setting.Number("Initial", &s.Initial, first, s.Min, s.Max),
-		setting.Number("Ssthresh", &s.Ssthresh, DefaultSsthresh, MinWindow, MaxWindow),
-	)
-	return s, err
+	return s, cmp.Or(err, setting.Number("Initial", &s.Initial, first, s.Min, s.Max))
 }

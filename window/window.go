@@ -2,30 +2,10 @@ package window
 
 import (
 	"cmp"
-	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/setting"
-)
-
-// Change is the effect of an answer on the window.
-type Change uint8
-
-const (
-	// Late: no effect. The attempt was not in flight, or no longer.
-	Late Change = iota
-	// Steady: the answer left cwnd as it was.
-	Steady
-	// Grew: a success widened the window.
-	Grew
-	// Shrank: the law narrowed the window without an overload.
-	Shrank
-	// Cut: the first overload of a burst; the law reacted.
-	Cut
-	// Ignored: an overload of a burst that counted already: its attempt was in flight at the last cut.
-	Ignored
 )
 
 // Ticket names one attempt in flight by a fresh id, given at send. The zero Ticket names no attempt.
@@ -40,9 +20,11 @@ func (t Ticket) ID() uint64 { return t.id }
 // Window counts what is in flight and lets a law decide how much may be. Order of calls: Sent when Open says
 // so, then Answered or Withdrawn once for each ticket. Make one with New.
 type Window struct {
-	law Law
-	// lawTimed is the law's Timed; timed: the window measures, for the law or for Settings.Timed.
-	lawTimed, timed bool
+	// Bound is the most attempts in flight, whatever the law says; 0: no bound.
+	Bound int
+
+	law   Law
+	timed bool
 
 	state State
 	// known: state.Trip is of accepted answers. Others may be quicker.
@@ -63,7 +45,6 @@ type Window struct {
 	// pending is the number of such ids that are still in flight.
 	pending int
 	streak  int
-	rtt     time.Duration
 }
 
 // New returns a window in its initial state, or an error that names the wrong setting.
@@ -72,55 +53,43 @@ func New(newLaw NewLaw, s Settings) (Window, error) {
 	if err := w.made(newLaw, s); err != nil {
 		return Window{}, err
 	}
-	w.timed = s.Timed || w.lawTimed
-	w.state.Ssthresh = w.settings.Ssthresh
+	if w.state.Ssthresh = defaultSsthresh; w.timed {
+		w.state.Ssthresh = MaxWindow // none: a law that measures finds its own
+	}
 	w.resize(w.settings.Initial)
 	return w, nil
 }
 
-// Sent books an attempt and returns its ticket. It never refuses. now is of no use unless the window is Timed.
+// Sent books an attempt and returns its ticket. It never refuses. now is of no use if the time of the answer is not
+// told either.
 func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now) }
 
-// Answered ends an attempt, and returns what that changed. The order is the text's: read flying with the
-// answered attempt in it, ask the law, then remove the attempt. One that is not in flight is Late.
-func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) Change {
-	a := Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
+// Answered ends an attempt, and returns it as the law saw it, or false if it is not in flight. The order is the
+// text's: read flying with the answered attempt in it, ask the law, then remove the attempt.
+func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a Answer, ok bool) {
+	a = Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
 	sent, ok := w.landed(t)
 	if !ok {
-		return Late
+		return Answer{}, false
 	}
+	a.RTT = max(0, now-sent)
 	if w.timed {
-		w.rtt = max(0, now-sent)
-		a.RTT = w.rtt
-	}
-	before := w.state.Cwnd
-	if w.lawTimed {
 		w.measure(a)
 		w.decide(w.law.Answered(now, w.state, a))
-	} else if !o.Accepted() || float64(a.Flying+1) > before {
+	} else if !o.Accepted() || float64(a.Flying+1) > w.state.Cwnd {
 		if next := w.law.Answered(now, w.state, a); next != w.state {
 			w.decide(next)
 		}
 	}
 	if o.Accepted() {
 		w.streak = 0
-	} else if o.Overloaded() {
-		if a.Ignored {
-			return Ignored
-		}
+	} else if o.Overloaded() && !a.Ignored {
 		if w.pending == 0 {
 			w.streak++
 		}
 		w.ignored, w.pending = w.flying.last, w.flying.n()
-		return Cut
 	}
-	switch {
-	case w.state.Cwnd > before:
-		return Grew
-	case w.state.Cwnd < before:
-		return Shrank
-	}
-	return Steady
+	return a, true
 }
 
 // measure notes the round trip of an answer. The mean is of about as many answers as fly.
@@ -136,7 +105,7 @@ func (w *Window) measure(a Answer) {
 }
 
 func (w *Window) decide(next State) {
-	w.state.Spaced = next.Spaced && w.lawTimed
+	w.state.Spaced = next.Spaced && w.timed
 	if finite(next.Ssthresh) {
 		w.state.Ssthresh = min(max(next.Ssthresh, MinWindow), MaxWindow)
 	}
@@ -193,7 +162,7 @@ func (w *Window) Restored(s State) error {
 		setting.Duration("Trip", &s.Trip, 0, 0, math.MaxInt64),
 	)
 	if err == nil {
-		if !w.lawTimed {
+		if !w.timed {
 			s.Trip = 0
 		}
 		w.state, w.known = s, s.Trip > 0
@@ -207,13 +176,13 @@ func (w *Window) Restored(s State) error {
 // names the wrong setting, and the old ones stay.
 //
 // There is a new law with an empty state of its own. Cwnd moves to the nearest new bound; all else stays.
-// s.Initial is no new start; s.Ssthresh and s.Timed have no effect.
+// s.Initial is no new start.
 func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 	next := *w
 	if err := next.made(newLaw, s); err != nil {
 		return err
 	}
-	if next.lawTimed && !w.timed {
+	if next.timed && !w.timed {
 		// The attempts in flight were sent without a time.
 		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
 	}
@@ -225,21 +194,15 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 // Has reports whether the attempt is in flight.
 func (w *Window) Has(t Ticket) bool { return w.flying.has(t) }
 
-// Limit is the number of attempts that may be in flight: the whole ones in Cwnd, and one at least.
-func (w *Window) Limit() int { return w.limit }
-
-// Settings are the settings in force.
-func (w *Window) Settings() Settings { return w.settings }
-
-// Open reports whether one more attempt may be sent: while flying + 1 <= cwnd, and always if no attempt is in
-// flight, so that no window can stop permanently.
+// Open reports whether one more attempt may be sent: while flying + 1 <= cwnd within the Bound, and always if no
+// attempt is in flight, so that no window can stop permanently.
 //
 // "Improve on exponential backoff" (Syncmusings, 2019) says: "as long as the number of outstanding requests
 // (size of flying) is less than the current value of cwnd". docs/design.md has the difference.
-func (w *Window) Open() bool { return w.flying.n() < w.limit }
-
-// Law is the type of the law: "aimd.reno".
-func (w *Window) Law() string { return strings.TrimPrefix(fmt.Sprintf("%T", w.law), "*") }
+func (w *Window) Open() bool {
+	n := w.flying.n()
+	return n < w.limit && (w.Bound == 0 || n < w.Bound)
+}
 
 // State is the window as the law decided it last.
 func (w *Window) State() State { return w.state }
@@ -254,17 +217,13 @@ func (w *Window) Flying() int { return w.flying.n() }
 // before it were answered: several cuts of one overshoot are no streak.
 func (w *Window) Streak() int { return w.streak }
 
-// RTT is the time from send to answer of the attempt that was answered last; 0 if the window is not Timed.
-func (w *Window) RTT() time.Duration { return w.rtt }
-
-// Timed reports whether the window measures round-trip times.
+// Timed is Law.Timed: the window needs the times of its events.
 func (w *Window) Timed() bool { return w.timed }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // made puts a new law into the window, with defaults instead of zeros in its settings, or returns an error.
 func (w *Window) made(newLaw NewLaw, s Settings) error {
-	threshold := s.Ssthresh
 	s, err := s.WithDefaults()
 	if err != nil {
 		return err
@@ -278,11 +237,7 @@ func (w *Window) made(newLaw NewLaw, s Settings) error {
 	if err, wrong := w.law.(error); wrong {
 		return err
 	}
-	w.lawTimed = w.law.Timed()
-	if w.lawTimed {
-		s.Ssthresh = cmp.Or(threshold, MaxWindow)
-	}
-	w.settings = s
+	w.timed, w.settings = w.law.Timed(), s
 	return nil
 }
 

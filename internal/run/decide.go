@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -25,7 +25,7 @@ func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, de
 	if policy != nil {
 		f.Backoff = f.Attempt
 		if delays != nil {
-			f.Backoff = limiter.Settings{Patience: l.Patience}.Backoffs(f.Attempt, last)
+			f.Backoff = delay.Backoffs(f.Attempt, l.Patience, last.Overloaded())
 		}
 		d = policy(f)
 	}
