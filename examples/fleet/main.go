@@ -63,6 +63,9 @@ func main() {
 
 // run uploads, and returns after the count or a signal.
 func (f *fleet) run(ctx context.Context, workers int, only bool) error {
+	if _, err := os.Stat(f.dir); err != nil {
+		return err
+	}
 	lim, err := aimd.New(aimd.Config{Name: "fleet"})
 	if err != nil {
 		return err
