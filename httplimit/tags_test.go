@@ -14,7 +14,6 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
-	"github.com/aimd-go/aimd/window"
 )
 
 // "Tag requests with client name and version, feature that triggered the request, severity of failing the
@@ -83,55 +82,41 @@ func TestMalformedTagsCountAsNotGiven(t *testing.T) {
 }
 
 func TestTaggerTellsAboutEveryRequest(t *testing.T) {
-	for _, p := range protocols {
-		t.Run(p.name, func(t *testing.T) {
-			headers := make(chan http.Header, 1)
-			s := p.start(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { headers <- r.Header }))
-			tagger, err := httplimit.NewTagger(s.Client().Transport, "photos", "2.1")
-			require.NoError(t, err)
-			client := &http.Client{Transport: tagger}
-			defer client.CloseIdleConnections()
-			send := func(ctx context.Context, set ...string) tag.Tags {
-				t.Helper()
-				req := get(ctx, s.URL)
-				for i := 0; i < len(set); i += 2 {
-					req.Header.Set(set[i], set[i+1])
-				}
-				before := req.Header.Clone()
-				resp, err := client.Do(req)
-				require.NoError(t, err)
-				resp.Body.Close()
-				require.Equal(t, before, req.Header, "a RoundTripper changes no request")
-				got, err := httplimit.ParseTags(<-headers)
-				require.NoError(t, err)
-				return got
-			}
-			ctx := t.Context()
-			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1"}, send(ctx))
-			ctx = tag.WithFeature(tag.WithCriticality(ctx, tag.Sheddable), "nightly")
-			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "nightly", Criticality: tag.Sheddable}, send(ctx))
-			assert.Equal(t, 2, send(attempt.WithRetry(ctx)).Attempt, "known to be a retry, but not which")
-			l := one(t, aimd.Config{})
-			var attempts []int
-			require.NoError(t, l.Do(ctx, func(ctx context.Context) error {
-				attempts = append(attempts, send(ctx).Attempt)
-				if len(attempts) < 3 {
-					return context.DeadlineExceeded
-				}
-				return nil
-			}))
-			assert.Equal(t, []int{1, 2, 3}, attempts, "Do says which it is")
-			l.ended(window.Timeout)
-			l.ended(window.Timeout)
-			l.ended(window.Success)
-			assert.Equal(t, "mine", send(ctx, "Aimd-Feature", "mine").Feature, "what the request has already stays")
-
-			// In the service of a request of somebody else.
-			ctx = tag.NewContext(ctx, tag.Tags{Client: "browser", Version: "7", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3})
-			assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3},
-				send(attempt.WithRetry(ctx)), "its feature and criticality, our name")
-		})
+	var header http.Header
+	tagger, err := httplimit.NewTagger(base(func(r *http.Request) (*http.Response, error) {
+		header = r.Header
+		return empty(r)
+	}), "photos", "2.1")
+	require.NoError(t, err)
+	send := func(ctx context.Context, set ...string) tag.Tags {
+		t.Helper()
+		req := get(ctx, anyURL)
+		for i := 0; i < len(set); i += 2 {
+			req.Header.Set(set[i], set[i+1])
+		}
+		before := req.Header.Clone()
+		_, err := tagger.RoundTrip(req)
+		require.NoError(t, err)
+		require.Equal(t, before, req.Header, "a RoundTripper changes no request")
+		got, err := httplimit.ParseTags(header)
+		require.NoError(t, err)
+		return got
 	}
+	ctx := t.Context()
+	assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1"}, send(ctx))
+	ctx = tag.WithFeature(tag.WithCriticality(ctx, tag.Sheddable), "nightly")
+	assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "nightly", Criticality: tag.Sheddable}, send(ctx))
+	assert.Equal(t, 2, send(attempt.WithRetry(ctx)).Attempt, "known to be a retry, but not which")
+	assert.Equal(t, "mine", send(ctx, "Aimd-Feature", "mine").Feature, "what the request has already stays")
+	require.NoError(t, narrow(t, aimd.Config{}).Do(ctx, func(ctx context.Context) error {
+		assert.Equal(t, 1, send(ctx).Attempt, "Do says which it is")
+		return nil
+	}))
+
+	// In the service of a request of somebody else.
+	ctx = tag.NewContext(ctx, tag.Tags{Client: "browser", Version: "7", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3})
+	assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3},
+		send(attempt.WithRetry(ctx)), "its feature and criticality, our name")
 }
 
 // What a gateway relays stays as its client said it, as long as it is true.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -238,20 +239,18 @@ func TestHowARequestEnds(t *testing.T) {
 
 // An answer without a body holds no slot, and one that is made by hand has a body until it is closed.
 func TestAnswersMadeByHand(t *testing.T) {
-	for _, body := range []io.ReadCloser{nil, http.NoBody} {
-		l := one(t, aimd.Config{})
-		_, err := httplimit.New(answers(200, nil, body), l.Limiter).RoundTrip(get(t.Context(), anyURL))
+	for body, held := range map[io.ReadCloser]int{nil: 0, http.NoBody: 0, broken{}: 1} {
+		l := narrow(t, aimd.Config{})
+		resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, ProtoMajor: 1, Body: body}, nil
+		}), l).RoundTrip(get(t.Context(), anyURL))
 		require.NoError(t, err)
-		l.ended(window.Success)
+		require.Equal(t, held, l.Snapshot().InFlight)
+		if body != nil {
+			require.NoError(t, resp.Body.Close())
+		}
+		require.Zero(t, l.Snapshot().InFlight)
 	}
-	l := one(t, aimd.Config{})
-	resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, ProtoMajor: 1, Body: text("hello")}, nil
-	}), l.Limiter).RoundTrip(get(t.Context(), anyURL))
-	require.NoError(t, err)
-	l.held(1)
-	require.NoError(t, resp.Body.Close())
-	l.ended(window.Success)
 }
 
 // A panic of the base or the classifier gives the slot back.
@@ -349,34 +348,24 @@ type idler struct {
 func (i *idler) CloseIdleConnections() { i.closed++ }
 
 func TestCloseIdleConnectionsIsForwarded(t *testing.T) {
-	l := one(t, aimd.Config{})
 	var i idler
-	(&http.Client{Transport: httplimit.New(&i, l.Limiter)}).CloseIdleConnections()
+	(&http.Client{Transport: httplimit.New(&i, narrow(t, aimd.Config{}))}).CloseIdleConnections()
 	assert.Equal(t, 1, i.closed)
-	httplimit.New(i.base, l.Limiter).CloseIdleConnections() // a base without any
+	httplimit.New(empty, narrow(t, aimd.Config{})).CloseIdleConnections() // a base without any
 }
 
-func TestATransportThatIsNotMade(t *testing.T) {
+// New has one limiter, without a name; what is not made has none.
+func TestTheLimiterOfATransport(t *testing.T) {
+	l := narrow(t, aimd.Config{})
+	assert.Equal(t, map[string]*aimd.Limiter{"": l}, maps.Collect(httplimit.New(empty, l).Limiters()))
+	unmade := new(httplimit.Transport)
+	assert.Empty(t, maps.Collect(unmade.Limiters()))
 	req, body := get(t.Context(), anyURL), newSent()
 	req.Body = body
-	_, err := new(httplimit.Transport).RoundTrip(req)
+	_, err := unmade.RoundTrip(req)
 	require.ErrorContains(t, err, "not made with New or PerHost")
 	assert.True(t, body.closed.Load())
-	for range new(httplimit.Transport).Limiters() {
-		t.Error("the zero Transport has a limiter")
-	}
 	require.Panics(t, func() { httplimit.New(nil, nil) })
-}
-
-// The limiters that there are: one without a name, for New.
-func TestTheLimiterOfNew(t *testing.T) {
-	l, n := narrow(t, aimd.Config{}), 0
-	for host, got := range httplimit.New(empty, l).Limiters() {
-		assert.Empty(t, host)
-		assert.Same(t, l, got)
-		n++
-	}
-	assert.Equal(t, 1, n)
 }
 
 // byDefault makes a round tripper the default one until the test ends.

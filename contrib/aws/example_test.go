@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"log"
 	"sync"
-	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -43,46 +41,6 @@ func ExampleLimit() {
 	wg.Wait()
 	fmt.Println("uploaded:", lim.Snapshot().Successes)
 	// Output: uploaded: 200
-}
-
-// A download holds its slot until its body is read to the end or closed, since that is the time for which the store
-// works on it.
-func ExampleLimit_downloads() {
-	ctx := context.Background()
-	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
-	defer stop()
-
-	lim, err := aimd.New(aimd.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	aimdaws.Limit(&cfg, lim)
-	client := s3.NewFromConfig(cfg)
-	photo := &s3.PutObjectInput{Bucket: aws.String("photos"), Key: aws.String("1.jpg"), Body: bytes.NewReader(make([]byte, 1024))}
-	if _, err := client.PutObject(ctx, photo); err != nil {
-		log.Fatal(err)
-	}
-
-	var wg sync.WaitGroup
-	var read atomic.Int64
-	for range 100 {
-		wg.Go(func() {
-			out, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String("photos"), Key: aws.String("1.jpg")})
-			if err != nil {
-				log.Print(err)
-				return
-			}
-			defer out.Body.Close() // gives the slot back
-			n, err := io.Copy(io.Discard, out.Body)
-			if err != nil {
-				log.Print(err)
-			}
-			read.Add(n)
-		})
-	}
-	wg.Wait()
-	fmt.Println("downloaded:", read.Load(), "bytes; in flight:", lim.Snapshot().InFlight)
-	// Output: downloaded: 102400 bytes; in flight: 0
 }
 
 // loadConfig starts a store that takes 8 requests at a time and answers SlowDown to the rest, and returns

@@ -21,67 +21,33 @@ import (
 var errOpaque = errors.New("the driver failed")
 
 // A deadline of the caller's is a timeout if the attempt had at least half of the time from the request
-// to the deadline; the wait for the slot had the rest.
+// to the deadline; the wait for the slot, the delays and the attempts before had the rest.
 func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 	const whole = time.Second
-	for _, c := range []struct {
-		name   string
-		waited time.Duration
-		want   window.Outcome
-	}{
-		{"the whole", 0, window.Timeout},
-		{"just above the half", whole/2 - 1, window.Timeout},
-		{"the half", whole / 2, window.Timeout},
-		{"just below the half", whole/2 + 1, window.Neutral},
-		{"nearly nothing", whole - 1, window.Neutral},
+	for waited, want := range map[time.Duration]window.Outcome{
+		0: window.Timeout, whole/2 - 1: window.Timeout, whole / 2: window.Timeout, whole/2 + 1: window.Neutral, whole - 1: window.Neutral,
 	} {
-		for kind, err := range map[string]error{
-			"the context's": context.DeadlineExceeded, "opaque": errOpaque, "504": status{code: 504},
-		} {
-			t.Run(c.name+", "+kind, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					d := newDesk(1)
-					r := &run.Runner{Slots: d}
-					first, e := r.Begin(t.Context())
-					require.NoError(t, e)
-					time.AfterFunc(c.waited, func() { first.End(nil) })
-					ctx, cancel := context.WithTimeout(t.Context(), whole)
-					defer cancel()
-					require.ErrorIs(t, r.Do(ctx, func(ctx context.Context) error { <-ctx.Done(); return err }), err)
-					require.Equal(t, c.want, d.last(t))
-				})
+		for _, err := range []error{context.DeadlineExceeded, errOpaque, status{code: 504}} {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(1)
+				r := &run.Runner{Slots: d}
+				first, e := r.Begin(t.Context())
+				require.NoError(t, e)
+				time.AfterFunc(waited, func() { first.End(nil) })
+				ctx, cancel := context.WithTimeout(t.Context(), whole)
+				defer cancel()
+				require.ErrorIs(t, r.Do(ctx, func(ctx context.Context) error { <-ctx.Done(); return err }), err)
+				require.Equal(t, want, d.last(t), "%v, %v", waited, err)
 			})
 		}
 	}
-}
-
-// With nothing left at all nothing is sent, and nothing is learned.
-func TestADeadlineThatPassesInTheQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d, w := newDesk(0), &warden{}
-		r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := r.Begin(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Empty(t, d.settled)
-		require.Equal(t, []string{"admitted 0", "none"}, w.log)
-	})
-}
-
-// The time of an operation counts from its start: the wait for the first slot, the delays and the
-// attempts before are among it.
-func TestALaterAttemptHasLessOfTheTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
-		r := &run.Runner{Slots: d}
-		first, err := r.Begin(t.Context())
-		require.NoError(t, err)
-		time.AfterFunc(20*time.Second, func() { first.End(nil) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		require.Error(t, r.Do(ctx, func(ctx context.Context) error {
+		require.Error(t, (&run.Runner{Slots: d}).Do(ctx, func(ctx context.Context) error {
 			if attempt.Number(ctx) == 1 {
+				time.Sleep(20 * time.Second)
 				return status{code: 503, after: 12 * time.Second}
 			}
 			<-ctx.Done() // after 28 s of the minute
@@ -89,31 +55,16 @@ func TestALaterAttemptHasLessOfTheTime(t *testing.T) {
 		}))
 		require.Equal(t, window.Neutral, d.last(t))
 	})
-}
-
-func TestACancellationSaysNothing(t *testing.T) {
-	for _, err := range []error{context.Canceled, context.DeadlineExceeded, errOpaque} {
-		d, w := newDesk(1), &warden{}
-		r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		a, e := r.Begin(ctx)
-		require.NoError(t, e)
-		cancel()
-		require.Equal(t, attempt.Verdict{Outcome: window.Neutral}, a.End(err))
+	// With nothing left at all nothing is sent, and nothing is learned.
+	synctest.Test(t, func(t *testing.T) {
+		d, w := newDesk(0), &warden{}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := (&run.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(ctx)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Empty(t, d.settled)
 		require.Equal(t, []string{"admitted 0", "none"}, w.log)
-	}
-}
-
-// What the service answered counts though the caller's time is up.
-func TestAnAnswerCountsAfterTheDeadline(t *testing.T) {
-	for err, want := range map[error]window.Outcome{status{code: 503}: window.Overload, status{code: 404}: window.ClientError} {
-		r := &run.Runner{}
-		ctx, cancel := context.WithCancel(t.Context())
-		a, e := r.Begin(ctx)
-		require.NoError(t, e)
-		cancel()
-		require.Equal(t, want, a.End(err).Outcome)
-	}
+	})
 }
 
 // A socket or a timer that goes by the same deadline may be a little early.
@@ -184,42 +135,44 @@ func TestTheAttemptsOwnTime(t *testing.T) {
 	})
 }
 
-// Guards hear what the service said, and nothing where it said nothing.
+// The limiter and the guards hear what the service said, though the caller's time is up, and nothing where it
+// said nothing.
 func TestWhatGuardsAreTold(t *testing.T) {
-	ended, cancel := context.WithCancel(t.Context())
 	for _, c := range []struct {
-		over bool
+		over bool // the caller has gone
 		err  error
-		want string
+		want window.Outcome
+		told string
 	}{
-		{false, nil, "success"},
-		{false, status{code: 404}, "client error"},
-		{false, status{code: 500}, "neutral"},
-		{false, errors.New("malformed answer"), "neutral"},
-		{false, status{code: 503}, "overload"},
-		{false, context.DeadlineExceeded, "timeout"},
-		{false, context.Canceled, "none"},
-		{false, &net.OpError{Op: "dial", Err: errors.New("unreachable")}, "none"},
-		{false, io.ErrUnexpectedEOF, "none"},
-		{false, errors.Join(io.ErrUnexpectedEOF, status{code: 500}), "neutral"},
-		{false, unsent{}, "none"},
-		{true, status{code: 500}, "none"},
-		{true, status{code: 404}, "client error"},
-		{true, status{code: 503}, "overload"},
+		{false, nil, window.Success, "success"},
+		{false, status{code: 404}, window.ClientError, "client error"},
+		{false, status{code: 500}, window.Neutral, "neutral"},
+		{false, errors.New("malformed answer"), window.Neutral, "neutral"},
+		{false, status{code: 503}, window.Overload, "overload"},
+		{false, context.DeadlineExceeded, window.Timeout, "timeout"},
+		{false, context.Canceled, window.Neutral, "none"},
+		{false, &net.OpError{Op: "dial", Err: errors.New("unreachable")}, window.Neutral, "none"},
+		{false, io.ErrUnexpectedEOF, window.Neutral, "none"},
+		{false, errors.Join(io.ErrUnexpectedEOF, status{code: 500}), window.Neutral, "neutral"},
+		{false, unsent{}, window.Neutral, "none"},
+		{true, status{code: 500}, window.Neutral, "none"},
+		{true, status{code: 404}, window.ClientError, "client error"},
+		{true, status{code: 503}, window.Overload, "overload"},
+		{true, context.Canceled, window.Neutral, "none"},
+		{true, context.DeadlineExceeded, window.Neutral, "none"},
+		{true, errOpaque, window.Neutral, "none"},
 	} {
 		var w warden
-		a, err := (&run.Runner{Guards: []attempt.Guard{&w}}).Begin(ended)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		a, err := (&run.Runner{Guards: []attempt.Guard{&w}}).Begin(ctx)
 		require.NoError(t, err)
 		if c.over {
 			cancel()
 		}
-		a.End(c.err)
-		assert.Equal(t, []string{"admitted 0", c.want}, w.log, "%v", c.err)
-		if c.over {
-			ended, cancel = context.WithCancel(t.Context())
-		}
+		assert.Equal(t, c.want, a.End(c.err).Outcome, "%v", c.err)
+		assert.Equal(t, []string{"admitted 0", c.told}, w.log, "%v", c.err)
+		cancel()
 	}
-	cancel()
 }
 
 // An answer whose end comes later: what breaks off was answered nevertheless.
