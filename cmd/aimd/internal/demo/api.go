@@ -51,7 +51,7 @@ func (j *jobs) flags(f *pflag.FlagSet) (quick *bool) {
 	return f.Bool("quick", false, "a run of a few seconds per strategy: 300 requests; other flags still count")
 }
 
-func (j *jobs) quick(bool) map[string]string { return map[string]string{"requests": "300"} }
+func (j *jobs) quick() map[string]string { return map[string]string{"requests": "300"} }
 
 func (j *jobs) check() error { return nil }
 
@@ -68,9 +68,6 @@ func (j *jobs) report() Report {
 
 // Optimum implements race.Work: the burst at once, the others as the tokens come, and the last service time.
 func (j *jobs) Optimum(requests int) time.Duration {
-	if requests == 0 {
-		return 0
-	}
 	rest := max(0, float64(requests-j.burst))
 	return time.Duration(rest/j.rate*float64(time.Second)) + j.service
 }

@@ -35,8 +35,8 @@ type work interface {
 	rivals() []string
 	// flags adds the work's own flags, and returns the flag for a short run.
 	flags(f *pflag.FlagSet) (quick *bool)
-	// quick returns the flags of a short run; live: it is to be watched.
-	quick(live bool) map[string]string
+	// quick returns the flags of a short run.
+	quick() map[string]string
 	// check checks the flags that depend on others.
 	check() error
 	report() Report
@@ -69,9 +69,9 @@ func command(w work, c *cobra.Command) *cobra.Command {
 	o.flags(f)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *quick {
-			shorten(f, w.quick(*o.live))
+			shorten(f, w.quick())
 		}
-		r.Only = o.order(names(w), r.Only)
+		r.Only = o.order(w, r.Only)
 		if err := cmp.Or(strategy.CheckFactor(f.Changed("factor"), "--only", r.Only...), w.check()); err != nil {
 			return cli.Usage(c, err)
 		}
@@ -94,17 +94,14 @@ func shorten(f *pflag.FlagSet, flags map[string]string) {
 	}
 }
 
-// order returns the chosen strategies in the order of all. If a page shows the windows at
-// work, those without a limiter come last.
-func (o *output) order(all, chosen []string) []string {
-	all = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !slices.Contains(chosen, name) })
+// order returns the chosen strategies in their order. If a page shows the windows at work, those without a limiter
+// come last.
+func (o *output) order(w work, chosen []string) []string {
+	all := names(w)
 	if *o.live {
-		laws := sim.Laws()
-		slices.SortStableFunc(all, func(a, b string) int {
-			return cmp.Compare(min(slices.Index(laws, b), 0), min(slices.Index(laws, a), 0))
-		})
+		all = append(sim.Laws(), w.rivals()...)
 	}
-	return all
+	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(chosen, name) })
 }
 
 type output struct {
@@ -130,7 +127,6 @@ func (o *output) show(c *cobra.Command, r Report, run func(begin func(string, *r
 	}
 	defer page.Close()
 	display := &watcher{w: c.ErrOrStderr(), page: page}
-	interrupted := false
 	var failed error
 	for x, err := range run(display.begin) {
 		if err != nil {
@@ -139,7 +135,6 @@ func (o *output) show(c *cobra.Command, r Report, run func(begin func(string, *r
 		}
 		display.end(x)
 		r.Results = append(r.Results, x)
-		interrupted = interrupted || x.Interrupted
 		if o.json {
 			failed = errors.Join(failed, json.NewEncoder(c.OutOrStdout()).Encode(x))
 		}
@@ -151,7 +146,7 @@ func (o *output) show(c *cobra.Command, r Report, run func(begin func(string, *r
 	switch {
 	case failed != nil:
 		return failed
-	case interrupted, c.Context().Err() != nil:
+	case c.Context().Err() != nil:
 		return cli.ErrInterrupted
 	case !o.json:
 		page.Stay(c.Context())
@@ -199,11 +194,7 @@ func (w *watcher) end(r race.Result) {
 	if r.Lost > 0 {
 		lost = fmt.Sprintf("%d lost", r.Lost)
 	}
-	ended := fmt.Sprintf("%d refused  %s", r.Refused, lost)
-	if r.Interrupted {
-		ended = "interrupted"
-	}
-	fmt.Fprintf(w.w, "%-12s %5.1f s  %s\n", r.Strategy, r.MakespanS, ended)
+	fmt.Fprintf(w.w, "%-12s %5.1f s  %d refused  %s\n", r.Strategy, r.MakespanS, r.Refused, lost)
 }
 
 // close leaves a run that was not ended as it stands.

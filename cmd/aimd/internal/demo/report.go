@@ -75,12 +75,6 @@ func label(r race.Result) string {
 	if r.Factor > 0 {
 		s += " " + strconv.FormatFloat(r.Factor, 'g', -1, 64)
 	}
-	switch {
-	case r.Interrupted:
-		s += " (interrupted)"
-	case r.CutOff:
-		s += " (cut off)"
-	}
 	return s
 }
 
@@ -97,10 +91,7 @@ func (r Report) notes() (notes []string) {
 	}
 	note(lost > 0, "* without the lost work: it is not the time for all %ss.", r.Operation)
 	for _, x := range r.Results {
-		note(x.Interrupted, "%s was interrupted: its row counts the %d %ss that had come to an end.", x.Strategy, x.Operations, r.Operation)
-		note(x.CutOff, "%s was cut off by the time limit (--limit): the work left then is lost.", x.Strategy)
 		note(x.Lost > 0 && x.Reason != "", "%s lost %d of %d %ss; its first error: %q.", x.Strategy, x.Lost, x.Operations, r.Operation, x.Reason)
-		note(x.Silent > 0, "%s: %d of the lost %ss were reported to the client as %s.", x.Strategy, x.Silent, r.Operation, r.Done)
 	}
 	note(peak > 0, "By its own count the service never worked on more than %d requests at a time.", peak)
 	note(true, "p99: 99 of 100 %ss that were %s took at most this time, with all waits and retries.", r.Operation, r.Done)

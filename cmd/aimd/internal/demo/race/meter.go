@@ -23,31 +23,16 @@ type Meter struct {
 	counts Sample
 	// start and stop are the times when the run began and ended, zero before.
 	start, stop time.Time
-	// ends has one entry per operation.
-	ends []end
+	// took are the times of the operations that succeeded, from when a goroutine picked one up.
+	took []time.Duration
 	// reason is why the first operation failed that did, "" before.
 	reason  string
 	samples []Sample
 }
 
-// end is how an operation ended, and how long after a goroutine picked it up.
-type end struct {
-	state state
-	took  time.Duration
-}
-
-type state uint8
-
-const (
-	// pending: not begun, or not ended when the run was stopped.
-	pending state = iota
-	succeeded
-	failed
-)
-
 // NewMeter returns a meter for that number of operations. limiter may be nil.
 func NewMeter(operations int, limiter *aimd.Limiter) *Meter {
-	return &Meter{Operations: operations, Limiter: limiter, ends: make([]end, operations)}
+	return &Meter{Operations: operations, Limiter: limiter}
 }
 
 // client returns a client that is metered, and keeps a connection for each goroutine. (The default keeps 10,
@@ -138,43 +123,25 @@ func (m *Meter) sampled() {
 	m.samples = append(m.samples, m.sample())
 }
 
-func (m *Meter) ended(i int, took time.Duration, err error) {
+func (m *Meter) ended(took time.Duration, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.counts.Done++
-	m.ends[i] = end{succeeded, took}
 	if err != nil {
-		m.ends[i].state = failed
 		m.reason = cmp.Or(m.reason, cli.Reason(err).Error())
+	} else {
+		m.took = append(m.took, took)
 	}
 }
 
-// stopped returns the measurements of the run, and the number of operations that ended.
-func (m *Meter) stopped() (x Result, done int) {
+// result ends the run, and returns its measurements.
+func (m *Meter) result() Result {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stop = time.Now()
 	now := m.sample()
-	m.samples = append(m.samples, now)
 	return Result{
-		Attempts: now.Attempts, Refused: now.Refused, MakespanS: seconds(now.At), P99S: seconds(p99(m.ends)),
-		Reason: m.reason, Samples: m.samples,
-	}, now.Done
-}
-
-// judge counts the operations of the run by the service: has reports whether the service did an operation. Of
-// an interrupted run only the operations that ended count: the others were not lost.
-func (m *Meter) judge(x *Result, has func(i int) bool) {
-	for i, e := range m.ends {
-		if x.Interrupted && e.state == pending {
-			continue
-		}
-		x.Operations++
-		if !has(i) {
-			x.Lost++
-			if e.state == succeeded {
-				x.Silent++
-			}
-		}
+		Operations: m.Operations, Attempts: now.Attempts, Refused: now.Refused, MakespanS: seconds(now.At), P99S: seconds(p99(m.took)),
+		Reason: m.reason, Samples: append(m.samples, now),
 	}
 }

@@ -61,18 +61,15 @@ type Service struct {
 }
 
 // Run does the work once per strategy, and yields the results. It calls begin, if not nil, before each run. It
-// ends with the first error. If ctx ends, the present strategy is yielded as interrupted, and is the last.
+// ends with the first error. If ctx ends, the present strategy has no result.
 func (r Race) Run(ctx context.Context, w Work, begin func(strategy string, m *Meter)) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		for _, name := range r.Only {
-			if ctx.Err() != nil {
-				return
-			}
 			x, err := r.run(ctx, name, w, begin)
 			if err != nil {
 				err = fmt.Errorf("%s: %w", name, err)
 			}
-			if !yield(x, err) || err != nil {
+			if ctx.Err() != nil || !yield(x, err) || err != nil {
 				return
 			}
 		}
@@ -96,15 +93,19 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 	if begin != nil {
 		begin(name, m)
 	}
-	x := r.measure(ctx, m, func(ctx context.Context, i int) error {
+	r.work(ctx, m, func(ctx context.Context, i int) error {
 		return s.Do(ctx, func(ctx context.Context) error { return service.Do(ctx, i) })
 	})
-	x.Strategy, x.Peak = name, service.Peak()
+	x := m.result()
+	x.Strategy, x.Peak, x.OptimumS = name, service.Peak(), seconds(w.Optimum(r.Operations))
 	if strategy.TakesFactor(name) {
 		x.Factor = r.Factor
 	}
-	m.judge(&x, service.Has)
-	x.OptimumS = seconds(w.Optimum(x.Operations))
+	for i := range r.Operations {
+		if !service.Has(i) {
+			x.Lost++
+		}
+	}
 	return x, nil
 }
 
@@ -130,13 +131,14 @@ func (r Race) strategy(name string) (strategy.Strategy, error) {
 // Once runs the operation and leaves all retries to it.
 func Once(ctx context.Context, once func(context.Context) error) error { return once(ctx) }
 
-// measure does all operations. If the context or the time ends, it returns after the running ones.
-func (r Race) measure(ctx context.Context, m *Meter, op func(ctx context.Context, i int) error) Result {
-	limited, cancel := context.WithCancel(ctx)
-	defer cancel()
+// work does all operations. If the context or the time ends, it returns after the running ones.
+func (r Race) work(ctx context.Context, m *Meter, op func(ctx context.Context, i int) error) {
+	limited, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	if r.Limit > 0 {
 		// Not as a deadline: a client that knows its deadline gives up before.
-		defer time.AfterFunc(r.Limit, cancel).Stop()
+		timeout := fmt.Errorf("the time limit of %v is over (--limit)", r.Limit)
+		defer time.AfterFunc(r.Limit, func() { cancel(timeout) }).Stop()
 	}
 	m.began()
 	stop := progress.Repeat(sampleEvery, m.sampled)
@@ -152,18 +154,14 @@ func (r Race) measure(ctx context.Context, m *Meter, op func(ctx context.Context
 				picked := time.Now()
 				err := op(limited, i)
 				if err != nil && limited.Err() != nil {
-					return // stopped, not failed
+					err = context.Cause(limited)
 				}
-				m.ended(i, time.Since(picked), err)
+				m.ended(time.Since(picked), err)
 			}
 		})
 	}
 	wg.Wait()
 	stop()
-	x, done := m.stopped()
-	x.Interrupted = done < r.Operations && ctx.Err() != nil
-	x.CutOff = done < r.Operations && !x.Interrupted
-	return x
 }
 
 // Result is one row: how a strategy did. Its JSON is what scripts rely on.
@@ -172,7 +170,7 @@ type Result struct {
 	Strategy string `json:"strategy"`
 	// Factor is the share of the window that a cut keeps, 0 for a strategy without a factor.
 	Factor float64 `json:"factor"`
-	// Operations is the number that were to be done, or that ended if the run was interrupted.
+	// Operations is the number that were to be done.
 	Operations int `json:"operations"`
 	// Attempts counts the requests, Refused the answers 429 and 503.
 	Attempts int `json:"attempts"`
@@ -184,12 +182,7 @@ type Result struct {
 	MakespanS float64 `json:"makespan_s"`
 	OptimumS  float64 `json:"optimum_s"`
 	P99S      float64 `json:"p99_s"`
-	// Interrupted and CutOff: the run did not come to its end, by the user or by the time limit.
-	Interrupted bool `json:"interrupted,omitempty"`
-	CutOff      bool `json:"cut_off,omitempty"`
 
-	// Silent is the number of lost ones that the client took for done.
-	Silent int `json:"-"`
 	// Reason is why the first of the failed operations failed.
 	Reason string `json:"-"`
 	// Peak is the most that the service served at a time by its own count; 0: not known.
@@ -205,14 +198,8 @@ func (r Result) TimesOptimum() float64 {
 	return r.MakespanS / r.OptimumS
 }
 
-// p99 is the time that 99 of 100 successful operations took at most.
-func p99(ends []end) time.Duration {
-	var took []time.Duration
-	for _, e := range ends {
-		if e.state == succeeded {
-			took = append(took, e.took)
-		}
-	}
+// p99 is the time that 99 of 100 took at most.
+func p99(took []time.Duration) time.Duration {
 	if len(took) == 0 {
 		return 0
 	}
@@ -223,30 +210,27 @@ func p99(ends []end) time.Duration {
 // seconds is d in seconds to the millisecond.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
 
-// Traces returns the samples as the traces of a simulated run, at even intervals. Values between two samples are
-// interpolated.
+// Traces returns the samples as the traces of a simulated run: at even intervals, at the end of each the latest sample.
 func Traces(samples []Sample) (r sim.Result) {
-	if len(samples) < 2 {
+	if len(samples) == 0 {
 		return r
 	}
 	r.End = samples[len(samples)-1].At
-	r.Interval = max(sampleEvery, r.End/shownMost)
-	perSecond := 1 / r.Interval.Seconds()
-	var accepted, refused float64
-	var values [4][]float64
+	r.Interval, r.Traces = max(sampleEvery, r.End/shownMost), map[string][]float64{}
+	before := samples[0]
 	for at := r.Interval; at <= r.End; at += r.Interval {
-		for samples[1].At < at {
+		for len(samples) > 1 && samples[1].At <= at {
 			samples = samples[1:]
 		}
-		a, b := samples[0], samples[1]
-		share := float64(at-a.At) / float64(b.At-a.At)
-		between := func(a, b float64) float64 { return a + share*(b-a) }
-		nowAccepted, nowRefused := between(float64(a.Accepted), float64(b.Accepted)), between(float64(a.Refused), float64(b.Refused))
-		for i, v := range []float64{(nowAccepted - accepted) * perSecond, (nowRefused - refused) * perSecond, between(a.Cwnd, b.Cwnd), between(a.Ssthresh, b.Ssthresh)} {
-			values[i] = append(values[i], v)
+		now := samples[0]
+		for name, v := range map[string]float64{
+			"successes": float64(now.Accepted-before.Accepted) / r.Interval.Seconds(),
+			"refusals":  float64(now.Refused-before.Refused) / r.Interval.Seconds(),
+			"cwnd":      now.Cwnd, "ssthresh": now.Ssthresh,
+		} {
+			r.Traces[name] = append(r.Traces[name], v)
 		}
-		accepted, refused = nowAccepted, nowRefused
+		before = now
 	}
-	r.Traces = map[string][]float64{"successes": values[0], "refusals": values[1], "cwnd": values[2], "ssthresh": values[3]}
 	return r
 }
