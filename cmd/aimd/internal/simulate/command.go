@@ -34,20 +34,24 @@ func listCommand() *cobra.Command {
 		Use: "list", Short: "List the built-in scenarios", Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			out := c.OutOrStdout()
-			for i, g := range scenario.Groups() {
-				all, err := loadAll(g.Scenarios)
-				if err != nil {
-					return err
+			title := ""
+			for i, g := range slices.Concat(scenario.Index.Chapters, scenario.Index.Others) {
+				before := title
+				if title = g.Title; g.Source.Title != "" {
+					title = fmt.Sprintf("%s (%s, %s)", g.Source.Title, g.Source.Author, g.Source.Year)
 				}
-				lines := []string{g.Title}
-				if i > 0 {
-					lines = []string{"", g.Title}
+				if i > 0 && title != before { // a text may have two chapters
+					fmt.Fprintln(out)
 				}
-				for _, s := range all {
-					lines = append(lines, fmt.Sprintf("%-29s %s", s.Name, s.Title))
+				if title != before {
+					fmt.Fprintln(out, terminal.Cut(title, terminal.Columns(out)))
 				}
-				for _, line := range lines {
-					fmt.Fprintln(out, terminal.Cut(line, terminal.Columns(out)))
+				for _, name := range g.Scenarios {
+					s, err := load(name, nil)
+					if err != nil {
+						return err
+					}
+					fmt.Fprintln(out, terminal.Cut(fmt.Sprintf("%-29s %s", s.Name, s.Title), terminal.Columns(out)))
 				}
 			}
 			return nil
@@ -130,17 +134,6 @@ func readFile(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, scenario.MaxSize+1))
 }
 
-func loadAll(names []string, settings ...string) (all []scenario.Scenario, _ error) {
-	for _, name := range names {
-		s, err := load(name, settings)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
-	}
-	return all, nil
-}
-
 func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Show every field of a scenario file", Args: cli.NoArgs,
@@ -151,29 +144,23 @@ func schemaCommand() *cobra.Command {
 	}
 }
 
-// ownLaws are the laws that the user's program registered.
-func ownLaws() []string {
-	return slices.DeleteFunc(sim.Laws(), func(name string) bool {
-		return slices.Contains([]string{"probe", "tahoe", "reno"}, name)
-	})
-}
+// ownLaws are the laws that the user's program registered, after ours.
+func ownLaws() []string { return sim.Laws()[3:] }
 
-// withLaws adds the laws to the strategies of a built-in scenario and to its figures,
-// but for maps, which compare two. A scenario without a list has them already.
+// withLaws adds the laws to the strategies of a built-in scenario and to its figures, but for maps, which compare
+// two. A scenario of all strategies has them already.
 func withLaws(s scenario.Scenario, laws []string) scenario.Scenario {
-	if slices.ContainsFunc(laws, func(name string) bool {
-		return slices.ContainsFunc(s.Strategies, func(st sim.Strategy) bool { return st.Name == name })
-	}) {
-		return s
-	}
 	s.Strategies, s.Plot = slices.Clone(s.Strategies), slices.Clone(s.Plot)
 	for _, name := range laws {
+		if slices.ContainsFunc(s.Strategies, func(st sim.Strategy) bool { return st.Name == name }) {
+			continue
+		}
 		strategy, _ := sim.StrategyNamed(name)
 		s.Strategies = append(s.Strategies, strategy)
-	}
-	for i, p := range s.Plot {
-		if len(p.Strategies) > 0 && p.Kind != scenario.Map {
-			s.Plot[i].Strategies = slices.Concat(p.Strategies, laws)
+		for i, p := range s.Plot {
+			if len(p.Strategies) > 0 && p.Kind != scenario.Map {
+				s.Plot[i].Strategies = append(p.Strategies[:len(p.Strategies):len(p.Strategies)], name)
+			}
 		}
 	}
 	return s

@@ -1,11 +1,11 @@
 package simulate
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,7 +58,7 @@ func runCommand() *cobra.Command {
 	return c
 }
 
-func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error) {
+func (r *run) load(c *cobra.Command, args []string) (all []scenario.Scenario, _ error) {
 	var settings []string
 	if len(r.strategies) > 0 {
 		settings = []string{"strategies=[" + strings.Join(r.strategies, ",") + "]", "plot=[]", "expect=[]"}
@@ -71,16 +71,21 @@ func (r *run) load(c *cobra.Command, args []string) ([]scenario.Scenario, error)
 		settings = append(settings, fmt.Sprintf("runs=%d", r.runs))
 	}
 	r.changed = len(settings) > 0
-	return loadAll(named(args), settings...)
+	for _, name := range named(args) {
+		s, err := load(name, settings)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
 }
 
 func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
 	unmet := 0
 	for _, s := range scenarios {
 		s.NoTraces = r.json && r.svg == "" // a list of medians needs no traces
-		count := progress.NewCount(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
-		study, err := experiment.Run(c.Context(), s, count.Step)
-		count.Close()
+		study, err := play(c, s)
 		n, shown := r.show(c, study)
 		unmet += n
 		if err = errors.Join(err, shown); err != nil {
@@ -133,30 +138,15 @@ func figuresCommand() *cobra.Command {
 		if err := cli.MakeDir("out", out); err != nil {
 			return cli.Usage(c, err)
 		}
-		story, families, runs, err := gallery()
-		if err != nil {
-			return err
+		story, laws, err := studies(c)
+		drawn := 0
+		for _, s := range slices.Concat(story, laws) {
+			figures := chart.Figures(s)
+			drawn += len(figures)
+			err = errors.Join(err, figure.Write(out, figures))
 		}
-		count, drawn := progress.NewCount(c.ErrOrStderr(), "runs", runs), 0
-		// draw runs scenarios and writes their figures. It leaves what it has when it is interrupted.
-		draw := func(all []subject) (studies []experiment.Study) {
-			for _, x := range all {
-				if err != nil {
-					break
-				}
-				var study experiment.Study
-				study, err = x.run(c.Context(), count.Step)
-				figures := chart.Figures(study)
-				err = errors.Join(err, figure.Write(out, figures))
-				studies, drawn = append(studies, study), drawn+len(figures)
-			}
-			return studies
-		}
-		told := draw(story)
-		page := chart.Story(told, draw(families))
-		count.Close()
 		file := filepath.Join(out, "index.html")
-		if failed := cli.WriteFile("out", file, page.HTML); failed != nil {
+		if failed := cli.WriteFile("out", file, chart.Story(story, laws).HTML); failed != nil {
 			return errors.Join(err, failed)
 		}
 		fmt.Fprintf(c.OutOrStdout(), "%d figures, and the page %s\n", drawn, file)
@@ -165,46 +155,43 @@ func figuresCommand() *cobra.Command {
 	return c
 }
 
-// subject is a scenario to draw, or a family of scenarios, whose names are its sweep.
-type subject struct {
-	scenario.Scenario
-	family []scenario.Scenario
-}
-
-// gallery returns all subjects, and how many runs they make.
-func gallery() (story, families []subject, runs int, err error) {
-	all, err := loadAll(scenario.Story())
-	for _, s := range all {
-		story = append(story, subject{Scenario: s})
-		runs += experiment.Count(s)
+// studies runs the scenarios of the texts, and those of the laws, of which each family is one study: the names of
+// its scenarios are a sweep. After an error it returns what it has.
+func studies(c *cobra.Command) (story, laws []experiment.Study, err error) {
+	of := func(name string, settings ...string) (study experiment.Study) {
+		if err != nil {
+			return study
+		}
+		s, failed := load(name, settings)
+		if err = failed; err == nil {
+			s.NoTraces = len(settings) > 0 // a family's figure has medians alone
+			study, err = play(c, s)
+		}
+		return study
+	}
+	for _, name := range scenario.Story() {
+		if s := of(name); len(s.Rows) > 0 {
+			story = append(story, s)
+		}
 	}
 	for _, f := range scenario.Index.Families {
-		members, failed := loadAll(f.Scenarios, fmt.Sprintf("runs=%d", lawRuns))
-		err = errors.Join(err, failed)
-		for i := range members {
-			members[i].NoTraces = true // a family's figure has medians alone
-			runs += experiment.Count(members[i])
+		family := experiment.Study{Scenario: f.Scenario(lawRuns)}
+		for _, name := range f.Scenarios {
+			for _, r := range of(name, fmt.Sprintf("runs=%d", lawRuns)).Rows {
+				r.At = []string{"scenario=" + name}
+				family.Rows = append(family.Rows, r)
+			}
 		}
-		families = append(families, subject{f.Scenario(lawRuns), members})
+		if len(family.Rows) > 0 {
+			laws = append(laws, family)
+		}
 	}
-	return story, families, runs, err
+	return story, laws, err
 }
 
-// run makes the runs of a subject.
-func (x subject) run(ctx context.Context, ran func()) (experiment.Study, error) {
-	if x.family == nil {
-		return experiment.Run(ctx, x.Scenario, ran)
-	}
-	study := experiment.Study{Scenario: x.Scenario}
-	for _, s := range x.family {
-		one, err := experiment.Run(ctx, s, ran)
-		for _, r := range one.Rows {
-			r.At = []string{"scenario=" + s.Name}
-			study.Rows = append(study.Rows, r)
-		}
-		if err != nil {
-			return study, err
-		}
-	}
-	return study, nil
+// play makes the runs of a scenario, and shows how far they are.
+func play(c *cobra.Command, s scenario.Scenario) (experiment.Study, error) {
+	count := progress.NewCount(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
+	defer count.Close()
+	return experiment.Run(c.Context(), s, count.Step)
 }

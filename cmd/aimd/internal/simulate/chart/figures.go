@@ -30,7 +30,7 @@ func Figures(s experiment.Study) (all []figure.Figure) {
 				d.rows = append(d.rows, r)
 			}
 		}
-		if len(d.rows) == 0 {
+		if len(d.rows) == 0 || p.Kind == scenario.Map { // a map is a table
 			continue
 		}
 		switch p.Kind {
@@ -38,8 +38,6 @@ func Figures(s experiment.Study) (all []figure.Figure) {
 			d.delays()
 		case scenario.Curve:
 			d.curve()
-		case scenario.Map:
-			d.heat()
 		default:
 			d.overTime()
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/page"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
@@ -47,23 +46,11 @@ func sections(studies []experiment.Study) (all []page.Section) {
 				ours = table.Cell{Text: v.Shown() + " (not as expected)", Bad: true}
 				x.Unmet++
 			}
-			x.Numbers.Rows = append(x.Numbers.Rows, []table.Cell{{Text: what(v)}, {Text: v.Says}, ours})
+			x.Numbers.Rows = append(x.Numbers.Rows, []table.Cell{{Text: v.Name(label)}, {Text: v.Says}, ours})
 		}
 		all = append(all, x)
 	}
 	return all
-}
-
-func what(v experiment.Verdict) string {
-	s := v.Strategy + ": " + label(v.Measure)
-	if v.Over != "" {
-		s += ", over that of " + v.Over
-	}
-	for i, at := range v.At {
-		field, x, _ := strings.Cut(at, "=")
-		s += map[bool]string{true: ", at ", false: " and "}[i == 0] + label(field) + " " + x
-	}
-	return s
 }
 
 // Story is the page of the scenarios of the texts, in chapters, and of the families of

@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/palette/moreland"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 )
 
@@ -133,78 +134,27 @@ func (d drawing) delays() {
 	d.scale(p)
 }
 
-// grid divides a measure of a map's first strategy by the second strategy's, at each point of two
-// sweeps: the values of the first sweep are rows, the values of the second are columns.
-type grid struct{ drawing }
-
-// ratio returns the measure of the first strategy over the measure of the second, or NaN.
-func (g grid) ratio(column, row int) float64 {
-	at := []string{g.Sweep[0].Field + "=" + g.Sweep[0].Values[row], g.Sweep[1].Field + "=" + g.Sweep[1].Values[column]}
-	a, aThere := g.Row(g.Plot.Strategies[0], at)
-	b, bThere := g.Row(g.Plot.Strategies[1], at)
-	if !aThere || !bThere || !a.Of(g.Measure).Applies || !b.Of(g.Measure).Applies {
-		return math.NaN()
-	}
-	if r := a.Of(g.Measure).Median.Value / b.Of(g.Measure).Median.Value; r > 0 && !math.IsInf(r, 1) {
-		return r
-	}
-	return math.NaN()
-}
-
-func (g grid) text(column, row int) string {
-	r := g.ratio(column, row)
-	if math.IsNaN(r) {
-		return "–"
-	}
-	return strconv.FormatFloat(r, 'f', 2, 64)
-}
-
-// Dims, X, Y and Z implement plotter.GridXYZ. Z is the logarithm of the ratio: from -1, an
-// eighth or less, to 1, eight times as much or more.
-func (g grid) Dims() (columns, rows int) { return len(g.Sweep[1].Values), len(g.Sweep[0].Values) }
-func (g grid) X(column int) float64      { return float64(column) }
-func (g grid) Y(row int) float64         { return float64(row) }
-func (g grid) Z(column, row int) float64 {
-	return max(-1, min(math.Log(g.ratio(column, row))/math.Log(8), 1))
-}
-
-func (g grid) table() (t table.Table) {
-	columns, rows := g.Dims()
-	t.Columns = []table.Column{{Head: g.Sweep[0].Field + " \\ " + g.Sweep[1].Field, Left: true}}
-	for _, v := range g.Sweep[1].Values {
+// grid is the table of a map: a measure of the map's first strategy divided by the second strategy's, at each point
+// of two sweeps. The values of the first sweep are rows, the values of the second are columns.
+func grid(s experiment.Study, p scenario.Plot) (t table.Table) {
+	t.Columns = []table.Column{{Head: s.Sweep[0].Field + " \\ " + s.Sweep[1].Field, Left: true}}
+	for _, v := range s.Sweep[1].Values {
 		t.Columns = append(t.Columns, table.Column{Head: v})
 	}
-	for j := range rows {
-		line := []table.Cell{{Text: g.Sweep[0].Values[j]}}
-		for i := range columns {
-			line = append(line, table.Cell{Text: g.text(i, j)})
+	for _, row := range s.Sweep[0].Values {
+		line := []table.Cell{{Text: row}}
+		for _, column := range s.Sweep[1].Values {
+			at := []string{s.Sweep[0].Field + "=" + row, s.Sweep[1].Field + "=" + column}
+			cell := table.Cell{Text: "–"}
+			a, aThere := s.Row(p.Strategies[0], at)
+			if b, bThere := s.Row(p.Strategies[1], at); aThere && bThere {
+				if r := a.Of(p.Measure).Median.Value / b.Of(p.Measure).Median.Value; r > 0 && !math.IsInf(r, 1) {
+					cell.Text = strconv.FormatFloat(r, 'f', 2, 64)
+				}
+			}
+			line = append(line, cell)
 		}
 		t.Rows = append(t.Rows, line)
 	}
 	return t
-}
-
-// heat draws a map: a measure of the first strategy divided by the second strategy's.
-func (d drawing) heat() {
-	g, first, second := grid{d}, d.Plot.Strategies[0], d.Plot.Strategies[1]
-	columns, rows := g.Dims()
-	d.figure.Height = vg.Length(rows)*0.36*vg.Inch + 0.9*vg.Inch
-	p := d.figure.Plot(label(d.Measure) + ": " + first + " divided by " + second)
-	colours := moreland.SmoothPurpleOrange().Palette(33)
-	tones := plotter.PaletteThumbnailers(colours)
-	d.figure.Legend.Add("lower with "+second, tones[len(tones)-5])
-	d.figure.Legend.Add("lower with "+first, tones[4])
-	var texts plotter.Labels
-	for i := range columns {
-		for j := range rows {
-			style := p.Legend.TextStyle
-			style.XAlign, style.YAlign = draw.XCenter, draw.YCenter
-			texts.XYs, texts.Labels, texts.TextStyle = append(texts.XYs, plotter.XY{X: g.X(i), Y: g.Y(j)}), append(texts.Labels, g.text(i, j)), append(texts.TextStyle, style)
-		}
-	}
-	// The darkest tones stay unused, since the texts are black.
-	p.Add(&plotter.HeatMap{GridXYZ: g, Palette: colours, Min: -1.3, Max: 1.3}, &texts)
-	p.NominalX(d.Sweep[1].Values...)
-	p.NominalY(d.Sweep[0].Values...)
-	p.X.Label.Text, p.Y.Label.Text, p.X.Padding, p.Y.Padding = label(d.Sweep[1].Field), label(d.Sweep[0].Field), 0, 0
 }

@@ -108,7 +108,7 @@ func Text(w io.Writer, s experiment.Study) error {
 		if p.Kind == scenario.Map {
 			mapped = true
 			head := fmt.Sprintf("%s: %s over %s", label(p.Measure), p.Strategies[0], p.Strategies[1])
-			failed = errors.Join(failed, table.Paragraphs(w, head), grid{drawing{Study: s, Plot: p}}.table().Write(w))
+			failed = errors.Join(failed, table.Paragraphs(w, head), grid(s, p).Write(w))
 		}
 	}
 	if !mapped {

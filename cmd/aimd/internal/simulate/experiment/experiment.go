@@ -2,9 +2,9 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -139,15 +139,6 @@ func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
 	return failed
 }
 
-// easy reports whether the service has a limit and took every attempt at once.
-func (s Study) easy() bool {
-	v := s.Server
-	return len(s.Rows) > 0 && (v.Slots > 0 || v.Rate.PerSecond > 0 || len(v.Quotas) > 0) &&
-		!slices.ContainsFunc(s.Rows, func(r Row) bool {
-			return r.Of("refused").Max.Value > 0 || r.Of("timed_out").Max.Value > 0 || r.Of("attempts_per_op").Max.Value > 1
-		})
-}
-
 func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 	row := Row{At: j.point.At, Strategy: j.strategy, Runs: len(j.results), Ranges: ranges(j.results)}
 	for _, r := range j.results {
@@ -167,11 +158,8 @@ func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 	return row, err
 }
 
-// Warnings say which runs came to no end of their own, and that no limit was met.
+// Warnings say which runs came to no end of their own.
 func (s Study) Warnings() (all []string) {
-	if s.easy() {
-		all = append(all, "nothing was refused: no strategy is needed")
-	}
 	for _, r := range s.Rows {
 		if r.CutShort > 0 {
 			all = append(all, fmt.Sprintf("%s: %d of %d runs were ended after too many events (max_events)", r.Strategy.Name, r.CutShort, r.Runs))
@@ -192,11 +180,8 @@ var (
 func (s Study) JSON(w io.Writer) error {
 	for _, r := range s.Rows {
 		line, err := r.json(s.Name)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(w, "{%s}\n", line); err != nil {
-			return err
+		if _, wrong := fmt.Fprintf(w, "{%s}\n", line); err != nil || wrong != nil {
+			return cmp.Or(err, wrong)
 		}
 	}
 	return nil
@@ -206,7 +191,7 @@ func (s Study) JSON(w io.Writer) error {
 func (r Row) json(scenario string) (line string, failed error) {
 	field := func(name string, value any) {
 		text, err := json.Marshal(value)
-		failed = errors.Join(failed, err)
+		failed = cmp.Or(failed, err)
 		line += fmt.Sprintf(",%q:%s", name, text)
 	}
 	field("scenario", scenario)

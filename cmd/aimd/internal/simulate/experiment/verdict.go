@@ -73,7 +73,8 @@ func newVerdict(e scenario.Expectation, row Row, others []Row) Verdict {
 	}
 	v.Met = v.Applies && met(e, v.Got)
 	if !v.Met {
-		v.Problem = fmt.Sprintf("%s is %s, want %s", v.Name(), v.Shown(), want(e))
+		name := v.Name(func(s string) string { return s })
+		v.Problem = fmt.Sprintf("%s is %s, want %s", name, v.Shown(), want(e))
 	}
 	return v
 }
@@ -89,14 +90,15 @@ func met(e scenario.Expectation, got Number) bool {
 	return (e.AtLeast == nil || got.Value >= *e.AtLeast) && (e.AtMost == nil || !got.AtLeast && got.Value <= *e.AtMost)
 }
 
-// Name names the strategy, the measure and the point.
-func (v Verdict) Name() string {
-	s := v.Strategy + ": " + v.Measure
+// Name names the strategy, the measure and the point: label returns the name of a measure or a field.
+func (v Verdict) Name(label func(string) string) string {
+	s := v.Strategy + ": " + label(v.Measure)
 	if v.Over != "" {
 		s += " over that of " + v.Over
 	}
-	if len(v.At) > 0 {
-		s += " at " + strings.Join(v.At, ", ")
+	for i, at := range v.At {
+		field, x, _ := strings.Cut(at, "=")
+		s += []string{" at ", " and "}[min(i, 1)] + label(field) + " " + x
 	}
 	return s
 }
@@ -143,16 +145,18 @@ type Range struct {
 }
 
 // ranges are the ranges of all measures.
-func ranges(results []sim.Result) []Range {
-	var all []Range
-	for i, m := range results[0].Measures() {
-		var numbers []Number
-		for _, r := range results {
-			if x := r.Measures()[i]; x.Applies {
-				numbers = append(numbers, Number{x.Value, x.AtLeast})
+func ranges(results []sim.Result) (all []Range) {
+	names := scenario.Measures()
+	numbers := make([][]Number, len(names))
+	for _, r := range results {
+		for i, m := range r.Measures() {
+			if m.Applies {
+				numbers[i] = append(numbers[i], Number{m.Value, m.AtLeast})
 			}
 		}
-		all = append(all, newRange(m.Name, numbers))
+	}
+	for i, name := range names {
+		all = append(all, newRange(name, numbers[i]))
 	}
 	return all
 }
@@ -163,13 +167,13 @@ func newRange(measure string, numbers []Number) Range {
 		return Range{Measure: measure}
 	}
 	slices.SortFunc(numbers, func(a, b Number) int {
-		if a.AtLeast != b.AtLeast {
-			if b.AtLeast {
-				return -1
-			}
+		switch {
+		case a.AtLeast == b.AtLeast:
+			return cmp.Compare(a.Value, b.Value)
+		case a.AtLeast:
 			return 1
 		}
-		return cmp.Compare(a.Value, b.Value)
+		return -1
 	})
 	// Of an even number, the lower of the two in the middle: a number that a run had.
 	return Range{measure, true, numbers[0], numbers[(len(numbers)-1)/2], numbers[len(numbers)-1]}

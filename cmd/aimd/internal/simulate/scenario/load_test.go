@@ -244,9 +244,9 @@ func TestBuiltins(t *testing.T) {
 func TestNamed(t *testing.T) {
 	assert.Equal(t, []string{"sync-start"}, Named("sync-start"), "a name, though it begins others")
 	assert.Equal(t, []string{"crash-outage", "crash-backlog"}, Named("crash"))
-	assert.Equal(t, Index.Laws, Named("law"))
-	assert.Equal(t, Index.Laws, Named("law-*"))
-	assert.Equal(t, Index.Harm, Named("harm"))
+	assert.Equal(t, Index.Others[0].Scenarios, Named("law"))
+	assert.Equal(t, Named("law"), Named("law-*"))
+	assert.Equal(t, Index.Others[1].Scenarios, Named("harm"))
 	assert.Equal(t, []string{"law-outage-errors", "law-outage-silence"}, Named("law-outage-*"))
 	for _, word := range []string{"", "*.yaml", "law-", "la", "[", "nonsense", "./law"} {
 		assert.Empty(t, Named(word), word)
@@ -291,7 +291,7 @@ func TestFamilies(t *testing.T) {
 		assert.NotContains(t, Builtins(), f.Name, "its figure would replace that of the scenario")
 		assert.Subset(t, Measures(), f.Measures[:])
 		for _, name := range f.Scenarios {
-			assert.Contains(t, Index.Laws, name)
+			assert.Contains(t, Index.Others[0].Scenarios, name)
 			assert.False(t, seen[name], name)
 			seen[name] = true
 			_, text, err := Builtin(name)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,7 +65,7 @@ type Plot struct {
 	// Kind is "answers" (requests per second that succeed and that do not, over time), "requests" (those sent
 	// per second, and the retries among them), "window" (cwnd and ssthresh over time), "load" (requests at the
 	// server over time), "delays" (the waits of an operation that never succeeds), "curve" (a measure over the
-	// sweep), or "map" (a measure of one strategy over that of another, over two sweeps).
+	// sweep), or "map" (a table: a measure of one strategy over that of another, over two sweeps).
 	Kind string `yaml:"kind"`
 	// Name is added to the scenario's name for the file's.
 	Name string `yaml:"name"`
@@ -187,7 +186,7 @@ func (t Tolerance) Allows(got, want float64) bool {
 //go:embed builtin/*.yaml
 var builtin embed.FS
 
-// Chapter is scenarios that show the claims of one text.
+// Chapter is scenarios that show the claims of one text, or that have another purpose in common.
 type Chapter struct {
 	Title  string
 	Source struct{ Title, Author, Year, URL string }
@@ -211,12 +210,10 @@ var indexText []byte
 
 // Index lists the built-in scenarios by their purpose.
 var Index = func() (x struct {
-	// Chapters have the scenarios of the texts, in the order in which to show them; Families those of Laws.
-	Chapters []Chapter
-	Families []Family
-	// Laws judge laws, a law must do no harm in Harm, in Told the service reports quotas, and many processes
-	// share the service of Fleet.
-	Laws, Harm, Told, Fleet []string
+	// Chapters have the scenarios of the texts, in the order in which to show them; Others have all others, and
+	// Families those that judge a law.
+	Chapters, Others []Chapter
+	Families         []Family
 }) {
 	if err := yaml.Unmarshal(indexText, &x); err != nil {
 		panic(err) // the text is our own
@@ -224,34 +221,12 @@ var Index = func() (x struct {
 	return x
 }()
 
-// Group is built-in scenarios that have one source or one purpose.
-type Group struct {
-	Title     string
-	Scenarios []string
-}
-
-// Groups are all built-in scenarios: those of each text, then the others.
-func Groups() (all []Group) {
-	for _, c := range Index.Chapters {
-		title := fmt.Sprintf("%s (%s, %s)", c.Source.Title, c.Source.Author, c.Source.Year)
-		if n := len(all); n > 0 && all[n-1].Title == title { // two chapters of one text
-			all[n-1].Scenarios = slices.Concat(all[n-1].Scenarios, c.Scenarios)
-			continue
-		}
-		all = append(all, Group{title, c.Scenarios})
-	}
-	return append(all,
-		Group{"Services and loads that judge a law (docs/laws.md)", Index.Laws},
-		Group{"Services at which a law must do no harm (docs/laws.md)", Index.Harm},
-		Group{"Services that report quotas", Index.Told},
-		Group{"Many processes on one service (docs/fleet.md)", Index.Fleet},
-	)
-}
-
 // Builtins are the names of the scenarios that come with aimd: the story, then the others.
-func Builtins() (names []string) {
-	for _, g := range Groups() {
-		names = append(names, g.Scenarios...)
+func Builtins() []string { return append(Story(), scenarios(Index.Others)...) }
+
+func scenarios(chapters []Chapter) (names []string) {
+	for _, c := range chapters {
+		names = append(names, c.Scenarios...)
 	}
 	return names
 }
@@ -267,12 +242,7 @@ func (f Family) Scenario(runs int) (s Scenario) {
 }
 
 // Story are the names of the scenarios that show the claims of the texts, in their order.
-func Story() (names []string) {
-	for _, c := range Index.Chapters {
-		names = append(names, c.Scenarios...)
-	}
-	return names
-}
+func Story() []string { return scenarios(Index.Chapters) }
 
 // Named are the names of the built-in scenarios that a word means: the one with that name, the
 // ones that a pattern like "law-*" matches (path.Match), or the ones whose names begin with the word: "law".
