@@ -19,6 +19,7 @@ var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 // What docs/parts.md and the README's "In production" show is from Examples, line for
 // line, so that it compiles.
 func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
+	t.Chdir(root)
 	pages := files(t, ".md")
 	_, production, found := strings.Cut(pages["README.md"], "## In production")
 	require.True(t, found)
@@ -44,6 +45,7 @@ func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 
 // Every link of a page leads to a file that is there, and to a heading in it.
 func TestTheLinksOfTheDocsLead(t *testing.T) {
+	t.Chdir(root)
 	link := regexp.MustCompile(`\]\(([^)#:]*)(?:#([^)]*))?\)`)
 	code := regexp.MustCompile("(?s)```.*?```")
 	pages := files(t, ".md")
@@ -89,6 +91,7 @@ func files(t *testing.T, end string) map[string]string {
 
 // The import table in docs/design.md is mayImport, without what is internal.
 func TestTheImportTableOfTheDesign(t *testing.T) {
+	t.Chdir(root)
 	_, table, found := strings.Cut(files(t, ".md")["docs/design.md"], "### Who may import whom")
 	require.True(t, found)
 	name := regexp.MustCompile("`([a-z0-9]+)`|the (root)")
@@ -134,6 +137,7 @@ var (
 // A sentence that a test quotes is in a document of ours. If the comment names the document, it is in that
 // one. A file of tests that quotes other texts, which are not in the repository, names them.
 func TestQuotesAreInTheirDocuments(t *testing.T) {
+	t.Chdir(root)
 	documents := files(t, ".md")
 	for path, text := range documents {
 		documents[path] = " " + plain(text)

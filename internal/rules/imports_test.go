@@ -5,11 +5,9 @@ package rules
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"go/parser"
 	"go/token"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -21,6 +19,10 @@ import (
 )
 
 const module = "github.com/aimd-go/aimd"
+
+// root is the folder of the root module. Each test goes there itself: after a change of folder in TestMain, go test
+// would not notice the files that the tests read, and take their results from its cache.
+var root, _ = filepath.Abs("../..")
 
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
@@ -100,6 +102,7 @@ func listPackages(t *testing.T) []listed {
 func folder(path string) string { return strings.TrimPrefix(strings.TrimPrefix(path, module), "/") }
 
 func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
+	t.Chdir(root)
 	var seen []string
 	for _, p := range listPackages(t) {
 		name := folder(p.ImportPath)
@@ -132,6 +135,7 @@ var cores = map[string][]string{
 }
 
 func TestTheCoresArePure(t *testing.T) {
+	t.Chdir(root)
 	for dir, files := range cores {
 		args := []string{"list", "-f", `{{join .Imports "\n"}}`}
 		for _, f := range files {
@@ -173,6 +177,7 @@ func goMods(t *testing.T) map[string]goMod {
 // Our modules require each other at one version, that of the last release. Modules replace
 // each other by their own folder; those below cmd do not, because go install refuses that.
 func TestModulesRequireAndReplaceEachOther(t *testing.T) {
+	t.Chdir(root)
 	all := goMods(t)
 	folder := map[string]string{}
 	for dir, m := range all {
@@ -202,6 +207,7 @@ func TestModulesRequireAndReplaceEachOther(t *testing.T) {
 // Modules are released together, but a user may update one alone. So no module imports an internal package of
 // another, in its tests either: others run them too.
 func TestNoModuleImportsInternalPackagesOfAnother(t *testing.T) {
+	t.Chdir(root)
 	all := goMods(t)
 	// owner is the module of a package or a folder: the one with the longest path.
 	owner := func(path string) (of string) {
@@ -224,13 +230,4 @@ func TestNoModuleImportsInternalPackagesOfAnother(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestMain runs the tests in the folder of the root module.
-func TestMain(m *testing.M) {
-	if err := os.Chdir("../.."); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-	os.Exit(m.Run())
 }
