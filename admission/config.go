@@ -2,28 +2,15 @@ package admission
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
-)
-
-// Defaults of the settings.
-const (
-	// Our choice. A queue is for a burst: no queue helps against an overload that lasts.
-	defaultQueueBound = 64
-	// Our choice; a person in front of a screen hardly notices it.
-	defaultQueueTime = 200 * time.Millisecond
-	// Our choice. HTTP's Retry-After has a grain of a second, and half a minute after an outage all clients
-	// are back.
-	defaultRetryAfterMin = time.Second
-	defaultRetryAfterMax = 30 * time.Second
 )
 
 // Config has the settings of a new Controller. Zero fields take the documented default.
@@ -32,8 +19,14 @@ type Config struct {
 	QueueBound int
 	// QueueTime is the longest wait of a request, then it is shed: 1 ms to 1 min; 0 means 200 ms.
 	QueueTime time.Duration
-	// Rules say which requests are shed before, or after, all others. The first that matches counts.
-	Rules []Rule
+	// Turn, if it is not nil, decides by the tags which requests do not wait by their criticality. Safe Client
+	// Behaviour, on a server that knows its clients: "Avoid dropping requests known to trigger a retry storm", "Work
+	// around client bugs". A negative number: the request is shed before all others and served after them, for a
+	// client with a bug. A positive one: it is shed after all others and served before them, for a client that answers
+	// a refusal with a burst of retries, until that is mended. If such a client sends more than the server can
+	// serve, only the former helps, or a change at the client (package remote). 0: by criticality. A client that may
+	// lie needs tags from its credentials: httplimit.HandlerConfig.Tags. Several goroutines may call Turn at once.
+	Turn func(tag.Tags) int
 	// RetryAfterMin and RetryAfterMax bound the mean of the Retry-After of shed requests (see the package's
 	// comment): 100 ms <= RetryAfterMin <= RetryAfterMax <= 1 h. 0 means 1 s and 30 s.
 	RetryAfterMin, RetryAfterMax time.Duration
@@ -41,26 +34,23 @@ type Config struct {
 	Rand *rand.Rand
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock
-	// Observer is called for every event by the goroutine or the timer that caused it, after the event: it may
+	// Observer is called once for each request, at its end, by the goroutine or the timer that caused the end: it may
 	// call the controller. Several goroutines may call it at once. It should be quick, and must not panic. It
 	// may be nil.
 	Observer func(Event)
 }
 
 func (c Config) withDefaults() (Config, error) {
-	c.QueueBound = max(0, cmp.Or(c.QueueBound, defaultQueueBound))
-	longest := min(max(defaultRetryAfterMax, c.RetryAfterMin), time.Hour)
+	// Our choice. A queue is for a burst: no queue helps against an overload that lasts.
+	c.QueueBound = max(0, cmp.Or(c.QueueBound, 64))
+	// Our choice. HTTP's Retry-After has a grain of a second, and half a minute after an outage all clients are back.
+	shortest, longest := min(time.Second, cmp.Or(c.RetryAfterMax, time.Second)), min(max(30*time.Second, c.RetryAfterMin), time.Hour)
 	err := cmp.Or(
-		setting.Duration("QueueTime", &c.QueueTime, defaultQueueTime, time.Millisecond, time.Minute),
+		// Our choice; a person in front of a screen hardly notices it.
+		setting.Duration("QueueTime", &c.QueueTime, 200*time.Millisecond, time.Millisecond, time.Minute),
 		setting.Duration("RetryAfterMax", &c.RetryAfterMax, longest, 100*time.Millisecond, time.Hour),
-		setting.Duration("RetryAfterMin", &c.RetryAfterMin, min(defaultRetryAfterMin, c.RetryAfterMax), 100*time.Millisecond, c.RetryAfterMax),
+		setting.Duration("RetryAfterMin", &c.RetryAfterMin, shortest, 100*time.Millisecond, c.RetryAfterMax),
 	)
-	c.Rules = slices.Clone(c.Rules)
-	for i, r := range c.Rules {
-		if r.Shed < First || r.Shed > Last {
-			err = cmp.Or(err, setting.Wrong(fmt.Sprintf("Rules[%d].Shed", i), r.Shed, "First, Last or 0"))
-		}
-	}
 	if c.Clock == nil {
 		c.Clock = clock.New()
 	}

@@ -20,9 +20,11 @@ type Controller struct {
 	// made is the time when the controller was made. The core's time counts from there.
 	made time.Time
 
-	mu     sync.Mutex
-	core   core
-	counts counts
+	mu   sync.Mutex
+	core core
+	// counts are by criticality, the least critical first, outcomes are how the admitted requests ended.
+	counts   [criticalities]Counts
+	outcomes [window.ClientError + 1]uint64
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
 	wake  time.Duration
@@ -49,22 +51,24 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if ctx.Value(permitOf{c}) != nil {
 		return Permit{}, nil
 	}
+	turn := 0
+	if c.core.config.Turn != nil {
+		turn = c.core.config.Turn(t)
+	}
 	c.mu.Lock()
 	now := c.now()
 	if err := ctx.Err(); err != nil {
-		c.note(Event{Kind: Vanished, Tags: t})
+		c.vanished(t, 0)
 		c.unlock(now)
 		return Permit{}, err
 	}
 	if ticket, ok := c.core.Tried(now); ok {
-		c.note(Event{Kind: Admitted, Tags: t})
+		c.of(t).Admitted++
 		c.unlock(now)
 		return Permit{c: c, ticket: ticket, tags: t, at: now}, nil
 	}
-	r := &request{tags: t, ready: make(chan struct{})}
-	if c.core.Queued(now, r) {
-		c.note(Event{Kind: Queued, Tags: t})
-	}
+	r := &request{tags: t, turn: turn, ready: make(chan struct{})}
+	c.core.Queued(now, r)
 	c.unlock(now)
 	select {
 	case <-r.ready:
@@ -73,7 +77,7 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 		now = c.now()
 		left := c.core.Cancelled(now, r)
 		if left {
-			c.note(Event{Kind: Vanished, Tags: t, Wait: c.core.Waited(r)})
+			c.vanished(t, c.core.Waited(r))
 		}
 		c.unlock(now)
 		if left {
@@ -111,14 +115,25 @@ func (c *Controller) unlock(now time.Duration) {
 
 // decide notes that a request was shed, or gives it its permit.
 func (c *Controller) decide(r *request, now time.Duration) {
+	n := c.of(r.tags)
 	if s := r.shed; s != nil {
-		c.note(Event{Kind: s.Reason, Tags: r.tags, Wait: s.Waited, RetryAfter: s.RetryAfter})
+		n.shed(s)
+		c.note(Event{Tags: r.tags, Waited: s.Waited, Shed: s})
 		return
 	}
+	n.Admitted++
+	n.Delayed++
 	r.permit = Permit{c: c, ticket: r.ticket, tags: r.tags, at: now, waited: c.core.Waited(r)}
-	c.counts.of[rank(r.tags.Criticality)].Delayed++
-	c.note(Event{Kind: Admitted, Tags: r.tags, Wait: r.permit.waited})
 }
+
+// vanished notes that a request's context ended before it got a place.
+func (c *Controller) vanished(t tag.Tags, waited time.Duration) {
+	c.of(t).Vanished++
+	c.note(Event{Tags: t, Waited: waited})
+}
+
+// of has the counts of requests with the criticality of these tags.
+func (c *Controller) of(t tag.Tags) *Counts { return &c.counts[rank(t.Criticality)] }
 
 // arm sets the timer for limiter.Deadline. A timer that is too early does no harm: it is set again then.
 func (c *Controller) arm() {
@@ -141,9 +156,8 @@ func (c *Controller) woke() {
 	c.unlock(c.now())
 }
 
-// note counts an event and keeps it for the observer.
+// note keeps an event for the observer.
 func (c *Controller) note(e Event) {
-	c.counts.note(e)
 	if c.observer != nil {
 		c.events = append(c.events, e)
 	}
@@ -172,12 +186,10 @@ func (p Permit) Done(o window.Outcome) {
 	}
 	c.mu.Lock()
 	now := c.now()
-	took, ok := c.core.Answered(now, p.ticket, o)
-	if !ok {
-		c.unlock(now)
-		return
+	if took, ok := c.core.Answered(now, p.ticket, o); ok {
+		c.outcomes[o]++
+		c.note(Event{Tags: p.tags, Waited: p.waited, Outcome: o, Took: took})
 	}
-	c.note(Event{Kind: Released, Tags: p.tags, Wait: p.waited, Outcome: o, Took: took})
 	c.unlock(now)
 }
 

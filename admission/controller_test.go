@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/benbjohnson/clock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -67,8 +66,8 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 		synctest.Wait()
 		var shed *Shed
 		require.ErrorAs(t, (<-background).err, &shed)
-		require.Equal(t, Expired, shed.Reason)
-		require.Equal(t, defaultQueueTime, shed.Waited)
+		require.Equal(t, expired, shed.Reason)
+		require.Equal(t, 200*time.Millisecond, shed.Waited)
 		a.permit.Done(window.Success)
 		a.permit.Done(window.Success) // no effect
 	})
@@ -97,6 +96,7 @@ func TestWhoVanishesLeavesTheQueue(t *testing.T) {
 	})
 }
 
+// One event for each request, at its end, and the counts.
 func TestObserverIsToldEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []Event
@@ -104,85 +104,68 @@ func TestObserverIsToldEverything(t *testing.T) {
 		c, err := New(Fixed(1), Config{
 			QueueBound: 1,
 			Observer: func(e Event) {
-				if e.Kind == Released {
+				if e.Outcome != 0 {
 					assert.Zero(t, c.Snapshot().InFlight, "it may call back")
 				}
 				events = append(events, e)
 			},
+			Turn: func(t tag.Tags) int { return t.Attempt / 100 },
 		})
 		require.NoError(t, err)
 		told := func(want ...Event) {
 			t.Helper()
-			require.Len(t, events, len(want))
-			for i, e := range events {
-				require.Equal(t, e.Kind >= Full && e.Kind <= Expired, e.RetryAfter > 0)
-				e.RetryAfter = 0
-				require.Equal(t, want[i], e)
+			for i := range events {
+				if s := events[i].Shed; s != nil {
+					require.Positive(t, s.RetryAfter)
+					s.RetryAfter = 0
+				}
 			}
+			require.Equal(t, want, events)
 			events = nil
 		}
 		p, err := c.Admit(t.Context(), vital)
 		require.NoError(t, err)
-		told(Event{Kind: Admitted, Tags: vital})
 		first := admit(t.Context(), c, background)
-		told(Event{Kind: Queued, Tags: background})
-		_, err = c.Admit(t.Context(), background)
+		told()
+		refused := background
+		refused.Client, refused.Attempt = "photos", 2
+		_, err = c.Admit(t.Context(), refused)
 		require.ErrorAs(t, err, new(*Shed))
-		told(Event{Kind: Full, Tags: background})
+		require.ErrorContains(t, err, `admission: shed (full): sheddable request of "photos", to come back after `)
+		told(Event{Tags: refused, Shed: &Shed{Reason: full, Tags: refused}})
 		time.Sleep(100 * time.Millisecond)
 		ctx, cancel := context.WithCancel(t.Context())
 		second := admit(ctx, c, interactive)
 		require.ErrorAs(t, (<-first).err, new(*Shed))
-		told(
-			Event{Kind: Queued, Tags: interactive},
-			Event{Kind: Displaced, Tags: background, Wait: 100 * time.Millisecond},
-		)
+		told(Event{Tags: background, Waited: 100 * time.Millisecond, Shed: &Shed{Reason: displaced, Waited: 100 * time.Millisecond, Tags: background}})
 		time.Sleep(time.Millisecond)
+		last := admit(t.Context(), c, tag.Tags{Criticality: tag.Sheddable, Attempt: 100})
+		require.ErrorAs(t, (<-second).err, new(*Shed), "the turn comes before criticality")
+		events = nil
 		cancel()
-		<-second
-		told(Event{Kind: Vanished, Tags: interactive, Wait: time.Millisecond})
 		_, err = c.Admit(ctx, background)
 		require.ErrorIs(t, err, context.Canceled)
-		told(Event{Kind: Vanished, Tags: background}) // it came too late, and is counted
-		assert.Equal(t, 101*time.Millisecond, p.Held())
+		told(Event{Tags: background}) // it came too late, and is counted
+		require.ErrorAs(t, (<-last).err, new(*Shed))
+		require.Equal(t, expired, events[0].Shed.Reason)
+		events = nil
+		assert.Equal(t, 301*time.Millisecond, p.Held())
 		p.Done(window.Timeout)
-		told(Event{Kind: Released, Tags: vital, Outcome: window.Timeout, Took: 101 * time.Millisecond})
+		told(Event{Tags: vital, Outcome: window.Timeout, Took: 301 * time.Millisecond})
 		p.Done(window.Success) // no effect
 		told()
-	})
-}
 
-func TestSnapshotTellsAllInOneLine(t *testing.T) {
-	mock := clock.NewMock()
-	c, err := New(Fixed(2), Config{Clock: mock, QueueBound: -1})
-	require.NoError(t, err)
-	p, err := c.Admit(t.Context(), background)
-	require.NoError(t, err)
-	q, err := c.Admit(t.Context(), tag.Tags{Criticality: tag.CriticalPlus, Attempt: 2})
-	require.NoError(t, err)
-	_, err = c.Admit(t.Context(), tag.Tags{Client: "photos", Criticality: tag.Sheddable, Attempt: 2})
-	var shed *Shed
-	require.ErrorAs(t, err, &shed)
-	shed.RetryAfter = 1200 * time.Millisecond
-	assert.EqualError(t, err, `admission: shed (full): sheddable request of "photos", to come back after 1.2s`)
-	shed.Tags.Client = ""
-	assert.EqualError(t, err, `admission: shed (full): sheddable request, to come back after 1.2s`)
-	mock.Add(30 * time.Millisecond)
-	p.Done(window.Success)
-	q.Done(window.Neutral)
-	missing, err := c.Admit(t.Context(), vital)
-	require.NoError(t, err)
-	missing.Done(window.ClientError)
-	assert.Equal(t, "limit=2.0 in-flight=0 queued=0 success=1 overload=0 timeout=0 neutral=1 client-error=1 service=30ms"+
-		" sheddable=1/1 sheddable-plus=0/0 critical=0/0 critical-plus=2/0 (admitted/shed)", c.Snapshot().String())
-	text, err := json.Marshal(c.Snapshot())
-	require.NoError(t, err)
-	var back Snapshot
-	require.NoError(t, json.Unmarshal(text, &back))
-	assert.Equal(t, c.Snapshot(), back)
-	assert.Equal(t, Counts{Admitted: 1, Full: 1, ShedRetries: 1}, back.ByCriticality[tag.Sheddable])
-	assert.EqualValues(t, 1, back.ByCriticality[tag.Sheddable].Shed())
-	assert.Equal(t, Counts{Admitted: 2}, back.ByCriticality[tag.CriticalPlus], "a retry that was admitted was not shed")
+		text, err := json.Marshal(c.Snapshot())
+		require.NoError(t, err)
+		var back Snapshot
+		require.NoError(t, json.Unmarshal(text, &back))
+		assert.Equal(t, c.Snapshot(), back)
+		assert.Equal(t, map[tag.Criticality]Counts{
+			tag.Sheddable:     {Full: 1, ShedRetries: 2, Displaced: 1, Expired: 1, Vanished: 1},
+			tag.SheddablePlus: {}, tag.Critical: {Displaced: 1}, tag.CriticalPlus: {Admitted: 1},
+		}, back.ByCriticality)
+		assert.EqualValues(t, 1, back.Timeouts)
+	})
 }
 
 // A criticality that does not exist is no way past the queue, and no panic.
@@ -249,7 +232,7 @@ func TestTheTimerGoesByThePacing(t *testing.T) {
 // Many at once, in all ways: in the end nobody is lost and every place is free.
 func TestNothingLeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := controller(t, Fixed(4), Config{QueueBound: 8, QueueTime: time.Millisecond, Rules: rules})
+		c := controller(t, Fixed(4), Config{QueueBound: 8, QueueTime: time.Millisecond, Turn: func(t tag.Tags) int { return len(t.Client) }})
 		var all sync.WaitGroup
 		const goroutines, each = 64, 100
 		var mu sync.Mutex
@@ -264,7 +247,7 @@ func TestNothingLeaks(t *testing.T) {
 					if random.IntN(4) == 0 {
 						time.AfterFunc(time.Duration(random.IntN(1000))*time.Microsecond, cancel)
 					}
-					tags := tag.Tags{Criticality: tag.Criticalities[random.IntN(4)], Attempt: random.IntN(3)}
+					tags := tag.Tags{Criticality: tag.Sheddable + tag.Criticality(random.IntN(4)), Attempt: random.IntN(3)}
 					if random.IntN(8) == 0 {
 						tags.Client = "stormy"
 					}
@@ -298,7 +281,7 @@ func TestNothingLeaks(t *testing.T) {
 		for _, n := range s.ByCriticality {
 			assert.Zero(t, n.Queued)
 			sum.Admitted += n.Admitted
-			sum.Full += n.Shed()
+			sum.Full += n.Full + n.Displaced + n.Expired
 			sum.Vanished += n.Vanished
 		}
 		assert.EqualValues(t, ended["admitted"], sum.Admitted)

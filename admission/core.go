@@ -50,21 +50,19 @@ func (c *core) Tried(now time.Duration) (window.Ticket, bool) {
 	return c.gate.Tried(c.now)
 }
 
-// Queued makes a request wait. If the queue is too long then, the request of the lowest level is shed. It
-// reports false if that is this one.
-func (c *core) Queued(now time.Duration, r *request) bool {
+// Queued makes a request wait. If the queue is too long then, the request of the lowest level is shed.
+func (c *core) Queued(now time.Duration, r *request) {
 	c.seen(now)
-	r.since, r.level = c.now, levelOf(c.config.Rules, r.tags)
+	r.since = c.now
 	c.line.push(r)
 	if c.line.n <= c.config.QueueBound {
-		return true
+		return
 	}
-	least, why := c.line.least(), Displaced
+	least, why := c.line.least(), displaced
 	if least == r {
-		why = Full
+		why = full
 	}
 	c.drop(least, why)
-	return least != r
 }
 
 // Cancelled takes a request out of the queue, and reports false if it is not in the queue.
@@ -124,12 +122,12 @@ func (c *core) Waited(r *request) time.Duration { return c.now - r.since }
 func (c *core) seen(now time.Duration) {
 	c.now = max(c.now, now)
 	for r := oldest(c.line.levels[:]); r != nil && c.Waited(r) >= c.config.QueueTime; r = oldest(c.line.levels[:]) {
-		c.drop(r, Expired)
+		c.drop(r, expired)
 	}
 }
 
 // drop takes a request out of the line and refuses it.
-func (c *core) drop(r *request, why Kind) {
+func (c *core) drop(r *request, why string) {
 	c.line.remove(r)
 	// Little's law: n at a time, each for a time, make n requests in that time.
 	each := float64(cmp.Or(c.service, assumedService)) / c.gate.State().Cwnd / returning

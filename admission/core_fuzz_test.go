@@ -51,13 +51,9 @@ type waits struct {
 	n       int
 	arrival int
 	since   time.Duration
-	turn    Turn
 }
 
 const queueTime = time.Second
-
-// rules of the model: by client.
-var rules = []Rule{{Client: "storm*", Shed: Last}, {Client: "bug*", Shed: First}}
 
 func newModel(t *testing.T, limit, bound byte) *model {
 	m := &model{t: t, bound: int(bound % 8), ended: map[int]string{}}
@@ -66,7 +62,7 @@ func newModel(t *testing.T, limit, bound byte) *model {
 		m.limit = 1 + int(limit%16)
 		l = Fixed(m.limit)
 	}
-	s := Config{QueueBound: m.bound, QueueTime: queueTime, Rules: rules}
+	s := Config{QueueBound: m.bound, QueueTime: queueTime}
 	if m.bound == 0 {
 		s.QueueBound = -1
 	}
@@ -102,15 +98,15 @@ func (m *model) open() bool { return len(m.flying) < int(m.core.gate.State().Cwn
 func (m *model) arrive(which int, retry bool) {
 	w := &waits{arrival: m.requests, since: m.now, request: &request{}, n: m.requests}
 	m.requests++
-	w.request.tags.Criticality = tag.Criticalities[which%4]
+	w.request.tags.Criticality = tag.Sheddable + tag.Criticality(which%4)
 	if retry {
 		w.request.tags.Attempt = 2
 	}
 	switch which / 4 % 4 {
 	case 2:
-		w.request.tags.Client, w.turn = "stormy", Last
+		w.request.turn = 1
 	case 3:
-		w.request.tags.Client, w.turn = "buggy", First
+		w.request.turn = -1
 	}
 	m.expire()
 	ticket, ok := m.core.Tried(m.now)
@@ -123,15 +119,14 @@ func (m *model) arrive(which int, retry bool) {
 	}
 	m.waiting = append(m.waiting, w)
 	if len(m.waiting) > m.bound {
-		least := m.sorted()[len(m.waiting)-1]
-		require.Equal(m.t, least != w, m.core.Queued(m.now, w.request))
-		why := Displaced
+		least, why := m.sorted()[len(m.waiting)-1], displaced
 		if least == w {
-			why = Full
+			why = full
 		}
+		m.core.Queued(m.now, w.request)
 		m.refuse(least, why)
 	} else {
-		require.True(m.t, m.core.Queued(m.now, w.request))
+		m.core.Queued(m.now, w.request)
 	}
 	m.drain()
 }
@@ -141,7 +136,7 @@ func (m *model) sorted() []*waits {
 	all := slices.Clone(m.waiting)
 	slices.SortFunc(all, func(a, b *waits) int {
 		for _, d := range []int{
-			int(b.turn) - int(a.turn),
+			b.request.turn - a.request.turn,
 			int(b.request.tags.Criticality) - int(a.request.tags.Criticality),
 			a.request.tags.Attempt - b.request.tags.Attempt,
 			a.arrival - b.arrival,
@@ -159,7 +154,7 @@ func (m *model) sorted() []*waits {
 func (m *model) next() *waits {
 	best := m.waiting[0]
 	for _, w := range m.waiting {
-		if w.turn > best.turn || w.turn == best.turn && w.request.tags.Criticality > best.request.tags.Criticality {
+		if w.request.turn > best.request.turn || w.request.turn == best.request.turn && w.request.tags.Criticality > best.request.tags.Criticality {
 			best = w
 		}
 	}
@@ -171,19 +166,19 @@ func (m *model) expire() {
 		w := m.waiting[0]
 		// The core sheds them on its own at its next event, and tells of each.
 		m.core.Cancelled(m.now, &request{})
-		m.refuse(w, Expired)
+		m.refuse(w, expired)
 	}
 }
 
 // refuse expects that this one is the next that the core tells to be shed.
-func (m *model) refuse(w *waits, why Kind) {
+func (m *model) refuse(w *waits, why string) {
 	r := m.core.Next(m.now)
-	require.Same(m.t, w.request, r, "%v", why)
+	require.Same(m.t, w.request, r, why)
 	require.NotNil(m.t, r.shed)
 	require.Equal(m.t, why, r.shed.Reason)
-	require.GreaterOrEqual(m.t, r.shed.RetryAfter, defaultRetryAfterMin/2)
-	require.Less(m.t, r.shed.RetryAfter, defaultRetryAfterMax*3/2)
-	m.forget(w, why.String())
+	require.GreaterOrEqual(m.t, r.shed.RetryAfter, time.Second/2)
+	require.Less(m.t, r.shed.RetryAfter, 45*time.Second)
+	m.forget(w, why)
 }
 
 func (m *model) forget(w *waits, how string) {

@@ -18,7 +18,7 @@
 // A place that comes free goes to the most critical request that waits, among equals to the oldest. When the
 // queue is full, the least critical request is shed, among equals a retry before a first attempt ("Retry or
 // initial request?", Safe Client Behaviour), and then the latest. A request that has waited for the queue
-// time is shed too: in an overload that lasts, its client has given up or soon will. A [Rule] puts requests
+// time is shed too: in an overload that lasts, its client has given up or soon will. [Config].Turn puts requests
 // with certain tags first or last.
 //
 // The Retry-After of a shed request is 0.5 to 1.5 times a mean: the time that it takes to serve all requests

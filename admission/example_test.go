@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd"
@@ -48,27 +49,37 @@ func ExampleAdaptive() {
 	// Output: 16
 }
 
-// Each decision, with the tags and the reason, for metrics and logs. Who sends how much is best counted by
+// How each request ended, with its tags and the reason, for metrics and logs. Who sends how much is best counted by
 // client, feature and criticality where these are known names: a client can make up as many as it likes.
 func ExampleConfig() {
-	decisions := map[string]int{} // in your program: a counter with labels
+	ends := map[string]int{} // in your program: a counter with labels
 	c, err := admission.New(admission.Fixed(1), admission.Config{
 		QueueBound: -1,
-		Rules:      []admission.Rule{{Client: "tv", Version: "1.*", Shed: admission.Last}},
+		Turn: func(t tag.Tags) int {
+			if t.Client == "tv" && strings.HasPrefix(t.Version, "1.") {
+				return 1 // it answers a refusal with a burst of retries: shed it last
+			}
+			return 0
+		},
 		Observer: func(e admission.Event) {
-			if e.Kind != admission.Queued && e.Kind != admission.Released {
-				decisions[fmt.Sprintf("%v %v", e.Kind, e.Tags.Criticality)]++
+			switch {
+			case e.Shed != nil:
+				ends[fmt.Sprintf("%s %v", e.Shed.Reason, e.Tags.Criticality)]++
+			case e.Outcome != 0:
+				ends[fmt.Sprintf("%v %v", e.Outcome, e.Tags.Criticality)]++
 			}
 		},
 	})
 	if err != nil {
 		panic(err)
 	}
-	for range 3 {
+	p, _ := c.Admit(context.Background(), tag.Tags{Criticality: tag.SheddablePlus})
+	for range 2 {
 		_, _ = c.Admit(context.Background(), tag.Tags{Criticality: tag.SheddablePlus})
 	}
-	fmt.Println(decisions)
-	// Output: map[admitted sheddable-plus:1 full sheddable-plus:2]
+	p.Done(window.Success)
+	fmt.Println(ends)
+	// Output: map[full sheddable-plus:2 success sheddable-plus:1]
 }
 
 // A stream of events costs next to nothing once it is open: it gives its place back.

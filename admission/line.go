@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/queue"
@@ -12,6 +11,8 @@ import (
 // request is a request that waits. It must not be copied.
 type request struct {
 	tags tag.Tags
+	// turn is Config.Turn of the tags.
+	turn int
 	// since is the time when it began to wait, number its place in the order of arrival.
 	since  time.Duration
 	number uint64
@@ -35,29 +36,20 @@ type request struct {
 type line struct {
 	// levels are in the order in which requests are shed: for each turn and criticality a queue of the
 	// retries and one of the others, each with the oldest first.
-	levels [2 * int(Last-First+1) * len(tag.Criticalities)]queue.Queue[*request]
+	levels [2 * turns * criticalities]queue.Queue[*request]
 	// n is the number of requests, arrived of all that ever came.
 	n       int
 	arrived uint64
 }
 
-// levelOf is the level of a request: by the first rule that matches, then by criticality.
-func levelOf(rules []Rule, t tag.Tags) int {
-	turn := ordinary
-	if i := slices.IndexFunc(rules, func(r Rule) bool { return r.matches(t) }); i >= 0 {
-		turn = rules[i].Shed
-	}
-	level := retries(turn, t.Criticality)
-	if !t.Retry() {
-		level++
-	}
-	return level
-}
+// turns is the number of turns: first to be shed, by criticality, last.
+const turns = 3
 
-// retries is the level of the retries, which are shed just before the others.
-func retries(t Turn, c tag.Criticality) int {
-	return 2 * (int(t-First)*len(tag.Criticalities) + rank(c))
-}
+// criticalities is the number of criticalities.
+const criticalities = int(tag.CriticalPlus - tag.Sheddable + 1)
+
+// retries is the level of the retries of a turn, -1 to 1, and rank, which are shed just before the others.
+func retries(turn, rank int) int { return 2 * ((turn+1)*criticalities + rank) }
 
 // rank is the criticality's place among all there are, 0 the least. One that does not exist counts as the
 // nearest.
@@ -69,6 +61,10 @@ func (l *line) push(r *request) {
 	l.arrived++
 	l.n++
 	r.number, r.item.Value = l.arrived, r
+	r.level = retries(min(max(r.turn, -1), 1), rank(r.tags.Criticality))
+	if r.tags.Attempt <= 1 {
+		r.level++
+	}
 	l.levels[r.level].Push(&r.item)
 }
 
@@ -109,10 +105,10 @@ func (l *line) least() *request {
 	return last.Value
 }
 
-// waiting is the number of requests of a criticality in the line.
-func (l *line) waiting(c tag.Criticality) (n int) {
-	for t := First; t <= Last; t++ {
-		n += l.levels[retries(t, c)].Len() + l.levels[retries(t, c)+1].Len()
+// waiting is the number of requests of a rank in the line.
+func (l *line) waiting(rank int) (n int) {
+	for turn := -1; turn <= 1; turn++ {
+		n += l.levels[retries(turn, rank)].Len() + l.levels[retries(turn, rank)+1].Len()
 	}
 	return n
 }

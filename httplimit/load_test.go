@@ -246,7 +246,7 @@ func hammer(t *testing.T, s *httptest.Server, random *rand.Rand) {
 			time.AfterFunc(time.Duration(random.IntN(2000))*time.Microsecond, cancel)
 		}
 		req := get(ctx, s.URL+paths[random.IntN(len(paths))])
-		httplimit.SetTags(req.Header, tag.Tags{Criticality: tag.Criticalities[random.IntN(4)], Attempt: random.IntN(3)})
+		httplimit.SetTags(req.Header, tag.Tags{Criticality: tag.Sheddable + tag.Criticality(random.IntN(4)), Attempt: random.IntN(3)})
 		if resp, err := s.Client().Do(req); err == nil {
 			_, _ = io.Copy(io.Discard, resp.Body)
 			resp.Body.Close()

@@ -251,7 +251,7 @@ func TestACopyBeginsTheAnswerWhenItBegins(t *testing.T) {
 			outcomes := make(chan window.Outcome, 1)
 			mock := clock.NewMock()
 			c, err := admission.New(admission.Fixed(1), admission.Config{Clock: mock, Observer: func(e admission.Event) {
-				if e.Kind == admission.Released {
+				if e.Outcome != 0 {
 					outcomes <- e.Outcome
 				}
 			}})

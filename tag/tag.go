@@ -12,6 +12,7 @@ package tag
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/aimd-go/aimd/internal/setting"
@@ -29,9 +30,6 @@ type Tags struct {
 	// 0: not known.
 	Attempt int
 }
-
-// Retry reports whether the request is known to be a retry.
-func (t Tags) Retry() bool { return t.Attempt > 1 }
 
 type key struct{}
 
@@ -62,7 +60,7 @@ func WithFeature(ctx context.Context, feature string) context.Context {
 
 // Criticality is how bad it is if a request fails: the four levels of the SRE book, chapter "Handling
 // Overload". Less critical requests are shed first. The zero value is Critical, so that a request without a
-// criticality is neither preferred nor dropped first. Values are ordered.
+// criticality is neither preferred nor dropped first. The values are consecutive, from Sheddable to CriticalPlus.
 type Criticality int8
 
 const (
@@ -76,38 +74,32 @@ const (
 	CriticalPlus
 )
 
-// Criticalities are all there are, the least critical first.
-var Criticalities = [...]Criticality{Sheddable, SheddablePlus, Critical, CriticalPlus}
+var names = [...]string{"sheddable", "sheddable-plus", "critical", "critical-plus"}
 
-var names = map[Criticality]string{
-	Sheddable: "sheddable", SheddablePlus: "sheddable-plus",
-	Critical: "critical", CriticalPlus: "critical-plus",
-}
+func (c Criticality) valid() bool { return Sheddable <= c && c <= CriticalPlus }
 
 // String returns the name: "critical-plus".
 func (c Criticality) String() string {
-	if n, ok := names[c]; ok {
-		return n
+	if !c.valid() {
+		return fmt.Sprintf("Criticality(%d)", int8(c))
 	}
-	return fmt.Sprintf("Criticality(%d)", int8(c))
+	return names[c-Sheddable]
 }
 
-// MarshalText returns the name, or an error if c is not among Criticalities.
+// MarshalText returns the name, or an error if there is no such criticality.
 func (c Criticality) MarshalText() ([]byte, error) {
-	n, ok := names[c]
-	if !ok {
+	if !c.valid() {
 		return nil, setting.Wrong("criticality", int8(c), "a number from %d to %d", Sheddable, CriticalPlus)
 	}
-	return []byte(n), nil
+	return []byte(c.String()), nil
 }
 
 // UnmarshalText reads a name, or returns an error that lists the names and does not change c.
 func (c *Criticality) UnmarshalText(text []byte) error {
-	for _, known := range Criticalities {
-		if names[known] == string(text) {
-			*c = known
-			return nil
-		}
+	i := slices.Index(names[:], string(text))
+	if i < 0 {
+		return setting.Wrong("criticality", strconv.Quote(string(text)), "sheddable, sheddable-plus, critical or critical-plus")
 	}
-	return setting.Wrong("criticality", strconv.Quote(string(text)), "sheddable, sheddable-plus, critical or critical-plus")
+	*c = Sheddable + Criticality(i)
+	return nil
 }

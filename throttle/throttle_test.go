@@ -88,7 +88,7 @@ func TestManyGoroutines(t *testing.T) {
 	const each = 500
 	var all sync.WaitGroup
 	for i := range 8 {
-		ctx := tag.WithCriticality(t.Context(), tag.Criticalities[i%4])
+		ctx := tag.WithCriticality(t.Context(), tag.Sheddable+tag.Criticality(i%4))
 		all.Go(func() {
 			for range each {
 				if err := th.Admit(ctx, 1); err == nil {
@@ -100,7 +100,7 @@ func TestManyGoroutines(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for _, of := range tag.Criticalities {
+	for of := tag.Sheddable; of <= tag.CriticalPlus; of++ {
 		requests, accepts, _ := th.Counts(of)
 		assert.Equal(t, 2*each, requests)
 		assert.Zero(t, accepts)

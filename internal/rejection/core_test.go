@@ -23,7 +23,7 @@ func newCore(t testing.TB, s rejection.Settings) *rejection.Core {
 	t.Helper()
 	c, err := rejection.New(s)
 	require.NoError(t, err)
-	for _, of := range tag.Criticalities {
+	for of := tag.Sheddable; of <= tag.CriticalPlus; of++ {
 		require.True(t, c.Asked(start, of), "the first request goes")
 	}
 	return &c
@@ -161,16 +161,16 @@ func TestProbesGoOn(t *testing.T) {
 // "Stats for each criticality": refused background work does not throttle interactive work, and the other
 // way round.
 func TestEachCriticalityByItself(t *testing.T) {
-	for _, refused := range tag.Criticalities {
+	for refused := tag.Sheddable; refused <= tag.CriticalPlus; refused++ {
 		c := newCore(t, rejection.Settings{})
-		for _, of := range tag.Criticalities {
+		for of := tag.Sheddable; of <= tag.CriticalPlus; of++ {
 			o := window.Success
 			if of == refused {
 				o = window.Overload
 			}
 			end(c, start, of, 100, o)
 		}
-		for _, of := range tag.Criticalities {
+		for of := tag.Sheddable; of <= tag.CriticalPlus; of++ {
 			assert.Equal(t, of == refused, c.Rejection(start, of) > 0, "%v refused, asked for %v", refused, of)
 		}
 	}
@@ -254,7 +254,7 @@ func FuzzCore(f *testing.F) {
 		now, last := start, map[tag.Criticality]time.Duration{}
 		for _, s := range steps {
 			now += time.Duration(s) * 7 * time.Millisecond
-			of := tag.Criticalities[s%4]
+			of := tag.Sheddable + tag.Criticality(s%4)
 			if s%3 == 0 {
 				if went := c.Asked(now, of); now-last[of] >= time.Second {
 					require.True(t, went, "a probe was due")
@@ -265,7 +265,7 @@ func FuzzCore(f *testing.F) {
 			} else {
 				c.Ended(now, of, window.Outcome(s%5))
 			}
-			for _, of := range tag.Criticalities {
+			for of := tag.Sheddable; of <= tag.CriticalPlus; of++ {
 				p := c.Rejection(now, of)
 				require.True(t, p >= 0 && p < 1, "%v", p)
 				requests, accepts := c.Counts(now, of)
