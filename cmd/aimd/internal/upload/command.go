@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -109,18 +108,14 @@ func (c *Config) arguments(args []string) (err error) {
 	return nil
 }
 
-var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
-
 // destination takes s3://bucket/prefix apart. The prefix becomes "" or ends in a slash.
 func destination(s string) (bucket, prefix string, err error) {
 	rest, ok := strings.CutPrefix(s, "s3://")
 	bucket, prefix, _ = strings.Cut(strings.TrimSuffix(rest, "/"), "/")
 	elements := strings.Split(prefix, "/")
 	switch {
-	case !ok:
+	case !ok, bucket == "":
 		err = errors.New("want s3://bucket or s3://bucket/prefix as the last argument")
-	case !bucketName.MatchString(bucket):
-		err = errors.New("want a bucket's name: 3 to 63 of a-z, 0-9, '.' and '-'")
 	case !utf8.ValidString(prefix):
 		err = errors.New("the prefix must be UTF-8, as keys are")
 	case slices.Contains(elements, "."), slices.Contains(elements, ".."):

@@ -89,13 +89,13 @@ func TestWhatPeopleSee(t *testing.T) {
 	got := command(t, append(to, "--dry-run")...)
 	assert.Equal(t, cli.Failed, got.Status)
 	assert.ElementsMatch(t, []string{
-		"planned: " + w.dir + "/a -> p/a (7 B)", `planned: "` + w.dir + `/bell\a" -> "p/bell\a" (7 B)`,
-		"would upload 2 files (14 B), 1 skipped, 1 failed",
+		"planned: " + w.dir + "/a -> p/a", `planned: "` + w.dir + `/bell\a" -> "p/bell\a"`,
+		"would upload 2 files (0.0 MiB), 1 skipped, 1 failed",
 	}, lines(got.Stdout))
 	assert.ElementsMatch(t, reasons, lines(got.Stderr))
 
 	got = command(t, to...)
-	assert.Contains(t, got.Stdout, "2 stored (14 B), 1 skipped, 1 failed in ")
+	assert.Contains(t, got.Stdout, "2 stored (0.0 MiB), 1 skipped, 1 failed in ")
 	assert.ElementsMatch(t, reasons, lines(got.Stderr))
 	got = command(t, append(to, "--quiet")...)
 	assert.Empty(t, got.Stdout)
@@ -230,15 +230,9 @@ func (w *watched) Write(p []byte) (int, error) {
 func TestTheLine(t *testing.T) {
 	w := newWorld(t)
 	u := w.connected(w.config())
-	assert.Regexp(t, `^0 files  0 B  0 B/s  cwnd `, u.line())
-	u.store.sent.Add(60)
+	assert.Regexp(t, `^0 files  0.0 MiB  0.0 MiB/s  cwnd `, u.line())
+	u.store.sent.Add(60 << 20)
 	u.report.add(result{Status: failed})
 	u.report.began = time.Now().Add(-10 * time.Second)
-	assert.Regexp(t, `^1 files  60 B  [56] B/s  cwnd .*  1 failed$`, u.line())
-}
-
-func TestShowBytes(t *testing.T) {
-	for n, want := range map[int64]string{1023: "1023 B", 1024: "1.0 KiB", 1023 << 10: "1.0 MiB", 5 << 40: "5.0 TiB", 5 << 50: "5120.0 TiB"} {
-		assert.Equal(t, want, showBytes(n))
-	}
+	assert.Regexp(t, `^1 files  60.0 MiB  [56].. MiB/s  cwnd .*  1 failed$`, u.line())
 }

@@ -28,7 +28,7 @@ func open(path string, broken context.CancelCauseFunc) (*file, error) {
 	// A pipe that took the file's place must not hold us up.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err
+		return nil, cli.Reason(err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {

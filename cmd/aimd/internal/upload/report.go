@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -54,13 +53,10 @@ type result struct {
 // String is the line for people.
 func (r result) String() string {
 	s := fmt.Sprintf("%s: %s", r.Status, shown(r.Path))
-	switch {
-	case r.Error != "":
-		s += ": " + strings.TrimPrefix(r.Error, "open "+r.Path+": ")
-	case r.Status != skipped:
-		s += fmt.Sprintf(" -> %s (%s)", shown(r.Key), showBytes(r.Size))
+	if r.Error != "" {
+		return s + ": " + r.Error
 	}
-	return s
+	return s + " -> " + shown(r.Key)
 }
 
 // shown is a name, quoted if it has characters that could upset a terminal.
@@ -159,7 +155,7 @@ func (r *reporter) close(s Summary) {
 
 // String is the summary for people.
 func (s Summary) String() string {
-	rest := fmt.Sprintf("(%s), %d skipped, %d failed", showBytes(s.Bytes), s.Skipped, s.Failed)
+	rest := fmt.Sprintf("(%s), %d skipped, %d failed", mib(s.Bytes), s.Skipped, s.Failed)
 	if s.Planned > 0 {
 		return fmt.Sprintf("would upload %d files %s", s.Planned, rest)
 	}
@@ -177,8 +173,8 @@ func (u *run) line() string {
 		return ""
 	}
 	s, l, sent := u.report.now(), u.limiter.Snapshot(), u.store.sent.Load()
-	rate := showBytes(int64(float64(sent) / s.Seconds))
-	text := fmt.Sprintf("%d files  %s  %s/s  cwnd %.1f  %d refused", s.files(), showBytes(sent), rate, l.Cwnd, l.Overloads)
+	rate := mib(int64(float64(sent) / s.Seconds))
+	text := fmt.Sprintf("%d files  %s  %s/s  cwnd %.1f  %d refused", s.files(), mib(sent), rate, l.Cwnd, l.Overloads)
 	if s.Failed > 0 {
 		text += fmt.Sprintf("  %d failed", s.Failed)
 	}
@@ -188,14 +184,4 @@ func (u *run) line() string {
 	return text
 }
 
-// showBytes is a number of bytes in a unit that suits it.
-func showBytes(n int64) string {
-	if n < 1<<10 {
-		return fmt.Sprintf("%d B", n)
-	}
-	x, unit := float64(n)/(1<<10), 0
-	for ; x >= 999.95 && unit < 3; unit++ {
-		x /= 1 << 10
-	}
-	return fmt.Sprintf("%.1f %s", x, []string{"KiB", "MiB", "GiB", "TiB"}[unit])
-}
+func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

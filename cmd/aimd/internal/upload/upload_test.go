@@ -7,20 +7,19 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aimd-go/aimd/s3test"
 	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/s3test"
 )
 
 // large is the size of a file of two parts.
@@ -40,17 +39,11 @@ func TestOddNamesGoAndComeBack(t *testing.T) {
 		w.write(name, content)
 		want["p/"+name] = content
 	}
-	w.write("bad\xff", "not UTF-8")
-	o := w.run()
-	require.EqualError(t, o.err, fmt.Sprintf("1 of %d files failed", len(want)+1))
+	require.NoError(t, w.run().err)
 	assert.Equal(t, want, w.stored())
-	bad := o.lines["bad\ufffd"]
-	assert.Equal(t, "failed", bad.Status)
-	assert.Equal(t, "the name is not UTF-8, as a key must be", bad.Error)
 
 	w.forget()
-	require.NoError(t, os.Remove(filepath.Join(w.dir, "bad\xff")))
-	o = w.run()
+	o := w.run()
 	require.NoError(t, o.err)
 	assert.EqualValues(t, len(want), o.Skipped)
 	assert.Zero(t, w.count("PUT"))
@@ -64,7 +57,12 @@ func TestSecondRunSendsNothingButWhatChanged(t *testing.T) {
 	}
 	content := random(large)
 	w.write("large", content)
-	o := w.run()
+	o := w.run(func(c *Config) { c.DryRun = true })
+	require.NoError(t, o.err)
+	assert.EqualValues(t, 31, o.Planned)
+	assert.Zero(t, w.count("PUT")+w.count("POST?uploads"), "a dry run sends only questions")
+
+	o = w.run()
 	require.NoError(t, o.err)
 	assert.EqualValues(t, 31, o.Stored)
 	assert.EqualValues(t, 30*100+large, o.Bytes)
@@ -90,18 +88,6 @@ func TestSecondRunSendsNothingButWhatChanged(t *testing.T) {
 	o = w.run(func(c *Config) { c.Force = true })
 	require.NoError(t, o.err)
 	assert.EqualValues(t, 31, o.Stored)
-}
-
-func TestDryRunSendsOnlyQuestions(t *testing.T) {
-	w := newWorld(t)
-	w.write("a", "a")
-	w.write("large", random(large))
-	o := w.run(func(c *Config) { c.DryRun = true })
-	require.NoError(t, o.err)
-	assert.EqualValues(t, 2, o.Planned)
-	assert.Equal(t, planned, o.status("large"))
-	assert.Empty(t, w.stored())
-	assert.Zero(t, w.count("PUT")+w.count("POST?uploads"))
 }
 
 // Every part takes a slot of its own, and is tried again on its own. A file whose answer was
@@ -164,12 +150,14 @@ func TestRequestsThatFail(t *testing.T) {
 func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 	for _, size := range []int{100, large} { // in one request, in parts
 		for name, change := range map[string]func(path string) error{
-			"shrinks":   func(p string) error { return os.Truncate(p, 50) },
-			"grows":     func(p string) error { return appendTo(p, "more") },
-			"vanishes":  os.Remove,
-			"replaced":  func(p string) error { return replace(p, size) },
-			"touched":   func(p string) error { return os.Chtimes(p, time.Time{}, time.Unix(1, 0)) },
-			"rewritten": func(p string) error { return os.WriteFile(p, make([]byte, size), 0o644) },
+			"shrinks":  func(p string) error { return os.Truncate(p, 50) },
+			"grows":    func(p string) error { return os.WriteFile(p, make([]byte, size+4), 0o644) },
+			"vanishes": os.Remove,
+			"touched":  func(p string) error { return os.Chtimes(p, time.Time{}, time.Unix(1, 0)) },
+			"replaced": func(p string) error {
+				info, err := os.Stat(p)
+				return errors.Join(err, os.WriteFile(p+"2", make([]byte, size), 0o644), os.Chtimes(p+"2", time.Time{}, info.ModTime()), os.Rename(p+"2", p))
+			},
 		} {
 			t.Run(fmt.Sprintf("%s, %d bytes", name, size), func(t *testing.T) {
 				w := newWorld(t)
@@ -185,11 +173,7 @@ func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 				})
 				o := w.run(func(c *Config) { c.Checksum = md5Only }) // which this store compares
 				require.EqualError(t, o.err, "1 of 2 files failed")
-				want := "the file changed while it was read"
-				if name == "vanishes" {
-					want += ": no such file or directory"
-				}
-				assert.Equal(t, want, o.lines["victim"].Error)
+				assert.Contains(t, o.lines["victim"].Error, "the file changed while it was read")
 				assert.Equal(t, stored, o.status("other"))
 				if has, ok := w.stored()["p/victim"]; ok {
 					assert.Equal(t, 100, size, "parts are not completed")
@@ -199,23 +183,6 @@ func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 			})
 		}
 	}
-}
-
-func appendTo(path, more string) error {
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(more)
-	return errors.Join(err, f.Close())
-}
-
-func replace(path string, size int) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(os.WriteFile(path+"2", make([]byte, size), 0o644), os.Chtimes(path+"2", time.Time{}, info.ModTime()), os.Rename(path+"2", path))
 }
 
 // If a run is stopped, each file is stored, or the next run stores it, and no part is left.
@@ -272,36 +239,42 @@ func TestInterruptionBeforeTheAnswer(t *testing.T) {
 	assert.Equal(t, map[string]string{"p/a": "content"}, w.stored())
 }
 
-// Parts that cannot be removed are named in the summary and on standard error.
+// Parts that cannot be removed are named in the summary and on standard error, if the store names them.
 func TestPartsThatAreLeftAreNamed(t *testing.T) {
-	w := newWorld(t)
-	w.write("large", random(large))
-	ctx, interrupt := context.WithCancel(t.Context())
-	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
-		if isPart(r) {
-			interrupt()
+	for _, names := range []bool{true, false} {
+		w := newWorld(t)
+		w.write("large", random(large))
+		ctx, interrupt := context.WithCancel(t.Context())
+		w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+			if isPart(r) {
+				interrupt()
+			}
+			denied := r.Method == http.MethodDelete || !names && r.Method == http.MethodGet && r.URL.Query().Has("uploads")
+			return denied && deny(rw, r, 403, "AccessDenied")
+		})
+		o := w.runWithin(ctx)
+		require.ErrorIs(t, o.err, context.Canceled)
+		assert.Equal(t, 1, w.openUploads())
+		if !names {
+			assert.Equal(t, stopping+"\nincomplete: the store does not say whether there are parts: api error AccessDenied: UnknownError\n", o.stderr)
+			continue
 		}
-		return r.Method == http.MethodDelete && deny(rw, r, 403, "AccessDenied")
-	})
-	o := w.runWithin(ctx)
-	require.ErrorIs(t, o.err, context.Canceled)
-	require.Len(t, o.Incomplete, 1)
-	left := o.Incomplete[0]
-	assert.Equal(t, "p/large", left.Key)
-	assert.Equal(t, stopping+"\nincomplete: parts of p/large are in the store, or may be (upload "+left.ID+")\n", o.stderr)
-	assert.Equal(t, 1, w.openUploads())
+		require.Len(t, o.Incomplete, 1)
+		left := o.Incomplete[0]
+		assert.Equal(t, "p/large", left.Key)
+		assert.Equal(t, stopping+"\nincomplete: parts of p/large are in the store, or may be (upload "+left.ID+")\n", o.stderr)
+	}
 }
 
 // A killed run can name nothing; the next one names its parts.
 func TestPartsOfAnEarlierRunAreNamed(t *testing.T) {
 	w := newWorld(t)
-	begun, err := w.client().CreateMultipartUpload(t.Context(), &s3.CreateMultipartUploadInput{Bucket: aws.String(testBucket), Key: aws.String("p/large")})
-	require.NoError(t, err)
+	id := regexp.MustCompile("<UploadId>(.*)</UploadId>").FindStringSubmatch(w.asks(http.MethodPost, "/p/large?uploads"))[1]
 	w.write("large", random(large))
 	o := w.run()
 	require.NoError(t, o.err)
-	assert.Equal(t, []incomplete{{"p/large", *begun.UploadId}}, o.Incomplete)
-	assert.Contains(t, o.stderr, *begun.UploadId)
+	assert.Equal(t, []incomplete{{"p/large", id}}, o.Incomplete)
+	assert.Contains(t, o.stderr, id)
 	assert.Empty(t, w.run().Incomplete, "nothing went in parts: not asked")
 }
 
@@ -310,21 +283,16 @@ func TestFilesUnderWayAreBoundedByTheWindow(t *testing.T) {
 	w := newWorld(t)
 	w.files(200)
 	var most atomic.Int64
-	var u *run
+	var l *aimd.Limiter
 	w.set(func(http.ResponseWriter, *http.Request) bool {
-		if u != nil {
-			s := u.limiter.Snapshot()
-			most.Store(max(most.Load(), int64(s.InFlight+s.Queued)))
-		}
+		s := l.Snapshot()
+		most.Store(max(most.Load(), int64(s.InFlight+s.Queued)))
 		return false
 	})
-	c := w.config()
-	c.MaxWindow = 8
-	u = w.connected(c)
-	u.all(t.Context())
-	assert.EqualValues(t, 200, u.report.now().Stored)
+	o := w.run(func(c *Config) { c.MaxWindow, c.Watch = 8, func(x *aimd.Limiter) { l = x } })
+	assert.EqualValues(t, 200, o.Stored)
 	assert.LessOrEqual(t, most.Load(), int64(2*8+2+1), "and the listing")
-	assert.Zero(t, u.limiter.Snapshot().InFlight)
+	assert.Zero(t, l.Snapshot().InFlight)
 }
 
 // Refusals are the service's word, and cost no file.
