@@ -25,8 +25,8 @@ import (
 // The policy reads a [StatusError], for an answer of status 400 or more, or the base's error. A request
 // may be done twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110,
 // section 9.2.2), if it has an Idempotency-Key or X-Idempotency-Key header, or if its context says so
-// (retry.WithIdempotent). A request that was refused with 429 was not done. A request is sent again only if its body can be: it has none, or GetBody, as
-// http.NewRequest sets it for the readers that it knows.
+// (retry.WithIdempotent). A request that was refused with 429 was not done. A request is sent again only if its
+// body can be: it has none, or GetBody, as http.NewRequest sets it for the readers that it knows.
 //
 // An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and closed, so
 // that its connection can be used again. The caller gets the last answer as it came, its body unread.

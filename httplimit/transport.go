@@ -27,11 +27,11 @@ import (
 // An answer with a status below 400 is a success. The limiter's classifier reads any other as a
 // [StatusError], whose Body is empty except of a 402, 403 or 429 in JSON, and it reads the errors of the base.
 //
-// A Transport does not retry, its [Transport.Client] does; attempt.WithRetry marks a request as a retry. A request without a slot fails
-// with an [*attempt.Error] of no attempt, so it may be sent again even if it is not idempotent. The reason is
-// aimd.ErrClosed, attempt.ErrQueueFull, the cause of the context's end (context.Cause), or the error of a
-// guard or of PerHost's newLimiter. Other errors are the base's, within an attempt.Error if the service has
-// never answered (attempt.ErrNoContact).
+// A Transport does not retry, its [Transport.Client] does; attempt.WithRetry marks a request as a retry. A request
+// without a slot fails with an [*attempt.Error] of no attempt, so it may be sent again even if it is not
+// idempotent. The reason is aimd.ErrClosed, attempt.ErrQueueFull, the cause of the context's end (context.Cause),
+// or the error of a guard or of PerHost's newLimiter. Other errors are the base's, within an attempt.Error if the
+// service has never answered (attempt.ErrNoContact).
 //
 // A base other than an *http.Transport gets a copy of the request, whose context says that it has a slot.
 // A Transport is safe for any number of goroutines. The zero value sends nothing; make one with [New] or
