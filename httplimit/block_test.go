@@ -1,8 +1,8 @@
 package httplimit_test
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -78,96 +78,70 @@ func work(calls int, call func(n int) error) (failed int) {
 	return failed
 }
 
-// suspects is an option that keeps the events of that kind.
-func suspects(to *[]string) aimd.Config {
-	return aimd.Config{Observer: func(e aimd.Event) {
+// blocked is a client of the base, and what its limiter says of suspects.
+func blocked(t *testing.T, b base, rules aimd.Rules) (call func(ctx context.Context, method string) error, told *[]string) {
+	told = new([]string)
+	l, err := aimd.New(aimd.Config{Rules: rules, Observer: func(e aimd.Event) {
 		if e.Kind == aimd.Suspect {
-			*to = append(*to, e.String())
+			*told = append(*told, e.String())
 		}
-	}}
-}
-
-// doors are two ways to call a service, whose error is that of a call.
-var doors = map[string]func(http.RoundTripper, *aimd.Limiter) func(context.Context, string) error{
-	"Do": func(b http.RoundTripper, l *aimd.Limiter) func(context.Context, string) error {
-		return func(ctx context.Context, method string) error {
-			return l.Do(ctx, func(ctx context.Context) error {
-				resp, err := b.RoundTrip(request(ctx, method))
-				return errors.Join(err, httplimit.Check(resp))
-			})
+	}})
+	require.NoError(t, err)
+	client := clientOn(b, l)
+	return func(ctx context.Context, method string) error {
+		r, err := http.NewRequestWithContext(ctx, method, anyURL, strings.NewReader(""))
+		if err != nil {
+			return err
 		}
-	},
-	"Client": func(b http.RoundTripper, l *aimd.Limiter) func(context.Context, string) error {
-		client := clientOn(b, l)
-		return func(ctx context.Context, method string) error {
-			resp, err := client.Do(request(ctx, method))
-			if err != nil {
-				return err
-			}
-			_, _ = io.Copy(io.Discard, resp.Body)
-			return httplimit.Check(resp)
+		resp, err := client.Do(r)
+		if err != nil {
+			return err
 		}
-	},
-}
-
-func request(ctx context.Context, method string) *http.Request {
-	r, err := http.NewRequestWithContext(ctx, method, anyURL, strings.NewReader(""))
-	if err != nil {
-		panic(err)
-	}
-	return r
+		_, _ = io.Copy(io.Discard, resp.Body)
+		return httplimit.Check(resp)
+	}, told
 }
 
 // A client that is blocked for sending too much loses nine calls for each block, a POST too, since a firewall does
 // none of the work.
 func TestABlockWith403(t *testing.T) {
-	for name, door := range doors {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var told []string
-				l, err := aimd.New(suspects(&told))
-				require.NoError(t, err)
-				f := &firewall{}
-				call, start := door(f, l), time.Now()
-				lost := work(1000, func(int) error { return call(t.Context(), http.MethodPost) })
-				t.Logf("%d lost, %d refused in %d blocks, %v", lost, f.refused, f.blocks, time.Since(start))
-				require.LessOrEqual(t, lost, 9*f.blocks)
-				require.Less(t, time.Since(start), 10*time.Minute)
-				require.NotEmpty(t, told)
-				require.Contains(t, told[0], "suspect: answers of 403 in a row after successes, taken for a block by a firewall: ")
-			})
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &firewall{}
+		call, told := blocked(t, f.RoundTrip, aimd.Rules{})
+		start := time.Now()
+		lost := work(1000, func(int) error { return call(t.Context(), http.MethodPost) })
+		t.Logf("%d lost, %d refused in %d blocks, %v", lost, f.refused, f.blocks, time.Since(start))
+		require.LessOrEqual(t, lost, 9*f.blocks)
+		require.Less(t, time.Since(start), 10*time.Minute)
+		require.NotEmpty(t, *told)
+		require.Contains(t, (*told)[0], "suspect: answers of 403 in a row after successes, taken for a block by a firewall: ")
+	})
 }
 
 // Some objects may not be read, in any order: this is no block.
 func TestObjectsThatMayNotBeRead(t *testing.T) {
-	for _, c := range []struct {
-		share float64
-		quick time.Duration
-	}{{0.05, 0}, {0.3, 0}, {0.5, 0}, {0.05, 45 * time.Millisecond}, {0.3, 45 * time.Millisecond}, {0.5, 45 * time.Millisecond}} {
-		synctest.Test(t, func(t *testing.T) {
-			var told []string
-			l, err := aimd.New(suspects(&told))
-			require.NoError(t, err)
-			random := rand.New(rand.NewPCG(1, 2))
-			var mu sync.Mutex
-			call := doors["Do"](base(func(r *http.Request) (*http.Response, error) {
-				mu.Lock()
-				denied := random.Float64() < c.share
-				mu.Unlock()
-				if denied {
-					time.Sleep(50*time.Millisecond - c.quick)
-					return answers(403, nil, http.NoBody)(r)
-				}
-				time.Sleep(50 * time.Millisecond)
-				return answers(200, nil, http.NoBody)(r)
-			}), l)
-			start := time.Now()
-			lost := work(5000, func(int) error { return call(t.Context(), http.MethodGet) })
-			t.Logf("%+v: %d of 5000, %v, %d pauses", c, lost, time.Since(start), len(told))
-			require.LessOrEqual(t, len(told), 1)
-		})
+	for _, share := range []float64{0.05, 0.3, 0.5} {
+		for _, takes := range []time.Duration{50 * time.Millisecond, 5 * time.Millisecond} {
+			synctest.Test(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(1, 2))
+				var mu sync.Mutex
+				call, told := blocked(t, func(r *http.Request) (*http.Response, error) {
+					mu.Lock()
+					denied := random.Float64() < share
+					mu.Unlock()
+					if denied {
+						time.Sleep(takes)
+						return answers(403, nil, http.NoBody)(r)
+					}
+					time.Sleep(50 * time.Millisecond)
+					return empty(r)
+				}, aimd.Rules{})
+				start := time.Now()
+				lost := work(5000, func(int) error { return call(t.Context(), http.MethodGet) })
+				t.Logf("%v, %v: %d of 5000, %v, %d pauses", share, takes, lost, time.Since(start), len(*told))
+				require.LessOrEqual(t, len(*told), 1)
+			})
+		}
 	}
 }
 
@@ -177,53 +151,43 @@ func TestObjectsThatMayNotBeRead(t *testing.T) {
 func TestAFolderThatMayNotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind     string
-		deadline time.Duration
-		opts     aimd.Config
+		deadline time.Duration // without one: a day
+		rules    aimd.Rules
 		most     time.Duration
 	}{
-		"S3":                    {"application/xml", 0, aimd.Config{}, 10 * time.Second},
-		"GitHub":                {"application/json; charset=utf-8", 0, aimd.Config{}, 10 * time.Second},
-		"nginx":                 {"text/html", 0, aimd.Config{}, 8 * time.Minute},
-		"nginx, with deadlines": {"text/html", 30 * time.Second, aimd.Config{}, 20 * time.Second},
-		"nginx, gives up":       {"text/html", 0, aimd.Config{Rules: aimd.Rules{GiveUpAfter: 30 * time.Second}}, 20 * time.Second},
+		"S3":                    {kind: "application/xml", most: 10 * time.Second},
+		"GitHub":                {kind: "application/json; charset=utf-8", most: 10 * time.Second},
+		"nginx":                 {kind: "text/html", most: 8 * time.Minute},
+		"nginx, with deadlines": {kind: "text/html", deadline: 30 * time.Second, most: 20 * time.Second},
+		"nginx, gives up":       {kind: "text/html", rules: aimd.Rules{GiveUpAfter: 30 * time.Second}, most: 20 * time.Second},
 	} {
-		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			for door, open := range doors {
-				t.Run(name+" "+method+" "+door, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						l, err := aimd.New(c.opts)
-						require.NoError(t, err)
-						served, forbidden, body := atomic.Int32{}, func(n int) bool { return n%500 >= 400 }, "Access Denied"
-						if method == http.MethodHead {
-							body = ""
+		for method, body := range map[string]string{http.MethodGet: "Access Denied", http.MethodHead: ""} {
+			t.Run(name+" "+method, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var served atomic.Int32
+					call, _ := blocked(t, func(r *http.Request) (*http.Response, error) {
+						time.Sleep(50 * time.Millisecond)
+						if r.Context().Value(itemKey{}).(int)%500 >= 400 {
+							return answers(403, http.Header{"Content-Type": {c.kind}}, text(body))(r)
 						}
-						call := open(base(func(r *http.Request) (*http.Response, error) {
-							time.Sleep(50 * time.Millisecond)
-							if forbidden(r.Context().Value(itemKey{}).(int)) {
-								return answers(403, http.Header{"Content-Type": {c.kind}}, text(body))(r)
-							}
-							served.Add(1)
-							return answers(200, nil, http.NoBody)(r)
-						}), l)
-						start := time.Now()
-						lost := work(2000, func(n int) error {
-							ctx, cancel := context.WithValue(t.Context(), itemKey{}, n), context.CancelFunc(func() {})
-							if c.deadline > 0 {
-								ctx, cancel = context.WithTimeout(ctx, c.deadline)
-							}
-							defer cancel()
-							err := call(ctx, method)
-							if err != nil {
-								assert.ErrorContains(t, err, "403")
-							}
-							return err
-						})
-						require.Equal(t, 400, lost)
-						require.EqualValues(t, 1600, served.Load())
-						require.Less(t, time.Since(start), c.most)
+						served.Add(1)
+						return empty(r)
+					}, c.rules)
+					start := time.Now()
+					lost := work(2000, func(n int) error {
+						ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), itemKey{}, n), cmp.Or(c.deadline, 24*time.Hour))
+						defer cancel()
+						err := call(ctx, method)
+						if err != nil {
+							assert.ErrorContains(t, err, "403")
+						}
+						return err
 					})
+					require.Equal(t, 400, lost)
+					require.EqualValues(t, 1600, served.Load())
+					require.Less(t, time.Since(start), c.most)
 				})
-			}
+			})
 		}
 	}
 }

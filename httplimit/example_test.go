@@ -19,9 +19,7 @@ import (
 
 // A client that retries on its own, or not at all: put the Transport into it.
 func ExampleTransport() {
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "hello")
-	}))
+	service := hello(0)
 	defer service.Close()
 
 	lim, err := aimd.New(aimd.Config{})
@@ -48,9 +46,7 @@ func ExampleTransport() {
 
 // A client that talks to many services, each with a limit of its own.
 func ExamplePerHost() {
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, "hello")
-	}))
+	service := hello(0)
 	defer service.Close()
 	// For the example every name leads to one server.
 	base := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(service.URL) }}
@@ -85,15 +81,7 @@ func ExamplePerHost() {
 // A plain client that sends again what failed, each attempt with a slot of its own, and no more than a
 // tenth of all requests twice.
 func ExampleNewRetrier() {
-	refuse := true
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if refuse {
-			refuse = false
-			http.Error(w, "Please reduce your request rate.", http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprint(w, "hello")
-	}))
+	service := hello(1) // refuses the first request
 	defer service.Close()
 
 	lim, err := aimd.New(aimd.Config{})
@@ -129,15 +117,7 @@ func ExampleNewRetrier() {
 
 // A plain client: Do retries, and Check tells it when.
 func ExampleCheck() {
-	refuse := true
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if refuse {
-			refuse = false
-			http.Error(w, "Please reduce your request rate.", http.StatusServiceUnavailable)
-			return
-		}
-		fmt.Fprint(w, "hello")
-	}))
+	service := hello(1) // refuses the first request
 	defer service.Close()
 
 	lim, err := aimd.New(aimd.Config{})
@@ -203,4 +183,15 @@ func ExampleNewHandler_reverseProxy() {
 	gateway.ServeHTTP(w, req)
 	fmt.Print(w.Body)
 	// Output: hello photos <nil>
+}
+
+// hello starts the service of the examples, which refuses so many requests first.
+func hello(refuse int) *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if refuse--; refuse >= 0 {
+			http.Error(w, "Please reduce your request rate.", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, "hello")
+	}))
 }
