@@ -99,6 +99,7 @@ func release(t *testing.T, dir string, args ...string) (string, bool) {
 	t.Helper()
 	script, err := filepath.Abs("release.sh")
 	require.NoError(t, err)
+	require.FileExists(t, script) // so that go test knows the file, and takes no result from its cache once it changed
 	cmd := exec.CommandContext(t.Context(), "bash", append([]string{script}, args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
