@@ -29,17 +29,6 @@ func command(t *testing.T, args ...string) clitest.Outcome {
 	return clitest.Here(t.Context(), []*cobra.Command{Command()}, append([]string{"upload"}, args...)...)
 }
 
-// The flags show the defaults, and do not change them.
-func TestDefaults(t *testing.T) {
-	c, cmd := defaults(), new(cobra.Command)
-	c.flags(cmd)
-	assert.Equal(t, defaults(), c)
-	require.NoError(t, cmd.Flags().Parse([]string{"--checksum", "md5", "--timeout", "0", "--part-size", "5GiB"}))
-	assert.Equal(t, md5Only, c.Checksum)
-	assert.Zero(t, c.Timeout)
-	assert.EqualValues(t, partMost, c.PartSize)
-}
-
 func TestDestinations(t *testing.T) {
 	for s, want := range map[string][2]string{
 		"s3://bucket": {"bucket", ""}, "s3://bucket/": {"bucket", ""}, "s3://my.bucket/a/b": {"my.bucket", "a/b/"}, "s3://bucket/a/": {"bucket", "a/"},
@@ -66,7 +55,7 @@ func TestJSON(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(lines[2]), &summary))
 	delete(summary, "seconds")
 	assert.Equal(t, map[string]any{
-		"stored": 1.0, "skipped": 0.0, "failed": 1.0, "bytes": 7.0, "attempts": 3.0, "refused": 0.0, "interrupted": false,
+		"stored": 1.0, "skipped": 0.0, "failed": 1.0, "bytes": 7.0, "attempts": 2.0, "refused": 0.0, "interrupted": false,
 	}, summary)
 	all := strings.Join(lines[:2], "\n")
 	assert.Contains(t, all, `{"path":"`+w.dir+`/a","key":"p/a","size":7,"status":"stored"}`)
@@ -201,7 +190,11 @@ func TestAStoppedRunSaysSo(t *testing.T) {
 	w.files(3)
 	ctx, interrupt := context.WithCancel(t.Context())
 	reader, stdout := io.Pipe()
-	stderr := &watched{text: stopping, seen: func() { assert.NoError(t, reader.Close()) }}
+	stderr := writer(func(p []byte) {
+		if strings.Contains(string(p), stopping) {
+			assert.NoError(t, reader.Close())
+		}
+	})
 	w.set(func(_ http.ResponseWriter, r *http.Request) bool {
 		if isPut(r) {
 			interrupt()
@@ -214,18 +207,9 @@ func TestAStoppedRunSaysSo(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// watched calls seen when the text is written.
-type watched struct {
-	text string
-	seen func()
-}
+type writer func([]byte)
 
-func (w *watched) Write(p []byte) (int, error) {
-	if strings.Contains(string(p), w.text) {
-		w.seen()
-	}
-	return len(p), nil
-}
+func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
 
 func TestTheLine(t *testing.T) {
 	w := newWorld(t)

@@ -53,6 +53,7 @@ func (u *run) connect(ctx context.Context) (err error) {
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" })
 	u.store = &store{Client: client, Config: u.Config, large: make(chan struct{}, largeAtOnce)}
+	u.objects = &listing{store: u.store}
 	return u.probe(ctx)
 }
 
@@ -61,7 +62,7 @@ func (u *run) connect(ctx context.Context) (err error) {
 func (u *run) classify(err error) attempt.Verdict {
 	v := attempt.Classify(err)
 	if v.Retry && v.Outcome != window.Overload {
-		u.report.trouble.Store(cmp.Or(code(err), cli.Reason(err).Error()))
+		u.trouble.Store(cmp.Or(code(err), cli.Reason(err).Error()))
 	}
 	return v
 }
@@ -90,13 +91,13 @@ func (u *run) environment(ctx context.Context) (aws.Config, error) {
 	return cfg, nil
 }
 
-// probe asks with one request whether the bucket can be used, before thousands of requests
-// fail.
+// probe asks with one request, the first of the listing, whether the bucket can be used, before thousands of
+// requests fail.
 func (u *run) probe(ctx context.Context) (err error) {
 	if u.Force {
 		_, err = u.store.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &u.Bucket})
 	} else {
-		_, err = u.store.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &u.Bucket, Prefix: &u.Prefix, MaxKeys: aws.Int32(1)})
+		err = u.objects.next(ctx, "")
 	}
 	if err == nil || u.Force && status(err) == http.StatusForbidden { // the bucket may still be written to
 		return nil

@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"go.uber.org/atomic"
-
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
@@ -75,8 +73,6 @@ type reporter struct {
 	progress *progress.Line
 	// stop ends the run if the reader of standard output is gone.
 	stop func(error)
-	// trouble is the reason for which the store does no work, "" once it has stored something.
-	trouble atomic.String
 
 	mu sync.Mutex
 	// Summary is guarded by mu.
@@ -91,7 +87,6 @@ func (r *reporter) add(x result) {
 	case stored:
 		r.Stored++
 		r.Bytes += x.Size
-		r.trouble.Store("")
 	case planned:
 		r.Planned++
 		r.Bytes += x.Size
@@ -178,7 +173,10 @@ func (u *run) line() string {
 	if s.Failed > 0 {
 		text += fmt.Sprintf("  %d failed", s.Failed)
 	}
-	if why := u.report.trouble.Load(); why != "" {
+	if u.seen.Swap(l.Successes) != l.Successes {
+		u.trouble.Store("")
+	}
+	if why := u.trouble.Load(); why != "" {
 		return "waiting: " + why + "  " + text
 	}
 	return text

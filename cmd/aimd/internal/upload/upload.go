@@ -19,6 +19,8 @@ import (
 	"io"
 	"time"
 
+	"go.uber.org/atomic"
+
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
@@ -51,7 +53,11 @@ type run struct {
 	Config
 	limiter *aimd.Limiter
 	store   *store
+	objects *listing
 	report  *reporter
+	// trouble is the reason for which the store does no work; seen is the number of its good answers by then.
+	trouble atomic.String
+	seen    atomic.Uint64
 	// stop ends the run for a reason that every file would fail for.
 	stop context.CancelCauseFunc
 }
@@ -92,13 +98,12 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 // has slots, and two: each waits for slots with its requests. (aimd.Each would give each
 // file a slot, and the requests of the file would share it.)
 func (u *run) all(ctx context.Context) {
-	objects := &listing{store: u.store}
 	ended, begun := make(chan struct{}), 0
 	for e := range walk(u.Prefix, u.Source) {
 		found := absent
 		if e.err == nil && !u.Force {
 			var err error
-			if found, err = objects.find(ctx, e.key); err != nil {
+			if found, err = u.objects.find(ctx, e.key); err != nil {
 				u.stop(fmt.Errorf("listing the bucket: %w", err))
 			}
 		}
