@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -105,6 +106,7 @@ func TestStatuses(t *testing.T) {
 		"killed":         {"kill -TERM $$", nil, 143, "failed after 1 attempt: killed: terminated\n"},
 		"crashed":        {"kill -SEGV $$", []string{"--max-attempts", "2"}, 139, "gave up after 2 attempts"},
 		"out of time":    {"exit 5", []string{"--form", "constant", "--min", "1h", "--for", "1m"}, 5, "gave up after 1 attempt: the next attempt is due in "},
+		"Retry-After":    {`printf '< HTTP/1.1 503 SlowDown\r\n< Retry-After: 120\r\n' >&2; exit 22`, []string{"--overload", "22", "--for", "1m"}, 22, "< Retry-After: 120\r\naimd: gave up after 1 attempt: the next attempt is due in 2m"},
 		"took too long":  {"trap 'kill $!; exit 0' TERM; sleep 60 & wait", []string{"--timeout", "200ms", "--max-attempts", "1"}, 124, "last error: took too long\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,14 +121,6 @@ func TestStatuses(t *testing.T) {
 	got := run(t, process(t, t.TempDir(), "--", "./there-is-no-such-command"))
 	assert.Equal(t, 127, got.status)
 	assert.Contains(t, got.stderr, "aimd: failed after 1 attempt: ")
-}
-
-// An overload's Retry-After is obeyed: the time that is left is too short for it.
-func TestRetryAfterOnStandardError(t *testing.T) {
-	got := sh(t, `printf '< HTTP/1.1 503 SlowDown\r\n< Retry-After: 120\r\n' >&2; exit 22`, "--overload", "22", "--for", "1m")
-	assert.Equal(t, 22, got.status)
-	assert.Regexp(t, `gave up after 1 attempt: the next attempt is due in 2m`, got.stderr)
-	assert.Contains(t, got.stderr, "< Retry-After: 120\r\n", "what the command says is shown as it is")
 }
 
 // "aimd retry --sense": while the look finds no room the command is not started.
@@ -186,34 +180,42 @@ func TestItStartsAtOnce(t *testing.T) {
 	assert.Equal(t, outcome{0, "ran\n", ""}, run(t, cmd))
 }
 
-// started starts aimd and waits until the command says that it is there.
-func started(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
-	t.Helper()
-	cmd := process(t, t.TempDir(), args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // away from the terminal, if there is one
-	stderr, err := cmd.StderrPipe()
-	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
-	r := bufio.NewReader(stderr)
-	line, err := r.ReadString('\n')
-	require.NoError(t, err)
-	require.True(t, strings.HasPrefix(line, "here") || strings.HasPrefix(line, "aimd: try 1"), line)
-	return cmd, r
-}
-
-func TestSignalsArePassedOn(t *testing.T) {
-	const script = `trap 'kill $!; echo got it >&2; exit 33' %; sleep 60 2> /dev/null & echo here >&2; wait`
-	for name, sig := range map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP} {
+// A signal goes to the command and to its children, which would else run next to the next try. Its end is the
+// command's last.
+func TestSignals(t *testing.T) {
+	trap := func(name string) []string {
+		return []string{"--", "sh", "-c", `trap 'kill $!; echo got it >&2; exit 33' ` + name + `; sleep 60 2> /dev/null & echo here >&2; wait`}
+	}
+	const gotIt = "got it\naimd: interrupted: status 33\n"
+	for name, c := range map[string]struct {
+		args   []string
+		sig    syscall.Signal
+		status int
+		says   string
+	}{
+		"INT":               {trap("INT"), syscall.SIGINT, 33, gotIt},
+		"TERM":              {trap("TERM"), syscall.SIGTERM, 33, gotIt},
+		"HUP":               {trap("HUP"), syscall.SIGHUP, 33, gotIt},
+		"children":          {[]string{"--", "sh", "-c", "sleep 3600 & echo here >&2; wait"}, syscall.SIGTERM, 143, "aimd: interrupted: killed: terminated\n"},
+		"between two tries": {[]string{"--form", "constant", "--min", "1h", "--", "false"}, syscall.SIGINT, cli.Interrupted, "aimd: interrupted\n"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			cmd, r := started(t, "--", "sh", "-c", strings.ReplaceAll(script, "%", name))
-			require.NoError(t, cmd.Process.Signal(sig))
-			rest := new(strings.Builder)
-			_, err := r.WriteTo(rest)
+			cmd := process(t, t.TempDir(), c.args...)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // away from the terminal, if there is one
+			stderr, err := cmd.StderrPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			r := bufio.NewReader(stderr)
+			line, err := r.ReadString('\n')
+			require.NoError(t, err)
+			require.True(t, line == "here\n" || strings.HasPrefix(line, "aimd: try 1"), line)
+			require.NoError(t, cmd.Process.Signal(c.sig))
+			rest, err := io.ReadAll(r) // until the last process has closed it
 			require.NoError(t, err)
 			_ = cmd.Wait()
-			assert.Equal(t, 33, cmd.ProcessState.ExitCode(), "the command's own")
-			assert.Contains(t, rest.String(), "got it\naimd: interrupted: status 33\n")
-			assert.NotContains(t, rest.String(), "again in", "there is no other try")
+			assert.Equal(t, c.status, cmd.ProcessState.ExitCode())
+			assert.True(t, strings.HasSuffix(string(rest), c.says), "%s", rest)
+			assert.NotContains(t, string(rest), "again in", "there is no other try")
 		})
 	}
 }
@@ -226,28 +228,6 @@ func TestSignalIgnoredAtTheStartStaysIgnored(t *testing.T) {
 	require.NoError(t, err)
 	cmd.Path = sh
 	assert.Equal(t, outcome{stdout: "done\n"}, run(t, cmd))
-}
-
-// A signal reaches the children of the command too, which would else run next to the next try.
-func TestASignalReachesWhatTheCommandStarted(t *testing.T) {
-	cmd, r := started(t, "--", "sh", "-c", `sleep 3600 & echo here >&2; wait`)
-	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
-	rest := new(strings.Builder)
-	_, err := r.WriteTo(rest) // until the last process has closed it
-	require.NoError(t, err)
-	_ = cmd.Wait()
-	assert.Equal(t, "aimd: interrupted: killed: terminated\n", rest.String())
-	assert.Equal(t, 143, cmd.ProcessState.ExitCode())
-}
-
-func TestInterruptedBetweenTwoTries(t *testing.T) {
-	cmd, r := started(t, "--form", "constant", "--min", "1h", "--", "false")
-	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-	line, err := r.ReadString('\n')
-	require.NoError(t, err)
-	_ = cmd.Wait()
-	assert.Equal(t, cli.Interrupted, cmd.ProcessState.ExitCode())
-	assert.Equal(t, "aimd: interrupted\n", line)
 }
 
 // Each example of the help runs, with stand-ins for what it calls.

@@ -71,14 +71,14 @@ func TestWhatPeopleSee(t *testing.T) {
 	to := []string{w.dir, "s3://bucket/p", "--endpoint", w.URL}
 
 	reasons := []string{
-		"skipped: " + w.dir + "/loop: symbolic link to a directory that it lies in, not followed",
+		`skipped: "` + w.dir + `/loop": symbolic link to a directory that it lies in, not followed`,
 		`failed: "` + w.dir + `/bad\xff": the name is not UTF-8, as a key must be`, "aimd: 1 of 4 files failed",
 	}
 	lines := func(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") }
 	got := command(t, append(to, "--dry-run")...)
 	assert.Equal(t, cli.Failed, got.Status)
 	assert.ElementsMatch(t, []string{
-		"planned: " + w.dir + "/a -> p/a", `planned: "` + w.dir + `/bell\a" -> "p/bell\a"`,
+		`planned: "` + w.dir + `/a" -> "p/a"`, `planned: "` + w.dir + `/bell\a" -> "p/bell\a"`,
 		"would upload 2 files (0.0 MiB), 1 skipped, 1 failed",
 	}, lines(got.Stdout))
 	assert.ElementsMatch(t, reasons, lines(got.Stderr))

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strconv"
 	"sync"
 	"time"
 
@@ -48,21 +47,12 @@ type result struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// String is the line for people.
+// String is the line for people, who see what a name has in it.
 func (r result) String() string {
-	s := fmt.Sprintf("%s: %s", r.Status, shown(r.Path))
 	if r.Error != "" {
-		return s + ": " + r.Error
+		return fmt.Sprintf("%s: %q: %s", r.Status, r.Path, r.Error)
 	}
-	return s + " -> " + shown(r.Key)
-}
-
-// shown is a name, quoted if it has characters that could upset a terminal.
-func shown(name string) string {
-	if quoted := strconv.Quote(name); quoted != `"`+name+`"` {
-		return quoted
-	}
-	return name
+	return fmt.Sprintf("%s: %q -> %q", r.Status, r.Path, r.Key)
 }
 
 // reporter takes the results. It is safe for several goroutines.
@@ -138,7 +128,7 @@ func (r *reporter) now() Summary {
 // close writes the end of the report.
 func (r *reporter) close(s Summary) {
 	for _, x := range s.Incomplete {
-		r.stderr(fmt.Sprintf("incomplete: parts of %s are in the store, or may be (upload %s)", shown(x.Key), shown(x.ID)))
+		r.stderr(fmt.Sprintf("incomplete: parts of %q are in the store, or may be (upload %s)", x.Key, x.ID))
 	}
 	switch {
 	case r.JSON:

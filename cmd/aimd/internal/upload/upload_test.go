@@ -262,7 +262,7 @@ func TestPartsThatAreLeftAreNamed(t *testing.T) {
 		require.Len(t, o.Incomplete, 1)
 		left := o.Incomplete[0]
 		assert.Equal(t, "p/large", left.Key)
-		assert.Equal(t, stopping+"\nincomplete: parts of p/large are in the store, or may be (upload "+left.ID+")\n", o.stderr)
+		assert.Equal(t, stopping+"\nincomplete: parts of \"p/large\" are in the store, or may be (upload "+left.ID+")\n", o.stderr)
 	}
 }
 
