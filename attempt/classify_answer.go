@@ -137,10 +137,12 @@ func (v Verdict) with(a answer.Answer) Verdict {
 // those of the shapes. SDKs use a status of success, or 0, for a request that was not answered.
 func answersOf(err error) iter.Seq[answer.Answer] {
 	return func(yield func(answer.Answer) bool) {
-		var own interface{ Answer() answer.Answer }
+		var own interface{ Answer() (answer.Answer, bool) }
 		if errors.As(err, &own) {
-			yield(own.Answer())
-			return
+			if a, ok := own.Answer(); ok {
+				yield(a)
+				return
+			}
 		}
 		if a, ok := answerOf(err); ok && !yield(a) {
 			return

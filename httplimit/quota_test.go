@@ -156,6 +156,7 @@ func TestAQuotaWithoutAResetIsUsedUp(t *testing.T) {
 			time.Sleep(10 * time.Minute)
 			t.Logf("%s: %.2f of the quota", name, float64(accepted())/(60*limit))
 			assert.Greater(t, accepted(), 60*limit*8/10, "%s: %v", name, l.Snapshot())
+			assert.Equal(t, unread, len(l.Snapshot().Quotas) == 0)
 			cancel()
 			wait()
 		})

@@ -17,7 +17,7 @@ const (
 	shownBody = 200
 )
 
-// StatusError is an HTTP answer with a status of 400 or more. attempt.Classify reads it by its methods.
+// StatusError is an HTTP answer with a status of 400 or more, which attempt.Classify reads.
 // Check makes it, and so may a test. It is never changed, so it is safe for any number of goroutines.
 type StatusError struct {
 	// StatusCode is the status: 503.
@@ -29,11 +29,13 @@ type StatusError struct {
 	// Body is the start of the answer's body: at most 4 KiB; of a 402, 403 or 429 in JSON 64 KiB.
 	Body []byte
 
-	// read is the answer as it was read when it came, nil for a StatusError that is made by hand.
-	read *answer.Answer
+	held
 	// late: the body did not come in time.
 	late bool
 }
+
+// held has the answer as it was read when it came, for attempt.Classify; none if the error is made by hand.
+type held = answer.Held
 
 // Check returns nil if the answer's status is below 400, and leaves the answer as it is. For any other it
 // returns a [*StatusError], reads at most 64 KiB of the body, for at most a quarter of a second, and closes it.
@@ -59,8 +61,7 @@ func glance(resp *http.Response) *StatusError {
 	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header}
 	e.Body, e.late = answer.Peek(resp)
 	e.Status = e.status()
-	read := e.Answer()
-	e.read = &read
+	e.held = answer.Hold(e.answer())
 	return e
 }
 
@@ -71,16 +72,15 @@ func (e *StatusError) status() string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, http.StatusText(e.StatusCode)))
 }
 
-// Answer is for attempt.Classify.
-func (e *StatusError) Answer() answer.Answer {
-	if e.read != nil {
-		return *e.read // a date is read once, when the answer came
+func (e *StatusError) answer() answer.Answer {
+	if a, ok := e.Answer(); ok {
+		return a // a date is read once, when the answer came
 	}
 	return answer.Read(e.StatusCode, e.Header, e.Body, time.Now())
 }
 
 // RetryAfter returns the delay that the service asked for, or 0.
-func (e *StatusError) RetryAfter() time.Duration { return e.Answer().After }
+func (e *StatusError) RetryAfter() time.Duration { return e.answer().After }
 
 // Error returns the status, the Retry-After and the start of the body, printable and in one line.
 func (e *StatusError) Error() string {

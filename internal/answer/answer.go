@@ -32,6 +32,20 @@ type Answer struct {
 	Within bool
 }
 
+// Held is an answer that an error has. The zero Held is none.
+type Held struct{ answer *Answer }
+
+// Hold returns a Held with the answer.
+func Hold(a Answer) Held { return Held{&a} }
+
+// Answer returns the answer, if there is one.
+func (h Held) Answer() (Answer, bool) {
+	if h.answer == nil {
+		return Answer{}, false
+	}
+	return *h.answer, true
+}
+
 // Read reads an answer that came now. body is the start of its body.
 func Read(status int, h http.Header, body []byte, now time.Time) Answer {
 	a := Answer{Status: status, Header: h}

@@ -46,7 +46,7 @@ func says[T any](err error, ask func(T) bool) bool {
 }
 
 func unanswered(err error, f Facts) bool {
-	var own interface{ Answer() answer.Answer }
+	var own interface{ Answer() (answer.Answer, bool) }
 	if errors.As(err, &own) || says(err, func(e interface{ HTTPStatusCode() int }) bool { return e.HTTPStatusCode() >= 400 }) {
 		return false
 	}
