@@ -107,7 +107,7 @@ func service(quotas ...sim.Quota) sim.Scenario {
 	return sim.Scenario{
 		Server: sim.Server{
 			Connect: half, ConnectSpread: sim.Spread{Kind: spread}, Service: half, Spread: sim.Spread{Kind: spread},
-			Refusal: sim.Refusal{Time: half, Spread: sim.Spread{Kind: spread}}, Quotas: quotas,
+			Refusal: sim.Refusal{Time: half}, Quotas: quotas,
 		},
 		Clients: sim.Clients{Count: 1, Stagger: time.Millisecond, Lateness: time.Millisecond}, Horizon: time.Hour, NoTraces: true,
 	}
@@ -126,26 +126,24 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		quotas  []sim.Quota
 		clients int
-		window  sim.Window
 		rate    float64 // that the service gives, a second
 		refused float64
 		jain    float64 // 0: 0.95
 	}{
-		"60 a minute":                {quotas: []sim.Quota{minute}, rate: 1, refused: 5},
-		"60 a minute, rounded up":    {quotas: []sim.Quota{upward(minute)}, rate: 1, refused: 5},
-		"60 a minute, rounded down":  {quotas: []sim.Quota{downward(minute)}, rate: 1, refused: 5},
-		"GitHub":                     {quotas: []sim.Quota{upward(windowed(5000, time.Hour))}, rate: 5000. / 3600, refused: 3},
-		"a bucket":                   {quotas: []sim.Quota{bucket(60, time.Minute)}, rate: 1, refused: 5},
-		"a bucket, rounded up":       {quotas: []sim.Quota{upward(bucket(60, time.Minute))}, rate: 1, refused: 5},
-		"requests and tokens":        {quotas: []sim.Quota{bucket(500, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
-		"many requests, few tokens":  {quotas: []sim.Quota{bucket(2000, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
-		"4 clients of 60 a minute":   {quotas: []sim.Quota{minute}, clients: 4, rate: 1, refused: 10},
-		"16 clients":                 {quotas: []sim.Quota{minute}, clients: 16, rate: 1, refused: 20, jain: 0.8},
-		"4 clients of a bucket":      {quotas: []sim.Quota{bucket(60, time.Minute)}, clients: 4, rate: 1, refused: 10},
-		"an unknown bucket":          {quotas: []sim.Quota{unknown(bucket(60, time.Minute))}, rate: 1, refused: 5},
-		"4 of an unknown bucket":     {quotas: []sim.Quota{unknown(bucket(60, time.Minute))}, clients: 4, rate: 1, refused: 20, jain: 0.85},
-		"a hundred in ten seconds":   {quotas: []sim.Quota{upward(windowed(100, 10*time.Second))}, rate: 10, refused: 5},
-		"a reserve of half a bucket": {quotas: []sim.Quota{bucket(60, time.Minute)}, window: sim.Window{Reserve: 0.5}, rate: 1, refused: 5},
+		"60 a minute":               {quotas: []sim.Quota{minute}, rate: 1, refused: 5},
+		"60 a minute, rounded up":   {quotas: []sim.Quota{upward(minute)}, rate: 1, refused: 5},
+		"60 a minute, rounded down": {quotas: []sim.Quota{downward(minute)}, rate: 1, refused: 5},
+		"GitHub":                    {quotas: []sim.Quota{upward(windowed(5000, time.Hour))}, rate: 5000. / 3600, refused: 3},
+		"a bucket":                  {quotas: []sim.Quota{bucket(60, time.Minute)}, rate: 1, refused: 5},
+		"a bucket, rounded up":      {quotas: []sim.Quota{upward(bucket(60, time.Minute))}, rate: 1, refused: 5},
+		"requests and tokens":       {quotas: []sim.Quota{bucket(500, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
+		"many requests, few tokens": {quotas: []sim.Quota{bucket(2000, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
+		"4 clients of 60 a minute":  {quotas: []sim.Quota{minute}, clients: 4, rate: 1, refused: 10},
+		"16 clients":                {quotas: []sim.Quota{minute}, clients: 16, rate: 1, refused: 20, jain: 0.75},
+		"4 clients of a bucket":     {quotas: []sim.Quota{bucket(60, time.Minute)}, clients: 4, rate: 1, refused: 10},
+		"an unknown bucket":         {quotas: []sim.Quota{unknown(bucket(60, time.Minute))}, rate: 1, refused: 5},
+		"4 of an unknown bucket":    {quotas: []sim.Quota{unknown(bucket(60, time.Minute))}, clients: 4, rate: 1, refused: 20, jain: 0.85},
+		"a hundred in ten seconds":  {quotas: []sim.Quota{upward(windowed(100, 10*time.Second))}, rate: 10, refused: 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var refused []float64
@@ -157,7 +155,7 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 			}
 			s.Clients.Operations, s.Optimum = int(2*c.rate*s.Horizon.Seconds()), s.Horizon
 			for seed := range 3 {
-				r := limited(t, s, c.window, seed)
+				r := limited(t, s, sim.Window{}, seed)
 				share := float64(r.Done) / (c.rate * s.Horizon.Seconds())
 				t.Logf("%.3f of the quota", share)
 				assert.GreaterOrEqual(t, share, 0.98)

@@ -278,9 +278,8 @@ func TestSlidingWindow(t *testing.T) {
 	assert.Equal(t, 50, run(t, s, sim.Strategy{}).Done)
 }
 
-// Times to connect and to refuse: every 100 ms one sends, of three only one is
-// served, and the others are refused.
-func TestSpreadsOfConnectionsAndRefusals(t *testing.T) {
+// Times to connect.
+func TestSpreadsOfConnections(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Connect: sec, ConnectSpread: sim.Spread{Kind: "uniform", Width: 0.2}},
 		Clients: clients(20_000, 0),
@@ -289,16 +288,6 @@ func TestSpreadsOfConnectionsAndRefusals(t *testing.T) {
 	assert.InDelta(t, 1, value(t, r, "p50_s").Value, 0.01)
 	assert.InDelta(t, 1.196, value(t, r, "first_send_p99_s").Value, 0.002)
 	assert.LessOrEqual(t, r.Makespan, 1200*ms)
-	// A server that is down refuses each after 1 s, and every client tries until it is up, with no wait.
-	s = sim.Scenario{
-		Server: sim.Server{
-			Refusal: sim.Refusal{Time: sec, Spread: sim.Spread{Kind: "lognormal", Width: 1}, Busy: true},
-			Outages: []sim.Outage{{For: 1000 * sec}},
-		},
-		Clients: sim.Clients{Count: 20}, Horizon: 1000 * sec,
-	}
-	r = run(t, s, fixed(0))
-	assert.InEpsilon(t, 20*1000, r.Refused, 0.03, "one a second each")
 }
 
 // "Implement Retry-After header in client and server. Make sure to jitter

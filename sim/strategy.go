@@ -79,8 +79,6 @@ type Window struct {
 	NoPause bool `yaml:"no_pause"`
 	// NoQuota makes the limiter ignore the quotas that a service reports.
 	NoQuota bool `yaml:"no_quota"`
-	// Reserve is the field of aimd.Rules.
-	Reserve float64 `yaml:"-"`
 	// NewLaw is used instead of Law if it is not nil.
 	NewLaw window.NewLaw `yaml:"-"`
 }
@@ -92,17 +90,21 @@ func (w Window) MakeLaw() window.NewLaw {
 	if w.NewLaw != nil {
 		return w.NewLaw
 	}
-	if law := lawNamed(w.Law); law != nil {
-		return law(w)
+	switch w.Law {
+	case "probe":
+		return aimd.Probe
+	case "tahoe":
+		return aimd.Tahoe(w.Factor, w.Initial)
+	case "reno":
+		return aimd.Reno(w.Factor)
+	case withoutIgnoredWord:
+		return withoutIgnored(w.Factor)
 	}
-	return nil
+	return registered[w.Law]
 }
 
 func (w Window) settings(r *rand.Rand) limiter.Settings {
-	s := limiter.Settings{
-		Window:  window.Settings{Initial: w.Initial, Max: w.Max},
-		Reserve: w.Reserve, Rand: r,
-	}
+	s := limiter.Settings{Window: window.Settings{Initial: w.Initial, Max: w.Max}, Rand: r}
 	if w.NoPause {
 		s.PauseMax = -1
 	}
@@ -133,27 +135,13 @@ type atOnce struct{}
 
 func (atOnce) Delay(backoff.State, backoff.Rand) (time.Duration, bool) { return 0, true }
 
-type namedLaw struct {
-	name string
-	law  func(Window) window.NewLaw
-}
-
-// laws are the laws that scenarios and strategies can name; the first builtin ones are there from the start.
-var laws = []namedLaw{
-	{"probe", func(Window) window.NewLaw { return aimd.Probe }},
-	{"tahoe", func(w Window) window.NewLaw { return aimd.Tahoe(w.Factor, w.Initial) }},
-	{"reno", func(w Window) window.NewLaw { return aimd.Reno(w.Factor) }},
-}
-
-const builtin = 3
-
 // withoutIgnoredWord names Reno without the set of ignored ids: each refusal of a burst cuts.
 // Scenarios show with it what the set is for; it is no law to choose, and not one of Laws.
 const withoutIgnoredWord = "reno-without-ignored"
 
-func withoutIgnored(w Window) window.NewLaw {
+func withoutIgnored(factor float64) window.NewLaw {
 	return func(s window.Settings) window.Law {
-		law := aimd.Reno(w.Factor)(s)
+		law := aimd.Reno(factor)(s)
 		if _, wrong := law.(error); wrong {
 			return law
 		}
@@ -168,41 +156,30 @@ func (c cutsForEach) Answered(now time.Duration, s window.State, a window.Answer
 	return c.Law.Answered(now, s, a)
 }
 
+// laws are the names of all laws, and registered the laws of Register.
+var (
+	laws       = []string{"probe", "tahoe", "reno"}
+	registered = map[string]window.NewLaw{}
+)
+
 // Register makes a law known by name: to Window.Law and so to scenario files, and to Strategies, which then has
 // a strategy with that name. It is not safe for several goroutines: call it from main or init. It panics if the
 // name is empty, has blanks, or is the name of a law or a strategy, or if the law is nil.
 func Register(name string, law window.NewLaw) {
-	if name == "" || strings.ContainsAny(name, " \t\r\n") {
+	_, taken := StrategyNamed(name)
+	switch {
+	case name == "" || strings.ContainsAny(name, " \t\r\n"):
 		panic(fmt.Sprintf("sim: a law's name: %q is not allowed, want a word without blanks", name))
-	}
-	_, strategy := StrategyNamed(name)
-	if lawNamed(name) != nil || strategy {
+	case taken || Window{Law: name}.MakeLaw() != nil:
 		panic(fmt.Sprintf("sim: a law's name: %q is not allowed, it is taken", name))
-	}
-	if law == nil {
+	case law == nil:
 		panic(fmt.Sprintf("sim: the law %q is nil, want one", name))
 	}
-	laws = append(laws, namedLaw{name, func(Window) window.NewLaw { return law }})
+	laws, registered[name] = append(laws, name), law
 }
 
 // Laws returns the names of all laws, the laws of Register last.
-func Laws() []string {
-	names := make([]string, len(laws))
-	for i, l := range laws {
-		names[i] = l.name
-	}
-	return names
-}
-
-func lawNamed(name string) func(Window) window.NewLaw {
-	if name == withoutIgnoredWord {
-		return withoutIgnored
-	}
-	if i := slices.IndexFunc(laws, func(l namedLaw) bool { return l.name == name }); i >= 0 {
-		return laws[i].law
-	}
-	return nil
-}
+func Laws() []string { return slices.Clone(laws) }
 
 // Strategies returns the ready strategies, in the order in which to show them, with one for
 // each law of Register at the end.
@@ -238,8 +215,8 @@ func Strategies() []Strategy {
 		{Name: "reno-0.9", Window: Window{Law: "reno", Factor: 0.9}},
 		{Name: "probe", Window: Window{Law: "probe"}},
 	}
-	for _, l := range laws[builtin:] {
-		all = append(all, Strategy{Name: l.name, Window: Window{Law: l.name}})
+	for _, name := range laws[3:] {
+		all = append(all, Strategy{Name: name, Window: Window{Law: name}})
 	}
 	return all
 }

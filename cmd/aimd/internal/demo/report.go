@@ -101,8 +101,7 @@ func (r Report) notes() (notes []string) {
 	return notes
 }
 
-// figures draws the runs over time like simulated runs: the windows, and the answers. Each plot of answers
-// has its own scale, since the peaks of bad strategies would make the others flat.
+// figures draws the runs over time like simulated runs: the windows, and the answers.
 func (r Report) figures() []figure.Figure {
 	var s experiment.Study
 	s.Server = sim.Server{Slots: int(math.Ceil(r.PerSecond*r.Each.Seconds() - 1e-9)), Rate: sim.Rate{PerSecond: r.PerSecond}}
@@ -116,10 +115,10 @@ func (r Report) figures() []figure.Figure {
 		s.Rows = append(s.Rows, row)
 	}
 	s.Plot = []scenario.Plot{
-		{Kind: scenario.Window, Name: "cwnd", Measured: true,
+		{Kind: scenario.Window, Name: "cwnd",
 			Caption: "The congestion window and the slow-start threshold. Each refusal that begins a burst cuts the window; each success lets it grow."},
-		{Kind: scenario.Answers, Name: "rate", Measured: true, Per: span,
-			Caption: fmt.Sprintf("Answers per second, taken over %v each. Every panel has its own scale.", span)},
+		{Kind: scenario.Answers, Name: "rate", LogY: true, Per: span,
+			Caption: fmt.Sprintf("Answers per second, taken over %v each.", span)},
 	}
 	return chart.Figures(s)
 }

@@ -38,7 +38,7 @@ func (d drawing) overTime() {
 	top := d.Top
 	for i, r := range d.rows {
 		title := y
-		if len(d.rows) > 1 || d.Measured {
+		if len(d.rows) > 1 {
 			title = r.Strategy.Name + ": " + y
 		}
 		p := d.figure.Plot(title)
@@ -51,10 +51,7 @@ func (d drawing) overTime() {
 		}
 	}
 	for _, p := range d.figure.Plots {
-		if p.Y.Min = 0; !d.Measured || d.LogY || d.Top > 0 {
-			p.Y.Max = top
-		}
-		if d.LogY {
+		if p.Y.Min, p.Y.Max = 0, top; d.LogY {
 			p.Y.Min = 1
 			figure.Log(&p.Y)
 		}

@@ -87,9 +87,6 @@ type Plot struct {
 	Top float64 `yaml:"top"`
 	// Notes are texts in a figure over time.
 	Notes []Note `yaml:"notes"`
-	// Measured is no field of a file: the rows are real runs, so each panel is named, and has a scale of its
-	// own unless that is logarithmic.
-	Measured bool
 }
 
 // Note is a text in a figure over time.
