@@ -3,6 +3,7 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"slices"
@@ -146,7 +147,7 @@ func figuresCommand() *cobra.Command {
 			err = errors.Join(err, figure.Write(out, figures))
 		}
 		file := filepath.Join(out, "index.html")
-		if failed := cli.WriteFile("out", file, chart.Story(story, laws).HTML); failed != nil {
+		if failed := cli.WriteFile("out", file, func(w io.Writer) error { return chart.Page(w, story, laws) }); failed != nil {
 			return errors.Join(err, failed)
 		}
 		fmt.Fprintf(c.OutOrStdout(), "%d figures, and the page %s\n", drawn, file)

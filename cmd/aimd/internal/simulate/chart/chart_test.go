@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"flag"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -129,9 +130,16 @@ func TestFamily(t *testing.T) {
 		assert.Contains(t, string(svg), text)
 	}
 	assert.Len(t, newTable(x, label).Rows, 4)
-	p := Story(nil, []experiment.Study{x})
-	require.Len(t, p.Chapters, 1)
-	assert.Equal(t, "law-x", p.Chapters[0].Sections[0].Name)
+	html := written(t, nil, []experiment.Study{x})
+	assert.Contains(t, html, `<h2>Which law when</h2>`)
+	assert.Contains(t, html, `<h3 id="law-x">X<code>law-x</code></h3>`)
+}
+
+func written(t *testing.T, story, families []experiment.Study) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, Page(&b, story, families))
+	return b.String()
 }
 
 func TestTextOfWhatWasInterrupted(t *testing.T) {
@@ -145,18 +153,28 @@ func TestTextOfWhatWasInterrupted(t *testing.T) {
 	assert.NoError(t, Text(&b, s))
 }
 
+// The page has the claims with their numbers, and needs no other file and no network: it has no address but those of
+// the texts that it links to, and names of XML.
 func TestPage(t *testing.T) {
 	s := study(t, base+"claim: it <works>\nexpect:\n  - {strategy: backoff, measure: done, is: 40, says: \"40 & more\"}\n  - {strategy: backoff, measure: done, is: 41}\n")
 	s.Name = scenario.Story()[0]
-	p := Story([]experiment.Study{s}, nil)
-	assert.Equal(t, []string{"1 of 2 expectations do not hold."}, p.Verdict)
-	var b bytes.Buffer
-	require.NoError(t, p.HTML(&b))
-	html := b.String()
-	assert.Equal(t, 2, strings.Count(html, `<svg class="figure"`))
-	for _, text := range []string{"A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class=" bad">40 (not as expected)</td>`, "the median of runs"} {
+	met := study(t, base+"expect: [{strategy: backoff, measure: done, is: 40}]\n")
+	met.Name = scenario.Story()[1]
+	html := written(t, []experiment.Study{s, met}, nil)
+	assert.Equal(t, 4, strings.Count(html, `<svg class="figure"`))
+	for _, text := range []string{
+		"1 of 3 expectations do not hold.", "A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class=" bad">40 (not as expected)</td>`,
+		"the median of runs", `<span class="bad">✗</span> <a href="#` + s.Name + `">`, `✓ <a href="#` + met.Name + `">`,
+		`<a href="https://sudonull.com/`, `</a>, Andrey Smirnov, 2014`, `prefers-color-scheme: dark`,
+	} {
 		assert.Contains(t, html, text)
 	}
+	assert.NotContains(t, html, "ZgotmplZ")
+	assert.NotRegexp(t, `(?i)\bsrc\s*=|url\(|@import|<link|<iframe|fetch\(|XMLHttp`, html)
+	for _, url := range regexp.MustCompile(`https?://[^"'\s<]*`).FindAllString(html, -1) {
+		assert.Contains(t, []string{"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink", scenario.Index.Chapters[0].Source.URL}, url)
+	}
+	assert.Contains(t, written(t, []experiment.Study{met}, nil), "All 1 expectations hold.")
 }
 
 // A ratio is not printed for a run that lost work
@@ -176,16 +194,12 @@ func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
 		require.NoError(t, err)
 		studies = append(studies, experiment.Study{Scenario: s})
 	}
-	p := Story(studies, nil)
-	var told []string
-	for _, c := range p.Chapters {
-		for _, s := range c.Sections {
-			told = append(told, s.Name)
-		}
+	html := written(t, studies, nil)
+	for _, name := range scenario.Story() {
+		assert.Equal(t, 1, strings.Count(html, `<h3 id="`+name+`">`), name)
 	}
-	assert.Equal(t, scenario.Story(), told)
 	sources := map[string]bool{}
-	for _, c := range p.Chapters {
+	for _, c := range scenario.Index.Chapters {
 		sources[c.Source.URL] = true
 	}
 	assert.Len(t, sources, 5, "each text begins a chapter")
