@@ -211,3 +211,22 @@ func TestARequestKeepsItsKindAfterItsOperation(t *testing.T) {
 	require.Equal(t, got.Operations, got.TimedOut)
 	require.InDelta(t, 650, slices.Max(got.Traces["concurrency"]), 1, "all interactive ones are served, and no other")
 }
+
+// Clients that stand still neither send nor read.
+func TestClientsStandStill(t *testing.T) {
+	s := sim.Scenario{
+		Server:  sim.Server{Service: 10 * ms},
+		Clients: sim.Clients{Arrivals: "closed", Operations: 200},
+	}
+	r := run(t, s, sim.Strategy{})
+	assert.Equal(t, 2*sec, r.Makespan)
+	s.Clients.StopFor, s.Clients.StopEvery = 90*ms, ms
+	stopped := run(t, s, sim.Strategy{})
+	assert.Equal(t, r.Optimum, stopped.Optimum)
+	assert.InDelta(t, 18.2, stopped.Makespan.Seconds(), 0.2, "each answer comes while they stand still")
+	s.Clients.StopFor, s.Clients.StopEvery = 100*ms, 100*ms
+	assert.InDelta(t, 4, run(t, s, sim.Strategy{}).Makespan.Seconds(), 0.4, "half of the time is left")
+	s.Clients.StopFor, s.Clients.StopEvery = 90*ms, ms
+	s.Clients.Timeout = 50 * ms
+	assert.Zero(t, run(t, s, fixed(ms)).TimedOut, "the answer was there in time")
+}

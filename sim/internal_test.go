@@ -31,28 +31,6 @@ func TestOwnFunctions(t *testing.T) {
 	assert.True(t, math.IsInf(exponential(701), 1))
 }
 
-// Mean and variance of the exponential and the normal deviates.
-func TestDeviates(t *testing.T) {
-	r := newRandom(1)
-	const n = 200_000
-	moments := func(next func() float64) (mean, variance float64) {
-		var sum, squares float64
-		for range n {
-			x := next()
-			sum += x
-			squares += x * x
-		}
-		mean = sum / n
-		return mean, squares/n - mean*mean
-	}
-	mean, variance := moments(r.ExpFloat64)
-	assert.InDelta(t, 1, mean, 0.01)
-	assert.InDelta(t, 1, variance, 0.03)
-	mean, variance = moments(r.NormFloat64)
-	assert.InDelta(t, 0, mean, 0.01)
-	assert.InDelta(t, 1, variance, 0.01)
-}
-
 // Events come in the order of time and class, and those of one time and class as they were made.
 func TestEventsAreInOrder(t *testing.T) {
 	r := newRandom(2)

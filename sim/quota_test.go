@@ -48,22 +48,6 @@ func TestAQuotaBoundsWhatIsServed(t *testing.T) {
 	}
 }
 
-// The clairvoyant sends each request as soon as the quotas have room for it.
-func TestTheOptimumUnderAQuota(t *testing.T) {
-	for _, c := range []struct {
-		quota sim.Quota
-		want  time.Duration
-	}{
-		{sim.Quota{Limit: 60, Per: time.Minute}, 2*time.Minute + 100*ms},
-		{sim.Quota{Limit: 60, Per: time.Minute, Bucket: true}, 90*sec + 100*ms},
-		{sim.Quota{Limit: 600, Per: time.Minute, Slice: sec}, 14*sec + 100*ms},
-	} {
-		s := quoted(c.quota)
-		s.Clients, s.WatchFrom, s.WatchFor = sim.Clients{Operations: 150}, 0, 0
-		assert.InDelta(t, c.want, run(t, s, probe).Optimum, float64(ms), c.quota)
-	}
-}
-
 // windowed and bucket are the two kinds of quota, and tokens a bucket that a request spends 12 to 228 of.
 func windowed(size float64, every time.Duration) sim.Quota { return sim.Quota{Limit: size, Per: every} }
 

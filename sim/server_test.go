@@ -16,6 +16,12 @@ func TestServers(t *testing.T) {
 	slots := func(n, queue int) sim.Server { return sim.Server{Service: sec, Slots: n, Queue: queue} }
 	costly := slots(2, 0)
 	costly.Refusal = sim.Refusal{Time: 100 * ms, Busy: true}
+	blocked := func(b sim.Block) sim.Server { return sim.Server{Service: 10 * ms, Block: b} }
+	banned := blocked(sim.Block{For: 2 * sec, Refused: true, Renew: true})
+	banned.Slots = 5
+	indebted := func(no bool) sim.Server {
+		return sim.Server{Service: 10 * ms, Rate: sim.Rate{PerSecond: 1, Burst: 2, CountRefused: true, NoDebt: no}}
+	}
 	far := costly
 	far.Connect = 300 * ms
 	for name, c := range map[string]struct {
@@ -180,6 +186,73 @@ func TestServers(t *testing.T) {
 			sim.Clients{Operations: 5, Rate: 1, Timeout: 1500 * ms}, none,
 			sim.Result{Done: 2, TimedOut: 3, Makespan: 5 * sec},
 		},
+		// Five pass, the sixth begins the block, and all that come within 10 s are refused: five retries at 3, 6 and
+		// 9 s. Those at 12 s pass.
+		"block: for 10 s": {
+			blocked(sim.Block{For: 10 * sec, Requests: 5}), clients(10, 0), fixed(3 * sec),
+			sim.Result{Done: 10, Refused: 20, Makespan: 12*sec + 10*ms},
+		},
+		"block: not so many": {
+			blocked(sim.Block{For: 10 * sec, Requests: 10}), clients(10, 0), fixed(3 * sec),
+			sim.Result{Done: 10, Makespan: 10 * ms},
+		},
+		"block: of refusals, of which there are none": {
+			blocked(sim.Block{For: sec, Refused: true}), clients(10, 0), none,
+			sim.Result{Done: 10, Makespan: 10 * ms},
+		},
+		"ban: it renews, and ends": {
+			blocked(sim.Block{For: 2 * sec, Requests: 5, Renew: true}), clients(10, 0), fixed(3 * sec),
+			sim.Result{Done: 10, Refused: 5, Makespan: 3*sec + 10*ms},
+		},
+		// Those in front of the first refusal are served.
+		"ban: who asks within its time never gets through": {
+			banned, clients(10, 0), sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: sec, Attempts: 9}},
+			sim.Result{Done: 5, Refused: 45, Makespan: 10 * ms},
+		},
+		"ban: who waits does": {
+			banned, clients(10, 0), fixed(3 * sec),
+			sim.Result{Done: 10, Refused: 5, Makespan: 3*sec + 10*ms},
+		},
+		// 403 is final, and neutral: the work is lost.
+		"block: forbidden": {
+			blocked(sim.Block{For: 10 * sec, Requests: 5, Forbidden: true}), clients(10, 0), fixed(sec),
+			sim.Result{Done: 5, Failed: 5, Makespan: 10 * ms},
+		},
+		// Asked 20 times a second each request takes half a token more than was added since the one before, so 9 pass.
+		// From then on every other one passes; but if refused requests count, none ever again.
+		"bucket: every other one": {
+			sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5}}, clients(100, 50*ms), none,
+			sim.Result{Done: 54, Refused: 46, Makespan: 4900 * ms},
+		},
+		"bucket: refused requests count": {
+			sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5, CountRefused: true}}, clients(100, 50*ms), none,
+			sim.Result{Done: 9, Refused: 91, Makespan: 400 * ms},
+		},
+		"bucket: asked less often than it refills": {
+			sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5, CountRefused: true}}, clients(100, 100*ms), none,
+			sim.Result{Done: 100, Makespan: 9900 * ms},
+		},
+		// Refused requests take tokens down to -2, or to 0: then a token is there a second later.
+		"bucket: a token is owed": {indebted(false), clients(3, 0), fixed(2 * sec), sim.Result{Done: 3, Refused: 1, Makespan: 2*sec + 10*ms}},
+		"bucket: no debt":         {indebted(true), clients(3, 0), fixed(sec), sim.Result{Done: 3, Refused: 1, Makespan: sec + 10*ms}},
+		"bucket: 0.75 tokens are gone each time": {
+			indebted(true), clients(3, 0), sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: 750 * ms, Attempts: 9}},
+			sim.Result{Done: 2, Refused: 9, Makespan: 10 * ms},
+		},
+		// Of five a second the 6 of 0 s to 1 s pass; from 2 s on one passes when one is 2 s old, again in the first
+		// second of two. If refused requests count, there are always 6 within 2 s.
+		"sliding window: six in two seconds": {
+			sim.Server{Rate: sim.Rate{PerSecond: 3, Window: 2 * sec}}, clients(50, 200*ms), none,
+			sim.Result{Done: 30, Refused: 20, Makespan: 9 * sec},
+		},
+		"sliding window: refused requests count": {
+			sim.Server{Rate: sim.Rate{PerSecond: 3, Window: 2 * sec, CountRefused: true}}, clients(50, 200*ms), none,
+			sim.Result{Done: 6, Refused: 44, Makespan: sec},
+		},
+		"sliding window: three a second are never too many": {
+			sim.Server{Rate: sim.Rate{PerSecond: 3, Window: 2 * sec, CountRefused: true}}, clients(50, 350*ms), none,
+			sim.Result{Done: 50, Makespan: 49 * 350 * ms},
+		},
 		// The clients wait 1 s, the service takes 2: nothing comes of it.
 		"timeouts: abandoned work stays": {
 			sim.Server{Service: 2 * sec, Slots: 1, Queue: 9}, sim.Clients{Operations: 2, Rate: 0.5, Timeout: sec},
@@ -243,41 +316,6 @@ func TestSpreads(t *testing.T) {
 	}
 }
 
-// A bucket of 5 that gets 10 a second, asked 20 times a second: each request
-// takes half a token more than was added since the one before, so 9 pass. From then
-// on every second one passes; but if refused requests count, none ever again.
-func TestTokenBucket(t *testing.T) {
-	s := sim.Scenario{
-		Server:  sim.Server{Rate: sim.Rate{PerSecond: 10, Burst: 5}},
-		Clients: clients(100, 50*ms),
-	}
-	assert.Equal(t, 9+91/2, run(t, s, sim.Strategy{}).Done)
-	s.Server.Rate.CountRefused = true
-	assert.Equal(t, 9, run(t, s, sim.Strategy{}).Done)
-	// Asked less often than it refills, nothing is refused.
-	s.Clients = clients(100, 100*ms)
-	assert.Equal(t, 100, run(t, s, sim.Strategy{}).Done)
-}
-
-// A sliding window of 2 s that lets 6 through, asked 5 times a second: the 6 of 0 s to
-// 1 s pass; from 2 s on one passes when one is 2 s old, again in the first second
-// of two. If refused requests count, there are always 6 within 2 s.
-func TestSlidingWindow(t *testing.T) {
-	s := sim.Scenario{
-		Server:  sim.Server{Rate: sim.Rate{PerSecond: 3, Window: 2 * sec}},
-		Clients: clients(50, 200*ms), Trace: sec,
-	}
-	r := run(t, s, sim.Strategy{})
-	assert.Equal(t, 5*6, r.Done)
-	assert.Equal(t, []float64{5, 1, 5, 1, 5, 1, 5, 1, 5, 1}, r.Traces["successes"])
-	assert.Equal(t, 16*sec+200*ms, r.Optimum, "six each two seconds: the last two at the start of the ninth, 200 ms apart")
-	s.Server.Rate.CountRefused = true
-	assert.Equal(t, 6, run(t, s, sim.Strategy{}).Done)
-	// Three a second are never too many.
-	s.Clients = clients(50, 334*ms)
-	assert.Equal(t, 50, run(t, s, sim.Strategy{}).Done)
-}
-
 // Times to connect.
 func TestSpreadsOfConnections(t *testing.T) {
 	s := sim.Scenario{
@@ -316,6 +354,11 @@ func TestRetryAfter(t *testing.T) {
 	r := run(t, s, obey)
 	within(r.Makespan, 10*sec, 11*sec)
 	assert.Equal(t, 2, r.Attempts)
+	// A block that tells when it ends.
+	blocked := sim.Scenario{Server: sim.Server{Block: sim.Block{For: 10 * sec, Requests: 5, RetryAfter: true}}, Clients: clients(10, 0)}
+	r = run(t, blocked, obey)
+	within(r.Makespan, 10*sec, 11*sec)
+	assert.Equal(t, 5, r.Refused)
 	// A limiter obeys on its own.
 	r = run(t, s, named(t, "reno-0.9"))
 	within(r.Makespan, 10*sec, 11*sec)
