@@ -48,15 +48,10 @@ func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 		t.Skip("some 30 s of two cores")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little of it stays
-	stdout := builtins(t)
-	theLawsPageTellsThis(t, stdout)
-	theReadmeTellsThis(t, stdout)
-	// aimd sim run window-vs-backoff --json holds at least the strategies backoff, tahoe-0.5,
-	// tahoe-0.9, reno-0.5, reno-0.9.
-	for _, strategy := range []string{"backoff", "tahoe-0.5", "tahoe-0.9", "reno-0.5", "reno-0.9"} {
-		assert.Contains(t, stdout, `{"scenario":"window-vs-backoff","strategy":"`+strategy+`","runs":21,`)
-	}
-	span, attempts := means(t, stdout, "probe")
+	all := rows(t, builtins(t))
+	theLawsPageTellsThis(t, all)
+	theReadmeTellsThis(t, all)
+	span, attempts := means(t, all, "probe")
 	t.Logf("geometric means over the limits and the slots: %.3f times the optimum, %.3f attempts", span, attempts)
 	assert.LessOrEqual(t, span, 1.25)
 	assert.LessOrEqual(t, attempts, 1.15)
@@ -133,21 +128,32 @@ func asserted(s scenario.Scenario) scenario.Scenario {
 	return s
 }
 
+// row is a line of --json: the medians of the time over the optimum, and of the attempts for each operation.
+type row struct {
+	Scenario, Strategy string
+	Set                map[string]string
+	Span               struct{ Median float64 }
+	AttemptsPerOp      struct{ Median float64 } `json:"attempts_per_op"`
+}
+
+func rows(t *testing.T, lines string) (all []row) {
+	t.Helper()
+	for d := json.NewDecoder(strings.NewReader(lines)); d.More(); {
+		var r row
+		require.NoError(t, d.Decode(&r))
+		all = append(all, r)
+	}
+	return all
+}
+
 // means are the geometric means of a strategy over the points of law-sweep-20, -100 and
 // -500 and law-slots-4, -32 and -256.
-func means(t *testing.T, lines, strategy string) (span, attempts float64) {
-	type figure struct{ Median float64 }
+func means(t *testing.T, all []row, strategy string) (span, attempts float64) {
 	var n float64
 	of := regexp.MustCompile(`^law-(sweep|slots)-[0-9]+$`)
-	for line := range strings.Lines(lines) {
-		var row struct {
-			Scenario, Strategy string
-			Span               figure
-			Attempts           figure `json:"attempts_per_op"`
-		}
-		require.NoError(t, json.Unmarshal([]byte(line), &row))
-		if row.Strategy == strategy && of.MatchString(row.Scenario) {
-			span, attempts, n = span+math.Log(row.Span.Median), attempts+math.Log(row.Attempts.Median), n+1
+	for _, r := range all {
+		if r.Strategy == strategy && of.MatchString(r.Scenario) {
+			span, attempts, n = span+math.Log(r.Span.Median), attempts+math.Log(r.AttemptsPerOp.Median), n+1
 		}
 	}
 	require.EqualValues(t, 69, n)
@@ -173,16 +179,10 @@ func TestSimRunExamples(t *testing.T) {
 
 // theLawsPageTellsThis holds the tables of docs/laws.md that compare time and attempts against what aimd sim
 // run --json showed, but for the scenarios that are big. With -update it writes them.
-func theLawsPageTellsThis(t *testing.T, stdout string) {
+func theLawsPageTellsThis(t *testing.T, all []row) {
 	t.Helper()
 	shown := map[string]string{}
-	for line := range strings.Lines(stdout) {
-		var x struct {
-			Scenario, Strategy string
-			Span               struct{ Median float64 }
-			AttemptsPerOp      struct{ Median float64 } `json:"attempts_per_op"`
-		}
-		require.NoError(t, json.Unmarshal([]byte(line), &x), line)
+	for _, x := range all {
 		shown[x.Scenario+" "+x.Strategy] = few(x.Span.Median) + " @ " + few(x.AttemptsPerOp.Median)
 	}
 	const file = "../../../../docs/laws.md"
@@ -220,17 +220,10 @@ func theLawsPageTellsThis(t *testing.T, stdout string) {
 }
 
 // theReadmeTellsThis holds the README's cells, and how often it says that aimd.New is faster than backoff.
-func theReadmeTellsThis(t *testing.T, stdout string) {
+func theReadmeTellsThis(t *testing.T, all []row) {
 	t.Helper()
 	spans, cells := map[string]map[string]float64{}, map[string]string{}
-	for line := range strings.Lines(stdout) {
-		var x struct {
-			Scenario, Strategy string
-			Set                map[string]string
-			Span               struct{ Median float64 }
-			AttemptsPerOp      struct{ Median float64 } `json:"attempts_per_op"`
-		}
-		require.NoError(t, json.Unmarshal([]byte(line), &x), line)
+	for _, x := range all {
 		if x.Scenario != "backoff-or-window" {
 			continue
 		}
@@ -255,10 +248,10 @@ func theReadmeTellsThis(t *testing.T, stdout string) {
 	readme, err := os.ReadFile("../../../../README.md")
 	require.NoError(t, err)
 	assert.Contains(t, string(readme), fmt.Sprintf("In %d of its %d cells `aimd.New` is faster than backoff, and in %d as fast.", faster, len(spans), same))
-	rows := regexp.MustCompile(`(?m)^\| (\d+) clients?, (\d+) slots \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|`).
+	told := regexp.MustCompile(`(?m)^\| (\d+) clients?, (\d+) slots \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|`).
 		FindAllStringSubmatch(strings.ReplaceAll(string(readme), "**", ""), -1)
-	require.Len(t, rows, 6)
-	for _, row := range rows {
+	require.Len(t, told, 6)
+	for _, row := range told {
 		for i, strategy := range []string{"backoff", "reno-0.5", "reno-0.9", "probe"} {
 			assert.Equal(t, cells[row[1]+","+row[2]+strategy], row[3+i], "README.md: %s", row[0])
 		}

@@ -88,40 +88,6 @@ func TestExponentialIsThatOfTheProgram(t *testing.T) {
 	assert.Equal(t, backoff.Exponential{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1), Compound: true}, Exponential().Retry.Delays())
 }
 
-// attempts does one operation whose attempts all fail, for a while of the bubble's
-// time, and returns when they began.
-func attempts(t *testing.T, name string, span time.Duration, failure error) (at []time.Duration, err error) {
-	t.Helper()
-	chosen, known := Named(name)
-	require.True(t, known)
-	s, err := New(chosen)
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), span)
-	defer cancel()
-	began := time.Now()
-	err = s.Do(ctx, func(context.Context) error {
-		at = append(at, time.Since(began))
-		return failure
-	})
-	return at, err
-}
-
-var errRefused = errors.New("no answer")
-
-// [Crash]: "The first interval is equal MinDelay, then in the case of an error in the execution
-// of the request, the interval is increased by a Factor": the text's program waited for
-// the time since the request before, times the factor.
-func TestExponentialBeginsWithMinDelay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		at, _ := attempts(t, "exponential", 10*time.Second, errRefused)
-		require.GreaterOrEqual(t, len(at), 4)
-		assert.Equal(t, 100*time.Millisecond, at[1])
-		for i := 2; i < len(at); i++ {
-			assert.InEpsilon(t, 2.71828, float64(at[i]-at[i-1])/float64(at[i-1]-at[i-2]), 0.5, "five standard deviations")
-		}
-	})
-}
-
 func TestEveryStrategyEndsWithSuccess(t *testing.T) {
 	for _, chosen := range All() {
 		t.Run(chosen.Name, func(t *testing.T) {
