@@ -147,9 +147,10 @@ func BenchmarkMetrics(b *testing.B) {
 		overhead(b, l, collect(reader))
 	})
 	b.Run("prometheus-histograms", func(b *testing.B) {
-		h, r := aimdprom.NewHistograms(), prometheus.NewRegistry()
-		r.MustRegister(h)
-		overhead(b, bare(b, aimd.Config{Observer: h.Observe}), gather(r))
+		r := prometheus.NewRegistry()
+		observe, err := aimdprom.NewObserver(r)
+		require.NoError(b, err)
+		overhead(b, bare(b, aimd.Config{Observer: observe}), gather(r))
 	})
 	b.Run("otel-histograms", func(b *testing.B) {
 		reader := sdk.NewManualReader()

@@ -36,11 +36,12 @@ import (
 // the test ends or calls stop.
 func atWork(t *testing.T) (l *aimd.Limiter, metrics *httptest.Server, stop func()) {
 	t.Helper()
-	h := aimdprom.NewHistograms()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Name: "photos", InitialWindow: 2, Observer: h.Observe})
-	require.NoError(t, err)
 	registry := promclient.NewPedanticRegistry()
-	registry.MustRegister(h, aimdprom.New(live.Of(l)))
+	observe, err := aimdprom.NewObserver(registry)
+	require.NoError(t, err)
+	l, err = aimd.New(aimd.Config{Law: aimd.Reno(0.5), Name: "photos", InitialWindow: 2, Observer: observe})
+	require.NoError(t, err)
+	registry.MustRegister(aimdprom.New(live.Of(l)))
 	metrics = httptest.NewServer(promhttp.HandlerFor(registry, promhttp.HandlerOpts{ErrorHandling: promhttp.HTTPErrorOnError}))
 	t.Cleanup(metrics.Close)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"embed"
 	"fmt"
+	"iter"
 	"net"
 	"net/http"
 	"net/netip"
@@ -40,12 +41,12 @@ var kinds = map[string]string{
 // Hosts are further names of the page's host, without a port: see the package's section on who may look. The
 // handler is safe for any number of goroutines. Handler panics if limiters is nil.
 func Handler(limiters Limiters, hosts ...string) http.Handler {
-	return Compare(limiters, func() []*Client { return nil }, hosts...)
+	return Compare(limiters, func() iter.Seq2[string, Flow] { return func(func(string, Flow) bool) {} }, hosts...)
 }
 
 // Compare is Handler with a page that also shows clients without a limiter, to be compared with the limiters.
-// The function returns the present clients; it is called as Limiters are. Compare panics if a function is nil.
-func Compare(limiters Limiters, clients func() []*Client, hosts ...string) http.Handler {
+// The function yields the present clients by name; it is called as Limiters are. Compare panics if a function is nil.
+func Compare(limiters Limiters, clients func() iter.Seq2[string, Flow], hosts ...string) http.Handler {
 	if limiters == nil || clients == nil {
 		panic("live: limiters or clients are nil, want a function")
 	}

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"cmp"
 	"math"
 	"time"
 
@@ -11,15 +10,7 @@ import (
 // remembered is the number of decisions of a limiter that are kept: more than the limiter keeps.
 const remembered = 500
 
-// Client is a client without a limiter, for Compare. The pointer is its identity: the page keeps its past.
-type Client struct {
-	// Name is the client's name on the page.
-	Name string
-	// Look returns the client's state. It is called by one goroutine at a time.
-	Look func() Flow
-}
-
-// Flow is the state of a Client. The zero Flow is that of a client before its first attempt.
+// Flow is the state of a client without a limiter, for Compare. The zero Flow is that of one before its first attempt.
 type Flow struct {
 	// InFlight is the number of attempts sent and not answered.
 	InFlight int
@@ -31,11 +22,18 @@ type Flow struct {
 
 // source is a limiter, or a client without one.
 type source struct {
-	// key is the limiter or the client.
-	key     any
-	name    string
+	name string
+	// limiter is nil for a client.
 	limiter *aimd.Limiter
-	client  *Client
+	flow    Flow
+}
+
+// key is the limiter, or the client's name.
+func (s source) key() any {
+	if s.limiter == nil {
+		return s.name
+	}
+	return s.limiter
 }
 
 // series has the samples and decisions of a source.
@@ -64,8 +62,7 @@ func (s *series) sample(now time.Time) {
 	if s.closed && s.now.InFlight == 0 {
 		return
 	}
-	if s.client != nil {
-		f := s.client.Look()
+	if f := s.flow; s.limiter == nil {
 		s.now = sample{now, aimd.Snapshot{InFlight: f.InFlight, Successes: f.Accepted, Overloads: f.Refused}}
 		s.closed = f.Ended
 	} else {
@@ -81,7 +78,7 @@ func (s *series) sample(now time.Time) {
 	}
 	s.past = append(s.past[:0], s.past[old:]...)
 
-	if s.client != nil {
+	if s.limiter == nil {
 		return
 	}
 	for _, e := range s.limiter.Decisions(s.seq) {
@@ -150,13 +147,6 @@ func (s *series) view(now time.Time, after uint64, all bool) view {
 		v.Decisions = append(v.Decisions, tell(e))
 	}
 	return v
-}
-
-func (s source) title() string {
-	if s.client != nil {
-		return s.name
-	}
-	return cmp.Or(s.name, s.limiter.Config().Name, "limiter")
 }
 
 // row is a sample for a page: time, cwnd, ssthresh, in flight, queued, and since the

@@ -33,7 +33,7 @@ func (s *series) state(now time.Time) string {
 		return "quota"
 	case unchanged:
 		return "idle"
-	case s.client != nil:
+	case s.limiter == nil:
 		return "unlimited"
 	case full && s.now.Cwnd >= s.limiter.Config().MaxWindow:
 		return "capped"

@@ -178,14 +178,6 @@ func (s Sum) Answers() iter.Seq2[window.Outcome, uint64] {
 	}
 }
 
-// PausedUntilUnix is the end of the pause for all in seconds since 1970, 0 without a pause.
-func (s Sum) PausedUntilUnix() float64 {
-	if s.PausedUntil.IsZero() {
-		return 0
-	}
-	return float64(s.PausedUntil.UnixMilli()) / 1000
-}
-
 // Label is the outcome as metrics have it: "client_error".
 func Label(o window.Outcome) string { return strings.ReplaceAll(o.String(), " ", "_") }
 

@@ -2,6 +2,7 @@ package live
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +20,7 @@ const (
 // goroutine and no timer: without a page it does not run.
 type watch struct {
 	limiters Limiters
-	clients  func() []*Client
+	clients  func() iter.Seq2[string, Flow]
 	// run is new with each handler, so that a page knows whether it lost its past.
 	run string
 
@@ -72,33 +73,31 @@ func (w *watch) news(p *page) message {
 
 // look takes a sample of the first limiters and clients by name.
 func (w *watch) look(now time.Time) {
-	var first []source // at most shown, so that a look allocates for their number only
-	count := 0
+	var present []source
+	seen := map[any]bool{} // one may be yielded twice
 	found := func(f source) {
-		if slices.ContainsFunc(first, func(other source) bool { return other.key == f.key }) {
-			return // it was yielded twice
-		}
-		count++
-		f.name = f.title()
-		if at, _ := slices.BinarySearchFunc(first, f.name, byName); at < shown {
-			first = slices.Insert(first[:min(len(first), shown-1)], at, f)
+		if !seen[f.key()] {
+			seen[f.key()] = true
+			present = append(present, f)
 		}
 	}
 	for name, l := range w.limiters() {
 		if l != nil {
-			found(source{key: l, name: name, limiter: l})
+			found(source{name: cmp.Or(name, l.Config().Name, "limiter"), limiter: l})
 		}
 	}
-	for _, c := range w.clients() {
-		found(source{key: c, name: c.Name, client: c})
+	for name, f := range w.clients() {
+		found(source{name: name, flow: f})
 	}
-	before := make(map[any]*series, len(w.all))
+	slices.SortStableFunc(present, func(a, b source) int { return strings.Compare(a.name, b.name) })
+	w.more = max(0, len(present)-shown)
+	before := map[any]*series{}
 	for _, s := range w.all {
-		before[s.key] = s
+		before[s.key()] = s
 	}
-	w.all, w.more = nil, count-len(first)
-	for _, f := range first {
-		s := before[f.key]
+	w.all = nil
+	for _, f := range present[:len(present)-w.more] {
+		s := before[f.key()]
 		if s == nil {
 			w.last++
 			s = &series{id: w.last}
@@ -108,12 +107,4 @@ func (w *watch) look(now time.Time) {
 		w.all = append(w.all, s)
 	}
 	slices.SortFunc(w.all, func(a, b *series) int { return cmp.Or(strings.Compare(a.name, b.name), a.id-b.id) })
-}
-
-// byName finds the place after all sources of a name.
-func byName(s source, name string) int {
-	if s.name <= name {
-		return -1
-	}
-	return 1
 }

@@ -99,7 +99,7 @@ func (i *instruments) observe(o metric.Observer, s live.Sum) {
 		o.ObserveFloat64(i.cwnd, s.Cwnd, of)
 		o.ObserveFloat64(i.ssthresh, s.Ssthresh, of)
 		o.ObserveFloat64(i.gap, s.Gap.Seconds(), of)
-		o.ObserveFloat64(i.pausedUntil, s.PausedUntilUnix(), of)
+		o.ObserveFloat64(i.pausedUntil, max(0, float64(s.PausedUntil.UnixMilli())/1000), of)
 		o.ObserveInt64(i.inFlight, int64(s.InFlight), of)
 		o.ObserveInt64(i.queued, int64(s.Queued), of)
 		for _, q := range s.Quotas {

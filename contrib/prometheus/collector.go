@@ -1,6 +1,8 @@
 package aimdprom
 
 import (
+	"errors"
+	"fmt"
 	"iter"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,7 +66,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			gauge(cwnd, s.Cwnd)
 			gauge(ssthresh, s.Ssthresh)
 			gauge(gap, s.Gap.Seconds())
-			gauge(pausedUntil, s.PausedUntilUnix())
+			gauge(pausedUntil, max(0, float64(s.PausedUntil.UnixMilli())/1000))
 			gauge(inFlight, float64(s.InFlight))
 			gauge(queued, float64(s.Queued))
 			for _, q := range s.Quotas {
@@ -84,9 +86,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 // counts a limiter under its own name (aimd.Config.Name) if it was never read.
 func (c *Collector) Evicted(l *aimd.Limiter) { c.tally.Evicted(l) }
 
-// Histograms is a prometheus.Collector of how long operations waited and attempts took, see the package.
-// It is safe for any number of goroutines and limiters. Make one with NewHistograms.
-type Histograms struct {
+type histograms struct {
 	wait, duration *prometheus.HistogramVec
 	names          live.ByName[series]
 }
@@ -97,9 +97,12 @@ type series struct {
 	byOutcome [window.ClientError + 1]prometheus.Observer
 }
 
-// NewHistograms returns empty Histograms. Their buckets are prometheus.DefBuckets, 5 ms to 10 s.
-func NewHistograms() *Histograms {
-	return &Histograms{
+// NewObserver registers two histograms, of how long operations waited and attempts took, and returns an observer for
+// aimd.Config.Observer that fills them. It goes by the limiter's own name (aimd.Config.Name): give the limiters of a
+// Keyed their key for a name. One is enough for all limiters; it is safe for any number of goroutines. The buckets
+// are prometheus.DefBuckets, 5 ms to 10 s. An error is one of the registerer's.
+func NewObserver(to prometheus.Registerer) (func(aimd.Event), error) {
+	h := &histograms{
 		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "aimd_queue_wait_seconds",
 			Help: "Time that operations waited for a slot, of those that had to.",
@@ -109,11 +112,13 @@ func NewHistograms() *Histograms {
 			Help: "Time from an attempt's slot to its answer, by outcome.",
 		}, ofOutcome),
 	}
+	if err := errors.Join(to.Register(h.wait), to.Register(h.duration)); err != nil {
+		return nil, fmt.Errorf("aimdprom: %w", err)
+	}
+	return h.observe, nil
 }
 
-// Observe is an observer for aimd.Config.Observer. It goes by the limiter's own name (aimd.Config.Name): give
-// the limiters of a Keyed their key for a name.
-func (h *Histograms) Observe(e aimd.Event) {
+func (h *histograms) observe(e aimd.Event) {
 	switch {
 	case e.Kind == aimd.Admitted:
 		h.of(e.Name).wait.Observe(e.Wait.Seconds())
@@ -122,7 +127,7 @@ func (h *Histograms) Observe(e aimd.Event) {
 	}
 }
 
-func (h *Histograms) of(name string) *series {
+func (h *histograms) of(name string) *series {
 	return h.names.Of(name, func(name string) *series {
 		s := &series{wait: h.wait.WithLabelValues(name)}
 		for o := window.Success; o.Valid(); o++ {
@@ -130,16 +135,4 @@ func (h *Histograms) of(name string) *series {
 		}
 		return s
 	})
-}
-
-// Describe implements prometheus.Collector.
-func (h *Histograms) Describe(to chan<- *prometheus.Desc) {
-	h.wait.Describe(to)
-	h.duration.Describe(to)
-}
-
-// Collect implements prometheus.Collector.
-func (h *Histograms) Collect(to chan<- prometheus.Metric) {
-	h.wait.Collect(to)
-	h.duration.Collect(to)
 }

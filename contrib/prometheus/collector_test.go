@@ -212,10 +212,13 @@ aimd_queue_wait_seconds_count{limiter="a"} 1
 `
 
 func TestHistograms(t *testing.T) {
-	h := aimdprom.NewHistograms()
-	r := registry(t, h)
+	r := registry(t)
+	observe, err := aimdprom.NewObserver(r)
+	require.NoError(t, err)
+	_, err = aimdprom.NewObserver(r)
+	require.ErrorAs(t, err, &prometheus.AlreadyRegisteredError{}, "one is enough")
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: h.Observe})
+		l := reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: observe})
 		p := acquire(t, l)
 		go func() {
 			p := acquire(t, l)

@@ -26,12 +26,12 @@
 //
 // # Histograms
 //
-// [Histograms] adds two histograms, for which each limiter needs an observer. It then reads the clock at
+// [NewObserver] adds two histograms, for which each limiter needs an observer. It then reads the clock at
 // every event, so an attempt costs some 0.2 µs more:
 //
-//	h := aimdprom.NewHistograms()
-//	prometheus.MustRegister(h)
-//	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: h.Observe})
+//	observe, err := aimdprom.NewObserver(prometheus.DefaultRegisterer)
+//	...
+//	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: observe})
 //
 //	aimd_queue_wait_seconds          how long operations waited that had to
 //	aimd_attempt_duration_seconds    from slot to answer, with the label outcome

@@ -41,11 +41,13 @@ func ExampleNew() {
 }
 
 // The two histograms need an observer, one for all limiters.
-func ExampleNewHistograms() {
+func ExampleNewObserver() {
 	reg := prometheus.NewRegistry()
-	h := aimdprom.NewHistograms()
-	reg.MustRegister(h)
-	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: h.Observe})
+	observe, err := aimdprom.NewObserver(reg)
+	if err != nil {
+		log.Fatal(err)
+	}
+	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: observe})
 	if err != nil {
 		log.Fatal(err)
 	}

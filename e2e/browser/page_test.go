@@ -3,6 +3,8 @@ package browser
 import (
 	"fmt"
 	"image"
+	"iter"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -138,7 +140,7 @@ func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
 		}
 		return time.Duration(longest * float64(time.Millisecond))
 	})
-	b.until(`document.querySelector('#decisions').textContent.includes('times in a second first refusal of a burst, ')`)
+	b.until(`document.querySelector('#decisions').textContent.includes('cut first refusal of a burst, ')`)
 	b.until(`parseInt(document.querySelector('#t-accepted').textContent.replace(',', '')) > 9000`)
 	require.LessOrEqual(t, run[int](b, `document.querySelectorAll('#decisions li').length`), 150)
 }
@@ -310,12 +312,11 @@ func TestWhatHasEndedStaysInSight(t *testing.T) {
 	l := reno(t, aimd.Config{Name: "photos"})
 	var mu sync.Mutex
 	now := live.Flow{InFlight: 7, Accepted: 3, Refused: 2}
-	clients := []*live.Client{{Name: "plain", Look: func() live.Flow {
+	b := browse(t, serve(t, live.Compare(live.Of(l), func() iter.Seq2[string, live.Flow] {
 		mu.Lock()
 		defer mu.Unlock()
-		return now
-	}}}
-	b := browse(t, serve(t, live.Compare(live.Of(l), func() []*live.Client { return clients })))
+		return maps.All(map[string]live.Flow{"plain": now})
+	})))
 	b.until(drawn)
 	run[any](b, `document.querySelector('#rows tr:nth-child(2) button').click()`)
 	b.until(`document.querySelector('#text').textContent === 'unlimited'`)

@@ -7,8 +7,6 @@ const T = 0, CWND = 1, SSTHRESH = 2, FLIGHT = 3, QUEUED = 4, ACCEPTED = 5, REFUS
 const KEEP = 600e3, GAP = 3500, MOST = 2000;
 // Between decisions with no sample in between nobody looked.
 const BLIND = 300;
-// A limiter keeps no more decisions than these between two looks.
-const FULL = 32;
 
 // What is known of each limiter, by id: {id, name, s: samples, d: decisions, a: state, gone}.
 // A client without one has a window of 0.
@@ -40,7 +38,6 @@ function take(m) {
     for (const row of v.s) if (row[T] > last) l.s.push(row);
     const seq = l.d.length ? l.d[l.d.length - 1].q : 0;
     for (const d of v.d || []) if (d.q > seq) l.d.push(d);
-    if (last && v.d?.length >= FULL) l.d[l.d.length - 1].more = true;
     trim(l, m.now - KEEP);
     if (l.name === wanted) view.id = l.id;
   }

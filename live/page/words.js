@@ -47,24 +47,16 @@ function element(tag, content, kind) {
   return e;
 }
 
-// reason is the middle of "cut: first refusal of a burst, 32 -> 29".
-const reason = d => d.w.replace(/^.*?: |, [^,]*$/g, '');
-
-// entries are the lines of the log, latest first: decisions of one kind within a second
-// in one, and what grew before each.
+// entries are the lines of the log, latest first: the decisions, and what grew before each.
 function entries(l) {
-  const all = [], shown = l.d.filter(d => d.t <= end()).slice(-400);
+  const all = [];
   let last = null;
-  for (const d of shown) {
-    const top = all[all.length - 1];
-    const same = top?.k === d.k && Math.floor(top.t / 1000) === Math.floor(d.t / 1000);
+  for (const d of l.d.filter(d => d.t <= end()).slice(-150)) {
     if (moves(d)) {
-      if (!same && last && d.b > last.c + .5) all.push({ k: 'grew', t: d.t, w: `grew: ${num(last.c)} -> ${num(d.b)} in ${took(d.t - last.t)}` });
+      if (last && d.b > last.c + .5) all.push({ k: 'grew', t: d.t, w: `grew: ${num(last.c)} -> ${num(d.b)} in ${took(d.t - last.t)}` });
       last = d;
     }
-    if (!same) all.push({ k: d.k, t: d.t, w: d.w, n: 1, b: d.b, more: d.more, why: new Set([reason(d)]) });
-    else Object.assign(top, { t: d.t, n: ++top.n, more: top.more ||= d.more, why: top.why.add(reason(d)),
-      w: `${d.k} ${top.n}${top.more ? '+' : ''} times in a second: ` + (moves(d) ? `${[...top.why].join(' and ')}, ${num(top.b)} -> ${num(d.c)}` : d.w) });
+    all.push(d);
   }
   const s = l.s[find(l.s, end())];
   if (last && s && s[CWND] > last.c + .5 && all[all.length - 1].k !== 'closed') all.push({ k: 'grew', t: s[T], w: `grew since: ${num(last.c)} -> ${num(s[CWND])}` });

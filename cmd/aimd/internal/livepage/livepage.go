@@ -37,7 +37,12 @@ type Page struct {
 	mu sync.Mutex
 	// Guarded by mu.
 	limiters []*aimd.Limiter
-	clients  []*live.Client
+	clients  []client
+}
+
+type client struct {
+	name string
+	look func() live.Flow
 }
 
 // Serve begins to serve the page if it is on, and prints its address.
@@ -81,7 +86,7 @@ func (p *Page) Add(name string, l *aimd.Limiter, look func() live.Flow) {
 	if l != nil {
 		p.limiters = append(p.limiters, l)
 	} else {
-		p.clients = append(p.clients, &live.Client{Name: name, Look: look})
+		p.clients = append(p.clients, client{name, look})
 	}
 }
 
@@ -91,10 +96,17 @@ func (p *Page) shown() iter.Seq2[string, *aimd.Limiter] {
 	return live.Of(slices.Clone(p.limiters)...)()
 }
 
-func (p *Page) without() []*live.Client {
+func (p *Page) without() iter.Seq2[string, live.Flow] {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.clients)
+	clients := slices.Clone(p.clients)
+	p.mu.Unlock()
+	return func(yield func(string, live.Flow) bool) {
+		for _, c := range clients {
+			if !yield(c.name, c.look()) {
+				return
+			}
+		}
+	}
 }
 
 // Stay leaves the page there after the work until the context ends, if somebody
