@@ -334,26 +334,3 @@ func BenchmarkAdmit(b *testing.B) {
 		}
 	})
 }
-
-// BenchmarkFullQueue is the core with a long queue that is full: a retry comes and is shed, or a first
-// attempt comes, and displaces one.
-func BenchmarkFullQueue(b *testing.B) {
-	core, err := newCore(Fixed(1), Config{QueueBound: 10_000, QueueTime: time.Minute})
-	if err != nil {
-		b.Fatal(err)
-	}
-	now := time.Duration(0)
-	core.Tried(now)
-	items := make([]request, 10_001)
-	free := &items[10_000]
-	for i := range items[:10_000] {
-		items[i].tags.Attempt = 2
-		core.Queued(now, &items[i])
-	}
-	b.ReportAllocs()
-	for n := 0; b.Loop(); n++ {
-		free.tags.Attempt = 1 + n%2
-		core.Queued(now, free)
-		free = core.Next(now)
-	}
-}

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -18,60 +17,6 @@ import (
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
-
-// Clients with a deadline of 400 ms send as soon as they have an answer. The service answers in 50 ms,
-// and above 60 at a time it gets slower at once.
-func TestFixedServesMoreThanAdaptive(t *testing.T) {
-	const quick, deadline, span = 50 * time.Millisecond, 400 * time.Millisecond, 5 * time.Second
-	for _, clients := range []int{150, 300} {
-		served := func(l Limit) (rate float64) {
-			synctest.Test(t, func(t *testing.T) {
-				c, err := New(l, Config{})
-				require.NoError(t, err)
-				var serving, good atomic.Int64
-				var all sync.WaitGroup
-				began := time.Now()
-				client := func(r *rand.Rand) {
-					sent := time.Now()
-					ctx, cancel := context.WithTimeout(t.Context(), deadline)
-					defer cancel()
-					p, err := c.Admit(ctx, tag.Tags{})
-					if err != nil {
-						time.Sleep(time.Duration((50 + 100*r.Float64()) * float64(time.Millisecond)))
-						return
-					}
-					slower := 1 + 3*max(0, float64(serving.Add(1))-60)/60
-					took := time.Duration((0.8 + 0.4*r.Float64()) * float64(quick) * slower)
-					time.Sleep(took)
-					serving.Add(-1)
-					o := window.Success
-					if took > 5*quick {
-						o = window.Timeout
-					}
-					p.Done(o)
-					if time.Since(sent) <= deadline {
-						good.Add(1)
-					}
-				}
-				for i := range clients {
-					r := rand.New(rand.NewPCG(1, uint64(i)))
-					all.Go(func() {
-						for time.Since(began) < span {
-							client(r)
-						}
-					})
-				}
-				all.Wait()
-				rate = float64(good.Load()) / span.Seconds()
-			})
-			return rate
-		}
-		fixed := served(Fixed(60))
-		assert.InDelta(t, 1200, fixed, 30, "%d clients", clients)
-		adaptive := served(Adaptive(aimd.Probe, window.Settings{Min: 4, Max: 500})) / fixed
-		assert.InDelta(t, 0.6, adaptive, 0.4, "%d clients: the document of Adaptive says 0.3 to 1", clients)
-	}
-}
 
 // A server has 16 workers and answers in 20 ms, so 800 a second; 1600 come, in eight seconds. Past 16 at
 // a time it gets slower and refuses nothing, so what takes over 200 ms counts as a Timeout. What a law

@@ -175,28 +175,3 @@ func FuzzJitterText(f *testing.F) {
 		}
 	})
 }
-
-// FuzzPlan: whatever is planned keeps to the capacity, and says honestly whether the wish can be had.
-func FuzzPlan(f *testing.F) {
-	f.Add(1000, 1000.0, int64(1e9), int64(0), 0.0)
-	f.Add(1_000_000_000, 1e12, int64(1), int64(1), 1.01)
-	f.Add(1, 1e-9, int64(backoff.MaxDelay), int64(backoff.MaxDelay), 1000.0)
-	f.Add(1, 1.0, int64(1e9), int64(backoff.MaxDelay)-6, 2.0)
-	f.Fuzz(func(t *testing.T, clients int, capacity float64, recovery, first int64, factor float64) {
-		p, err := backoff.NewPlan(backoff.Demand{
-			Clients: clients, Capacity: capacity, Recovery: time.Duration(recovery), First: time.Duration(first), Factor: factor,
-		})
-		if err != nil {
-			return
-		}
-		if err := backoff.Check(p.Backoff); err != nil {
-			t.Fatalf("the plan's Backoff: %v", err)
-		}
-		if p.Rate > capacity*(1+1e-9) {
-			t.Fatalf("rate %v beyond the capacity %v", p.Rate, capacity)
-		}
-		if p.Possible != (p.Max <= time.Duration(recovery)) || p.Max <= 0 {
-			t.Fatalf("%+v for a recovery of %v", p, time.Duration(recovery))
-		}
-	})
-}

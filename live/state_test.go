@@ -2,7 +2,6 @@ package live
 
 import (
 	"encoding/json"
-	"fmt"
 	"iter"
 	"maps"
 	"testing"
@@ -76,24 +75,6 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 		}, []aimd.Event{paused(10*time.Second, 8500*time.Millisecond)}},
 	} {
 		require.Equal(t, c.want, seen(t, c.at, c.decisions...), name)
-	}
-}
-
-// The first by name are shown, and ids are given to them alone.
-func TestTheFirstByNameAreShown(t *testing.T) {
-	var all []*aimd.Limiter
-	for i := range 200 {
-		l, err := aimd.New(aimd.Config{Name: fmt.Sprintf("customer-%05d", 200-i)})
-		require.NoError(t, err)
-		all = append(all, l)
-	}
-	w := Handler(Of(all...)).(*handler).watch
-	for range 2 {
-		w.look(time.Now())
-		require.Len(t, w.all, shown)
-		require.Equal(t, 150, w.more)
-		require.Equal(t, "customer-00001", w.all[0].name)
-		require.Equal(t, shown, w.last)
 	}
 }
 

@@ -178,46 +178,37 @@ func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 	})
 }
 
-// What is left of the service's quota stands on the page.
+// What is left of the service's quota stands on the page. If it is used up and operations wait, that is the state:
+// which quota, and until when.
 func TestAQuotaOfTheService(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.Config{})
-		reported := http.Header{"X-Ratelimit-Limit": {"60"}, "X-Ratelimit-Remaining": {"59"}, "X-Ratelimit-Reset": {"30"}}
-		tr := httplimit.New(roundTrip(func(req *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Header: reported, Body: http.NoBody, Request: req}, nil
-		}), l)
-		_, err := tr.RoundTrip(httptest.NewRequest(http.MethodGet, "http://service.example", nil))
-		require.NoError(t, err)
-		told := open(t, live.Handler(live.Of(l)), "100ms").told()[0]
-		require.Len(t, told.Limiters[0].Quotas, 1)
-		require.Equal(t, "requests", told.Limiters[0].Quotas[0].Name)
-		require.EqualValues(t, 59, told.Limiters[0].Quotas[0].Left)
-	})
-}
-
-// If a quota is used up and operations wait, that is the state: which quota, and until when.
-func TestAUsedUpQuotaIsTheReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 1}})
-		reported := http.Header{"Ratelimit-Limit": {"100"}, "Ratelimit-Remaining": {"0"}, "Ratelimit-Reset": {"3600"}}
-		tr := httplimit.New(roundTrip(func(req *http.Request) (*http.Response, error) {
-			time.Sleep(time.Second)
-			return &http.Response{StatusCode: 200, Header: reported, Body: http.NoBody, Request: req}, nil
-		}), l)
-		ctx, cancel := context.WithCancel(t.Context())
-		for range 10 {
-			go func() {
-				_, _ = tr.RoundTrip(httptest.NewRequest(http.MethodGet, "http://service.example", nil).WithContext(ctx))
-			}()
-		}
-		time.Sleep(2 * time.Second)
-		told := open(t, live.Handler(live.Of(l)), "100ms").told()[0].Limiters[0]
-		require.Equal(t, "quota", told.State)
-		require.Equal(t, "requests", told.Quotas[0].Name)
-		require.WithinDuration(t, time.Now().Add(time.Hour), told.Quotas[0].UsedUpUntil, 2*time.Second)
-		cancel()
-		synctest.Wait()
-	})
+	for left, state := range map[string]string{"59": "steady", "0": "quota"} {
+		synctest.Test(t, func(t *testing.T) {
+			l := reno(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 1}})
+			reported := http.Header{"Ratelimit-Limit": {"100"}, "Ratelimit-Remaining": {left}, "Ratelimit-Reset": {"3600"}}
+			tr := httplimit.New(roundTrip(func(req *http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				return &http.Response{StatusCode: 200, Header: reported, Body: http.NoBody, Request: req}, nil
+			}), l)
+			ctx, cancel := context.WithCancel(t.Context())
+			for range 10 {
+				go func() {
+					_, _ = tr.RoundTrip(httptest.NewRequest(http.MethodGet, "http://service.example", nil).WithContext(ctx))
+				}()
+			}
+			time.Sleep(2500 * time.Millisecond)
+			told := open(t, live.Handler(live.Of(l)), "100ms").told()[0].Limiters[0]
+			require.Equal(t, "requests", told.Quotas[0].Name)
+			require.Equal(t, left, fmt.Sprint(told.Quotas[0].Left))
+			if state == "quota" {
+				require.Equal(t, state, told.State)
+				require.WithinDuration(t, time.Now().Add(time.Hour), told.Quotas[0].UsedUpUntil, 3*time.Second)
+			} else {
+				require.NotEqual(t, "quota", told.State)
+			}
+			cancel()
+			time.Sleep(time.Second) // the request that was sent ends
+		})
+	}
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

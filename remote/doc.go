@@ -16,9 +16,8 @@
 //		"features_off": ["thumbnails"]
 //	}
 //
-// Only format and version are required. [Document] has the fields with their allowed values, schema.json the
-// same as a JSON schema (draft 2020-12) for editors and publishers. A document is for one service; a program
-// that uses several has a Client for each.
+// Only format and version are required. [Document] has the fields with their allowed values, and a publisher checks
+// a document with [Parse]. A document is for one service; a program that uses several has a Client for each.
 //
 // Each [Applier] brings the document to a part of the program: the Apply of [Limiters] and [Features], [ToPolicy],
 // [ToBudget], [ToSchedule]. Attempts in flight and operations that wait stay.

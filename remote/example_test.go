@@ -8,8 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/aimd-go/aimd"
@@ -59,35 +57,6 @@ func Example() {
 	// version in force: 7
 	// most in flight: 8
 	// remote: feature is off: "thumbnails"
-}
-
-// The document comes from a file.
-func ExampleNewFile() {
-	dir, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "clients.json")
-	if err := os.WriteFile(path, []byte(`{"format": 1, "version": 1, "window": {"max": 8}}`), 0o600); err != nil {
-		panic(err)
-	}
-
-	source, err := remote.NewFile(path)
-	if err != nil {
-		panic(err)
-	}
-	client, err := remote.New(source, remote.Config{})
-	if err != nil {
-		panic(err)
-	}
-	if err := client.Refresh(context.Background()); err != nil {
-		panic(err)
-	}
-	s := client.Snapshot()
-	fmt.Printf("version %d from %s, failures: %d\n", s.Version, filepath.Base(s.Source), s.Failures)
-	// Output:
-	// version 1 from clients.json, failures: 0
 }
 
 // A bad document is refused, and the error says why.

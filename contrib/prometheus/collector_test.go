@@ -247,35 +247,13 @@ func TestHistograms(t *testing.T) {
 	require.InDeltaMapValues(t, map[string]float64{"success": 2, "client_error": 0.03}, sums, 1e-9)
 }
 
-// The service reports a quota.
+// The service reports a quota. Its name is a text of the service: docs/quota.md, rule 10.
 func TestAQuotaOfTheService(t *testing.T) {
 	l := reno(t, aimd.Config{Name: "photos"})
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-RateLimit-Limit", "60")
 		w.Header().Set("X-RateLimit-Remaining", "59")
 		w.Header().Set("X-RateLimit-Reset", "30")
-	}))
-	defer service.Close()
-	client := &http.Client{Transport: httplimit.New(service.Client().Transport, l)}
-	resp, err := client.Get(service.URL)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	require.NoError(t, testutil.GatherAndCompare(registry(t, aimdprom.New(live.Of(l))), strings.NewReader(`
-# HELP aimd_quota_left What is left of the quota.
-# TYPE aimd_quota_left gauge
-aimd_quota_left{limiter="photos",quota="requests"} 59
-# HELP aimd_quota_limit Quota of the service, as its answers report it.
-# TYPE aimd_quota_limit gauge
-aimd_quota_limit{limiter="photos",quota="requests"} 60
-`), "aimd_quota_left", "aimd_quota_limit"))
-}
-
-// The name of a quota is a text of the service: docs/quota.md, rule 10.
-func TestAQuotaOfAnyNameIsExported(t *testing.T) {
-	l := reno(t, aimd.Config{Name: "api"})
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("X-RateLimit-Limit", "60")
-		w.Header().Set("X-RateLimit-Remaining", "50")
 		w.Header().Set("X-RateLimit-Resource", "caf\xe9") // Latin-1
 	}))
 	defer service.Close()
@@ -285,6 +263,9 @@ func TestAQuotaOfAnyNameIsExported(t *testing.T) {
 	require.NoError(t, testutil.GatherAndCompare(registry(t, aimdprom.New(live.Of(l))), strings.NewReader(`
 # HELP aimd_quota_left What is left of the quota.
 # TYPE aimd_quota_left gauge
-aimd_quota_left{limiter="api",quota="caf"} 50
-`), "aimd_quota_left"))
+aimd_quota_left{limiter="photos",quota="caf"} 59
+# HELP aimd_quota_limit Quota of the service, as its answers report it.
+# TYPE aimd_quota_limit gauge
+aimd_quota_limit{limiter="photos",quota="caf"} 60
+`), "aimd_quota_left", "aimd_quota_limit"))
 }

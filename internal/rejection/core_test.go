@@ -3,7 +3,6 @@ package rejection_test
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -178,53 +177,6 @@ func TestEachCriticalityByItself(t *testing.T) {
 	end(c, start, tag.CriticalPlus+3, 9, window.Overload)
 	assert.Positive(t, c.Rejection(start, tag.CriticalPlus), "what is none counts as the nearest")
 	assert.Zero(t, c.Rejection(start, tag.Sheddable-3))
-}
-
-// "Clients issue at most twice as many requests as the service accepts": a service of 100 a second, and a
-// client that wants 1000.
-func TestTheServiceGetsTwiceWhatItAccepts(t *testing.T) {
-	for k, want := range map[float64]float64{2: 200, 1.1: 110} {
-		c := newCore(t, rejection.Settings{K: k, Rand: rand.New(rand.NewPCG(1, 1))})
-		const rate, capacity, minutes = 1000, 100, 10
-		var sent, second int
-		for i := range rate * 60 * minutes {
-			now := start + time.Duration(i)*time.Second/rate
-			if i%rate == 0 {
-				second = 0
-			}
-			if !c.Asked(now, tag.Critical) {
-				continue
-			}
-			o := window.Success
-			if second++; second > capacity {
-				o = window.Overload
-			}
-			c.Ended(now, tag.Critical, o)
-			if i >= rate*60*3 { // once the window is full
-				sent++
-			}
-		}
-		got := float64(sent) / (60 * (minutes - 3))
-		assert.InEpsilon(t, want, got, 0.03, "requests per second with K = %v", k)
-	}
-}
-
-// After the trouble all goes again, at the latest when the window is over.
-func TestRecovery(t *testing.T) {
-	c := newCore(t, rejection.Settings{})
-	now := start
-	for ; now < start+5*time.Minute; now += 10 * time.Millisecond {
-		if c.Asked(now, tag.Critical) {
-			c.Ended(now, tag.Critical, window.Overload)
-		}
-	}
-	back := now
-	for ; c.Rejection(now, tag.Critical) > 0; now += 10 * time.Millisecond {
-		if c.Asked(now, tag.Critical) {
-			c.Ended(now, tag.Critical, window.Success)
-		}
-		require.Less(t, now-back, 2*time.Minute+2*time.Second)
-	}
 }
 
 func TestWrongSettingsAreNamed(t *testing.T) {
