@@ -79,7 +79,7 @@ func (a *ahead) fill() {
 			a.err = fmt.Errorf("httplimit: a body panicked: %v", p)
 		}
 	}()
-	_, a.err = io.Copy(a, io.LimitReader(a.inner, MostBody))
+	_, a.err = io.CopyBuffer(a, io.LimitReader(a.inner, MostBody), make([]byte, 4<<10)) // most refusals are short
 }
 
 // Write adds to the start.
