@@ -67,12 +67,12 @@ func arguments(c *cobra.Command, args []string) error {
 func (j *job) flags(c *cobra.Command) {
 	f := cli.Flags(c)
 	f.SetInterspersed(false) // so that the lack of -- is seen before the command's flags
-	f.Var(value.OrNone(value.Whole(&j.attempts, 1, 1_000_000)), "max-attempts", "how many tries, the first one included")
-	f.Var(value.Duration(&j.total, time.Millisecond, backoff.MaxDelay), "for", "how long, all tries and delays together")
-	f.Var(value.Duration(&j.each, time.Millisecond, backoff.MaxDelay), "timeout", "how long each try may take")
+	f.Var(value.OrNone(value.Whole(&j.attempts, 1, 1_000_000)), "max-attempts", "most tries, the first one included")
+	f.Var(value.Duration(&j.total, time.Millisecond, backoff.MaxDelay), "for", "time for all tries and delays together")
+	f.Var(value.Duration(&j.each, time.Millisecond, backoff.MaxDelay), "timeout", "longest time for a try")
 	j.rules.flags(f)
 	f.StringVar(&j.sense, "sense", "", "a `command` for sh that must succeed before each try")
-	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "how much of a pipe's standard input to keep in memory for later tries; with 0 the command gets none")
+	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "most of a pipe's standard input that is kept in memory for later tries; with 0 the command gets none")
 	j.form.flags(c)
 	f.BoolVar(&j.quiet, "quiet", false, "no lines about tries and delays")
 	cli.NoDefault(f, "for", "timeout")

@@ -45,7 +45,7 @@ func (m *form) flags(c *cobra.Command) {
 	f.Var(value.Text(&m.name, "form", "one of "+strings.Join(names, ", "), func(s string) bool { return slices.Contains(names, s) }), "form", "which form, see above")
 	f.Var(value.Duration(&e.Min, 1, backoff.MaxDelay), "min", "first delay; without it 100ms, or the form's own")
 	f.Var(value.Duration(&e.Max, 1, backoff.MaxDelay), "max", "longest delay; without it 30s, or the form's own")
-	f.Var(value.Decimal(&e.Factor, 1, 1000), "factor", "by how much each delay is longer, from 1; without it 2, or the form's own")
+	f.Var(value.Decimal(&e.Factor, 1, 1000), "factor", "growth from a delay to the next, from 1; without it 2, or the form's own")
 	f.TextVar(&e.Jitter, "jitter", e.Jitter, "the random part of a delay, a `form` of jitter; without it proportional:0.5, or the form's own")
 	f.BoolVar(&e.CapLast, "cap-last", false, "the longest delay bounds the delay after jitter, not before")
 	cli.NoDefault(f, "min", "max", "factor", "jitter")

@@ -65,7 +65,7 @@ func ClientCommand() *cobra.Command {
 		names = append(names, s.Name)
 	}
 	f := cli.Flags(c)
-	f.Var(value.Whole(&s.n, 1, 100_000), "clients", "how many clients there are")
+	f.Var(value.Whole(&s.n, 1, 100_000), "clients", "number of clients")
 	f.Var(value.Decimal(&s.lambda, 0.001, 86_400), "lambda", "mean time from a client's request to its next, in seconds; distributed exponentially")
 	f.Var(value.Duration(&s.timeout, time.Millisecond, time.Hour), "timeout", "longest time for a request")
 	want := "one of " + strings.Join(names, ", ") + ", or tahoe or reno with another factor, greater than 0 and less than 1"

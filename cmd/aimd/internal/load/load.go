@@ -23,8 +23,8 @@ const path = "/api"
 type period struct{ every, most time.Duration }
 
 func (p *period) flags(f *pflag.FlagSet, work string) {
-	f.Var(value.Duration(&p.every, 100*time.Millisecond, time.Hour), "report", "how often a line is written")
-	f.Var(value.Duration(&p.most, 0, 30*24*time.Hour), "duration", "how long to "+work+"; 0s: until Ctrl-C")
+	f.Var(value.Duration(&p.every, 100*time.Millisecond, time.Hour), "report", "time from a line to the next")
+	f.Var(value.Duration(&p.most, 0, 30*24*time.Hour), "duration", "time to "+work+"; 0s: until Ctrl-C")
 }
 
 // bound returns a context that is cancelled after the time. It has no deadline: a retry that is

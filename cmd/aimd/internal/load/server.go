@@ -59,13 +59,13 @@ func ServerCommand() *cobra.Command {
 		},
 	})
 	f := cli.Flags(c)
-	f.Var(value.Whole(&s.limit, 1, 1_000_000), "limit", "how many requests at a time are served without slowdown")
-	f.Var(value.Decimal(&s.factor, 1, 1000), "factor", "how much slower K requests more make it")
+	f.Var(value.Whole(&s.limit, 1, 1_000_000), "limit", "most requests at a time that are served without slowdown")
+	f.Var(value.Decimal(&s.factor, 1, 1000), "factor", "factor by which K requests more make it slower")
 	f.Var(value.Duration(&s.base, time.Millisecond, time.Hour), "baseDelay", "service time up to the limit")
-	f.VarP(value.Decimal(&s.k, 0.001, 1_000_000), "K", "K", "how many requests more make it slower by the factor")
-	f.Var(value.Duration(&s.recheck, time.Millisecond, time.Minute), "recheck", "how often a request computes its service time again; service times are whole multiples of it")
+	f.VarP(value.Decimal(&s.k, 0.001, 1_000_000), "K", "K", "number of requests more that make it slower by the factor")
+	f.Var(value.Duration(&s.recheck, time.Millisecond, time.Minute), "recheck", "time after which a request computes its service time again; service times are whole multiples of it")
 	f.Var(value.Address(&s.address), "address", "where to listen; 127.0.0.1 is this machine alone, 0.0.0.0 all its addresses")
-	f.Var(value.Whole(&s.backlog, 0, 65_535), "backlog", "how many connections the kernel keeps while the server is stopped; 0: the system's maximum, 4096 on most")
+	f.Var(value.Whole(&s.backlog, 0, 65_535), "backlog", "most connections that the kernel keeps while the server is stopped; 0: the system's maximum, 4096 on most")
 	s.flags(f, "serve")
 	return c
 }

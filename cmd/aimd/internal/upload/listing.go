@@ -30,14 +30,14 @@ type listing struct {
 	page []types.Object // the rest of the page
 	to   string         // the key that the page ends with
 	end  bool           // the page is the last
-	// blind: the store does not list in order, so its listing is of no use.
+	// blind: the store does not list in order, so its listing is not used.
 	blind bool
 }
 
 // absent is found if the bucket has no object with a key.
 var absent = &object{size: -1}
 
-// find returns the object with the key, or absent, or nil if the store's listing is of no use:
+// find returns the object with the key, or absent, or nil if the listing is not used:
 // ask for the object then. Keys must come in ascending order.
 func (l *listing) find(ctx context.Context, key string) (*object, error) {
 	for !l.blind && key > l.to && !l.end {

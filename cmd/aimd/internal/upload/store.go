@@ -38,7 +38,7 @@ type store struct {
 	Config
 	large   chan struct{} // has an item for each file that is under way in parts
 	inParts atomic.Bool   // a file was uploaded in parts
-	sent    atomic.Int64  // how many bytes of files the store has taken
+	sent    atomic.Int64  // the bytes of files that the store has taken
 }
 
 // put uploads the file, in parts if it is larger than a part. If put returns nil, the store has the file.
