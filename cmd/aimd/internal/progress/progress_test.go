@@ -45,16 +45,6 @@ func TestCount(t *testing.T) {
 	})
 }
 
-func TestCountOfWhatIsSoonDone(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var b bytes.Buffer
-		c := NewCount(&b, "runs", 1)
-		time.Sleep(900 * time.Millisecond)
-		c.Close()
-		assert.Empty(t, b.String())
-	})
-}
-
 func TestCountOnATerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer

@@ -182,16 +182,11 @@ func (w *world) stored() map[string]string {
 	return all
 }
 
-// asks asks the store itself.
-func (w *world) asks(method, query string) string {
-	answer := httptest.NewRecorder()
-	w.Next.ServeHTTP(answer, httptest.NewRequestWithContext(w.t.Context(), method, "/"+testBucket+query, nil))
-	return answer.Body.String()
-}
-
-// openUploads is how many multipart uploads were begun and neither completed nor aborted.
+// openUploads is the number of multipart uploads that were begun and neither completed nor aborted.
 func (w *world) openUploads() int {
-	return strings.Count(w.asks(http.MethodGet, "?uploads"), "<UploadId>")
+	answer := httptest.NewRecorder()
+	w.Next.ServeHTTP(answer, httptest.NewRequestWithContext(w.t.Context(), http.MethodGet, "/"+testBucket+"?uploads", nil))
+	return strings.Count(answer.Body.String(), "<UploadId>")
 }
 
 // set changes what answers in the store's place.

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"regexp"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -62,9 +61,11 @@ func TestSecondRunSendsNothingButWhatChanged(t *testing.T) {
 	assert.EqualValues(t, 31, o.Planned)
 	assert.Zero(t, w.count("PUT")+w.count("POST?uploads"), "a dry run sends only questions")
 
-	o = w.run()
+	o = w.run() // the window begins above the 16 slots of the store
 	require.NoError(t, o.err)
 	assert.EqualValues(t, 31, o.Stored)
+	_, refused := w.Counts()
+	assert.EqualValues(t, refused, o.Refused, "refusals cost no file")
 	assert.EqualValues(t, 30*100+large, o.Bytes)
 	assert.Equal(t, 2, w.count("PUT?partNumber"))
 	assert.EqualValues(t, 1+30+2+2+1, o.Attempts-o.Refused, "a listing, puts, parts, begin and end, what is left")
@@ -266,18 +267,6 @@ func TestPartsThatAreLeftAreNamed(t *testing.T) {
 	}
 }
 
-// A killed run can name nothing; the next one names its parts.
-func TestPartsOfAnEarlierRunAreNamed(t *testing.T) {
-	w := newWorld(t)
-	id := regexp.MustCompile("<UploadId>(.*)</UploadId>").FindStringSubmatch(w.asks(http.MethodPost, "/p/large?uploads"))[1]
-	w.write("large", random(large))
-	o := w.run()
-	require.NoError(t, o.err)
-	assert.Equal(t, []incomplete{{"p/large", id}}, o.Incomplete)
-	assert.Contains(t, o.stderr, id)
-	assert.Empty(t, w.run().Incomplete, "nothing went in parts: not asked")
-}
-
 // A limit on what is in flight is a limit on memory, whatever the number of files.
 func TestFilesUnderWayAreBoundedByTheWindow(t *testing.T) {
 	w := newWorld(t)
@@ -293,18 +282,6 @@ func TestFilesUnderWayAreBoundedByTheWindow(t *testing.T) {
 	assert.EqualValues(t, 200, o.Stored)
 	assert.LessOrEqual(t, most.Load(), int64(2*8+2+1), "and the listing")
 	assert.Zero(t, l.Snapshot().InFlight)
-}
-
-// Refusals are the service's word, and cost no file.
-func TestUploadToAStoreThatRefuses(t *testing.T) {
-	w := newWorld(t)
-	w.files(200)
-	o := w.run() // the window begins above the 16 slots of the store
-	require.NoError(t, o.err)
-	assert.EqualValues(t, 200, o.Stored)
-	assert.Len(t, w.stored(), 200)
-	_, refused := w.Counts()
-	assert.EqualValues(t, refused, o.Refused)
 }
 
 // Bad credentials, or credentials that may read but not write, show once, not for every file.
@@ -352,22 +329,13 @@ func TestReaderThatGoesAway(t *testing.T) {
 	w := newWorld(t)
 	w.files(300)
 	w.write("000-large", random(large))
-	lines := head(1)
+	reader, stdout := io.Pipe()
+	require.NoError(t, reader.Close())
 	c := w.config()
-	c.Stdout, c.MaxWindow = &lines, 4
+	c.Stdout, c.MaxWindow = stdout, 4
 	s, err := Run(t.Context(), c)
-	require.ErrorIs(t, err, syscall.EPIPE)
+	require.ErrorIs(t, err, io.ErrClosedPipe)
 	require.ErrorContains(t, err, "stopped: standard output: ")
 	assert.Less(t, s.Stored+s.Failed, int64(150))
 	assert.Zero(t, w.openUploads())
-}
-
-// head takes a number of lines.
-type head int
-
-func (h *head) Write(p []byte) (int, error) {
-	if *h--; *h < 0 {
-		return 0, syscall.EPIPE
-	}
-	return len(p), nil
 }
