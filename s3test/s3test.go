@@ -28,8 +28,10 @@ type Script = func(http.ResponseWriter, *http.Request) bool
 // required. After the start it is safe for any number of goroutines.
 type Store struct {
 	*httptest.Server
-	// Dial connects to a server in memory: it is for http.Transport.DialContext. StartInMemory sets it.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// InMemory makes the server listen on pipes, for tests on virtual time. Dial, which Start sets, connects to it: it
+	// is for http.Transport.DialContext.
+	InMemory bool
+	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	// Next serves the requests that are neither refused nor scripted.
 	Next http.Handler
 	// Slots is the number of requests that it serves at a time; 0: any number. Service is the time of each.
@@ -49,22 +51,15 @@ type Store struct {
 	requests, refused, inFlight, peak int
 }
 
-// Start listens on a free port.
+// Start listens on a free port, or in memory.
 func (s *Store) Start() {
-	s.Server = httptest.NewUnstartedServer(s)
-	s.begin()
-}
-
-// StartInMemory listens on pipes, for tests on virtual time.
-func (s *Store) StartInMemory() {
-	l := pipenet.Listen()
-	s.Dial = l.DialContext
-	s.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: s}}
-	s.begin()
-}
-
-func (s *Store) begin() {
 	s.stopped = make(chan struct{})
+	s.Server = &httptest.Server{Config: &http.Server{Handler: http.HandlerFunc(s.serve)}}
+	if l := pipenet.Listen(); s.InMemory {
+		s.Dial, s.Listener = l.DialContext, l
+	} else {
+		s.Server = httptest.NewUnstartedServer(s.Config.Handler)
+	}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.Server.Start()
 }
@@ -90,8 +85,7 @@ func (s *Store) Peak() int {
 	return s.peak
 }
 
-// ServeHTTP implements http.Handler.
-func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *Store) serve(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
 		if s.Refusal != nil {
 			s.Refusal(w, r)

@@ -59,7 +59,8 @@ func startStore(bucket string, change ...func(*store)) (*store, func()) {
 	for _, f := range change {
 		f(s)
 	}
-	s.StartInMemory()
+	s.InMemory = true
+	s.Start()
 	s.transport.DialContext = s.Dial
 	return s, func() {
 		s.transport.CloseIdleConnections()

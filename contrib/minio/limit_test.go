@@ -307,7 +307,8 @@ func start(slots int, service time.Duration, script s3test.Script) *store {
 	}
 	s.Next = gofakes3.New(s.backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
 	s.Slots, s.Service, s.Script = slots, service, script
-	s.StartInMemory()
+	s.InMemory = true
+	s.Start()
 	return s
 }
 
