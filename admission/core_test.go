@@ -207,31 +207,7 @@ func TestRetryAfterGoesByHowManyAtATime(t *testing.T) {
 	assert.InDelta(t, 10, r.RetryAfter.Seconds(), 5)
 }
 
-// A law that paces is obeyed by the rules of window.Law: the gap of now counts from the last send, and a
-// timer that is late does not stretch the next one.
-func TestALawMayPace(t *testing.T) {
-	core, err := newCore(Adaptive(func(window.Settings) window.Law { return pacing{} }, window.Settings{}), Config{})
-	require.NoError(t, err)
-	const gap = 10 * time.Millisecond
-	p, ok := core.Tried(0)
-	require.True(t, ok)
-	core.Answered(1, p, window.Success) // which sets the gap
-	_, ok = core.Tried(gap - 1)
-	require.False(t, ok)
-	for range 2 {
-		core.Queued(gap-1, &request{})
-	}
-	at, ok := core.Deadline()
-	require.True(t, ok)
-	require.Equal(t, gap, at)
-	require.Nil(t, core.Next(at-1))
-	r := core.Next(at + gap/2)
-	require.NotNil(t, r)
-	core.Answered(at+gap/2, r.ticket, window.Success)
-	at, _ = core.Deadline()
-	require.Equal(t, 2*gap, at)
-}
-
+// pacing is a law that lets one go each 10 ms.
 type pacing struct{}
 
 func (pacing) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"errors"
 	"math"
 	"math/rand/v2"
 	"sync"
@@ -123,67 +122,4 @@ func TestWhoIsShedInOneMomentComesBackEvenly(t *testing.T) {
 			assert.LessOrEqual(t, got, 2*perSecond, "%d shed: second %d", n, s)
 		}
 	}
-}
-
-// With a jittered Retry-After, the peak of the first second after an outage of 30 s is at most twice the
-// mean before it; without the jitter it is more: 1000 clients that send a request each 10 s, and all at
-// once when the outage begins, since all lose their connections then. The service takes 100 ms and 32 at
-// a time, and in the outage it does not answer.
-func TestAfterAnOutage(t *testing.T) {
-	jittered := outage(t, func(r *Shed) time.Duration { return r.RetryAfter })
-	fixed := outage(t, func(*Shed) time.Duration { return 10 * time.Second })
-	t.Logf("first second after the outage over the mean: %.2f with jitter, %.2f with a fixed Retry-After", jittered, fixed)
-	assert.LessOrEqual(t, jittered, 2.0)
-	assert.Greater(t, fixed, 5.0)
-}
-
-// outage returns the requests of the first second after the outage, as a multiple of the mean before it.
-func outage(t *testing.T, retryAfter func(*Shed) time.Duration) (peak float64) {
-	t.Helper()
-	const clients = 1000
-	period, begin, end := 10*time.Second, 60*time.Second, 90*time.Second
-	synctest.Test(t, func(t *testing.T) {
-		c, start := controller(t, Fixed(32), Config{Rand: rand.New(rand.NewPCG(3, 3))}), time.Now()
-		lost := make(chan struct{}) // all connections
-		time.AfterFunc(begin, func() { close(lost) })
-		var before, after atomic.Int64
-		var all sync.WaitGroup
-		for n := range clients {
-			random, lost := rand.New(rand.NewPCG(3, uint64(n))), (<-chan struct{})(lost)
-			wait := time.Duration(random.Int64N(int64(period)))
-			all.Go(func() {
-				for time.Since(start) < end+time.Second {
-					select {
-					case <-time.After(wait):
-					case <-lost:
-						lost = nil
-					}
-					switch now := time.Since(start); {
-					case now >= period && now < begin:
-						before.Inc()
-					case now >= end && now < end+time.Second:
-						after.Inc()
-					}
-					p, err := c.Admit(t.Context(), tag.Tags{})
-					var shed *Shed
-					if errors.As(err, &shed) {
-						wait = retryAfter(shed)
-						continue
-					}
-					takes := 100 * time.Millisecond
-					if at := time.Since(start) + takes; at > begin && at < end {
-						takes = time.Until(start.Add(end)) + time.Duration(random.Int64N(int64(100*time.Millisecond)))
-					}
-					time.Sleep(takes)
-					p.Done(window.Success)
-					wait = time.Duration(float64(period) * (0.5 + random.Float64()))
-				}
-			})
-		}
-		all.Wait()
-		mean := float64(before.Load()) / (begin - period).Seconds()
-		require.InDelta(t, clients/period.Seconds(), mean, 10)
-		peak = float64(after.Load()) / mean
-	})
-	return peak
 }

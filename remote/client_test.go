@@ -62,38 +62,6 @@ func TestDocumentsArePutInForceOnASchedule(t *testing.T) {
 	})
 }
 
-// Rule 1: "Jitter everything!" Many clients that start together do not look together after that.
-func TestLooksAreJittered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const clients = 200
-		began := time.Now()
-		var mu sync.Mutex
-		perSecond := map[int]int{}
-		for range clients {
-			source := &script{data: version(1, 8)}
-			source.fetching = func(context.Context) error {
-				mu.Lock()
-				defer mu.Unlock()
-				if at := time.Since(began); at > 0 {
-					perSecond[int(at/time.Second)]++
-				}
-				return nil
-			}
-			_, stop := running(t, source, remote.Config{Period: 100 * time.Second})
-			defer stop()
-		}
-		time.Sleep(300 * time.Second)
-		mu.Lock()
-		defer mu.Unlock()
-		looks, most := 0, 0
-		for _, n := range perSecond {
-			looks, most = looks+n, max(most, n)
-		}
-		require.Equal(t, 2*clients, looks, "one in each cell of the grid")
-		require.Less(t, most, 15, "two a second on average")
-	})
-}
-
 // A bad document is refused with an error that names the field and changes nothing.
 func TestABadDocumentChangesNothing(t *testing.T) {
 	source, a := &script{data: version(5, 8)}, &applied{}

@@ -3,11 +3,7 @@ package remote_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -17,8 +13,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/internal/pipenet"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/tag"
 )
@@ -131,68 +125,28 @@ func running(t *testing.T, source remote.Source, c remote.Config, appliers ...re
 // request is dropped.
 func TestALiveClientIsReconfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var document atomic.Pointer[string]
-		say := func(s string) { document.Store(&s) }
-		say(`{"format": 1, "version": 1, "window": {"min": 6}}`)
-		arrived, leave := make(chan string, 100), make(chan struct{})
-		l := pipenet.Listen()
-		service := &httptest.Server{Listener: l, Config: &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/clients.json" {
-				reply(w, *document.Load())
-				return
-			}
-			arrived <- r.URL.Path
-			<-leave
-			fmt.Fprint(w, r.URL.Path)
-		})}}
-		service.Start()
-		defer service.Close()
-		base := &http.Transport{DialContext: l.DialContext, MaxIdleConnsPerHost: 20}
-		defer base.CloseIdleConnections()
-
+		source := &script{data: `{"format": 1, "version": 1, "window": {"min": 6}}`}
 		var features remote.Features
 		lim := reno(t, aimd.Config{InitialWindow: 2, Guards: []attempt.Guard{&features}})
-		source, err := remote.NewHTTP(service.URL+"/clients.json", &http.Client{Transport: base}, nil)
-		require.NoError(t, err)
-		config := looked(t, source, remote.Config{}, limiters(t, lim).Apply, features.Apply)
-		client := &http.Client{Transport: httplimit.New(base, lim)}
-		get := func(feature, path string) error {
-			req, err := http.NewRequestWithContext(tag.WithFeature(context.Background(), feature), http.MethodGet, service.URL+path, nil)
-			require.NoError(t, err)
-			resp, err := client.Do(req)
-			if err != nil {
-				return err
-			}
-			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			assert.Equal(t, path, string(body))
-			return err
+		client := looked(t, source, remote.Config{}, limiters(t, lim).Apply, features.Apply)
+		leave := make(chan struct{})
+		do := func(feature string) error {
+			return lim.Do(tag.WithFeature(t.Context(), feature), func(context.Context) error { <-leave; return nil })
 		}
-
 		var all sync.WaitGroup
-		for i := range 6 { // as many as the document lets at once
-			all.Go(func() { assert.NoError(t, get("upload", fmt.Sprint("/sent/", i))) })
-		}
-		for range 6 {
-			require.Contains(t, <-arrived, "/sent/")
-		}
-		for i := range 4 {
-			all.Go(func() { assert.NoError(t, get("upload", fmt.Sprint("/waits/", i))) })
+		for range 10 {
+			all.Go(func() { assert.NoError(t, do("upload")) })
 		}
 		synctest.Wait()
-		require.Equal(t, 4, lim.Snapshot().Queued)
+		require.Equal(t, 6, lim.Snapshot().InFlight, "as many as the document lets at once")
 
-		say(`{"format": 1, "version": 2, "window": {"max": 2}, "features_off": ["thumbnails"]}`)
-		require.NoError(t, config.Refresh(t.Context()))
+		source.set(`{"format": 1, "version": 2, "window": {"max": 2}, "features_off": ["thumbnails"]}`, nil)
+		require.NoError(t, client.Refresh(t.Context()))
 		require.Equal(t, 6, lim.Snapshot().InFlight, "requests in flight stay")
 		require.Equal(t, 4, lim.Snapshot().Queued, "requests that wait stay")
-		require.ErrorIs(t, get("thumbnails", "/off"), remote.ErrFeatureOff)
+		require.ErrorIs(t, do("thumbnails"), remote.ErrFeatureOff)
 		close(leave)
 		all.Wait()
-		close(arrived)
-		for path := range arrived {
-			assert.Contains(t, path, "/waits/")
-		}
 		s := lim.Snapshot()
 		assert.LessOrEqual(t, s.Cwnd, 2.0)
 		assert.Zero(t, s.InFlight)

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,61 +51,51 @@ func registry(t *testing.T, all ...prometheus.Collector) *prometheus.Registry {
 	return r
 }
 
-// atWork is a limiter of window 2 with two attempts in flight, and one that waits.
-const atWork = `
-# HELP aimd_attempts_total Attempts that were answered, by outcome.
-# TYPE aimd_attempts_total counter
-aimd_attempts_total{limiter="photos",outcome="client_error"} 0
-aimd_attempts_total{limiter="photos",outcome="neutral"} 0
-aimd_attempts_total{limiter="photos",outcome="overload"} 0
-aimd_attempts_total{limiter="photos",outcome="success"} 0
-aimd_attempts_total{limiter="photos",outcome="timeout"} 0
-# HELP aimd_cwnd Congestion window, in attempts.
-# TYPE aimd_cwnd gauge
-aimd_cwnd{limiter="photos"} 2
-# HELP aimd_gap_seconds Shortest time between two sends, 0 for none; below a window of 2 it sets the rate.
-# TYPE aimd_gap_seconds gauge
-aimd_gap_seconds{limiter="photos"} 0
-# HELP aimd_in_flight Attempts sent and not answered.
-# TYPE aimd_in_flight gauge
-aimd_in_flight{limiter="photos"} 2
-# HELP aimd_queued Operations that wait for a slot.
-# TYPE aimd_queued gauge
-aimd_queued{limiter="photos"} 1
-# HELP aimd_ssthresh Slow-start threshold, in attempts.
-# TYPE aimd_ssthresh gauge
-aimd_ssthresh{limiter="photos"} 1024
-`
+// gathered are the values by name and labels; a histogram's is its sum, and one observation.
+func gathered(t *testing.T, g prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := g.Gather()
+	require.NoError(t, err)
+	all := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			all[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetHistogram().GetSampleSum()
+			if h := m.GetHistogram(); h.GetSampleCount() > 0 {
+				require.EqualValues(t, 1, h.GetSampleCount())
+			}
+		}
+	}
+	return all
+}
 
-func TestOneLimiter(t *testing.T) { synctest.Test(t, oneLimiter) }
-
-func oneLimiter(t *testing.T) {
-	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
-	r := registry(t, aimdprom.New(live.Of(l)))
-	p := acquire(t, l)
-	acquire(t, l)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	go func() { _, _ = l.Acquire(ctx) }()
-	synctest.Wait()
-	time.Sleep(3 * time.Second) // of the bubble's time
-	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(atWork), "aimd_attempts_total", "aimd_cwnd", "aimd_gap_seconds", "aimd_in_flight", "aimd_queued", "aimd_ssthresh"))
-
-	cancel()
-	synctest.Wait()
-	p.Done(window.Overload)
-	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(`
-# HELP aimd_attempts_total Attempts that were answered, by outcome.
-# TYPE aimd_attempts_total counter
-aimd_attempts_total{limiter="photos",outcome="client_error"} 0
-aimd_attempts_total{limiter="photos",outcome="neutral"} 0
-aimd_attempts_total{limiter="photos",outcome="overload"} 1
-aimd_attempts_total{limiter="photos",outcome="success"} 0
-aimd_attempts_total{limiter="photos",outcome="timeout"} 0
-# HELP aimd_cuts_total Bursts of overloads that narrowed the window.
-# TYPE aimd_cuts_total counter
-aimd_cuts_total{limiter="photos"} 1
-`), "aimd_attempts_total", "aimd_cuts_total"))
+func TestOneLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
+		r := registry(t, aimdprom.New(live.Of(l)))
+		p := acquire(t, l)
+		acquire(t, l)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		go func() { _, _ = l.Acquire(ctx) }()
+		synctest.Wait()
+		want := map[string]float64{
+			"aimd_cwnd photos": 2, "aimd_ssthresh photos": 1024, "aimd_in_flight photos": 2, "aimd_queued photos": 1,
+			"aimd_gap_seconds photos": 0, "aimd_paused_until_seconds photos": 0,
+			"aimd_attempts_total photos success": 0, "aimd_attempts_total photos overload": 0, "aimd_attempts_total photos timeout": 0,
+			"aimd_attempts_total photos neutral": 0, "aimd_attempts_total photos client_error": 0,
+			"aimd_cuts_total photos": 0, "aimd_pauses_total photos": 0,
+		}
+		require.Equal(t, want, gathered(t, r))
+		cancel()
+		synctest.Wait()
+		p.Done(window.Overload)
+		got := gathered(t, r)
+		require.Equal(t, []float64{1, 1, 0}, []float64{got["aimd_attempts_total photos overload"], got["aimd_cuts_total photos"], got["aimd_queued photos"]})
+	})
 }
 
 // At a window of 1 the gap and the end of a pause change, and not the window.
@@ -123,17 +112,11 @@ func TestTheGapAndTheEndOfAPause(t *testing.T) {
 		}
 		until := l.Snapshot().PausedUntil
 		require.False(t, until.IsZero())
-		const want = `
-# HELP aimd_gap_seconds Shortest time between two sends, 0 for none; below a window of 2 it sets the rate.
-# TYPE aimd_gap_seconds gauge
-aimd_gap_seconds{limiter="photos"} 0.4
-# HELP aimd_paused_until_seconds End of the pause for all, in seconds since 1970; 0 for none.
-# TYPE aimd_paused_until_seconds gauge
-aimd_paused_until_seconds{limiter="photos"} %g
-`
-		require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(fmt.Sprintf(want, float64(until.UnixMilli())/1000)), "aimd_gap_seconds", "aimd_paused_until_seconds"))
+		got := gathered(t, r)
+		require.InDelta(t, 0.4, got["aimd_gap_seconds photos"], 0)
+		require.InDelta(t, float64(until.UnixMilli())/1000, got["aimd_paused_until_seconds photos"], 0)
 		time.Sleep(time.Second)
-		require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(fmt.Sprintf(want, 0.0)), "aimd_gap_seconds", "aimd_paused_until_seconds"))
+		require.Zero(t, gathered(t, r)["aimd_paused_until_seconds photos"])
 	})
 }
 
@@ -162,15 +145,8 @@ func TestLimitersThatNoScrapeSaw(t *testing.T) {
 		require.NoError(t, err)
 		acquire(t, l).Done(window.Success)
 	}
-	families, err := r.Gather()
-	require.NoError(t, err)
-	sum := 0.0
-	for _, m := range families[0].GetMetric() {
-		sum += m.GetCounter().GetValue()
-	}
-	require.Equal(t, "aimd_attempts_total", families[0].GetName())
-	require.InDelta(t, 100, sum, 0)
-	require.Len(t, families[0].GetMetric(), 3*5)
+	got := gathered(t, r)
+	require.InDelta(t, 100, got["aimd_attempts_total 0 success"]+got["aimd_attempts_total 1 success"]+got["aimd_attempts_total 2 success"], 0)
 	n, err := testutil.GatherAndCount(r, "aimd_in_flight")
 	require.NoError(t, err)
 	require.Equal(t, 1, n)
@@ -190,26 +166,6 @@ func TestNoNameBreaksAScrape(t *testing.T) {
 func TestNilLimitersPanic(t *testing.T) {
 	require.Panics(t, func() { aimdprom.New(live.Of(), nil) })
 }
-
-// waited is one operation that waited for 2 s.
-const waited = `
-# HELP aimd_queue_wait_seconds Time that operations waited for a slot, of those that had to.
-# TYPE aimd_queue_wait_seconds histogram
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.005"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.01"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.025"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.05"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.1"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.25"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="0.5"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="1"} 0
-aimd_queue_wait_seconds_bucket{limiter="a",le="2.5"} 1
-aimd_queue_wait_seconds_bucket{limiter="a",le="5"} 1
-aimd_queue_wait_seconds_bucket{limiter="a",le="10"} 1
-aimd_queue_wait_seconds_bucket{limiter="a",le="+Inf"} 1
-aimd_queue_wait_seconds_sum{limiter="a"} 2
-aimd_queue_wait_seconds_count{limiter="a"} 1
-`
 
 func TestHistograms(t *testing.T) {
 	r := registry(t)
@@ -231,20 +187,10 @@ func TestHistograms(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(time.Second)
 	})
-	require.NoError(t, testutil.GatherAndCompare(r, strings.NewReader(waited), "aimd_queue_wait_seconds"))
-
-	families, err := r.Gather()
-	require.NoError(t, err)
-	sums := map[string]float64{}
-	for _, f := range families {
-		for _, m := range f.GetMetric() {
-			if f.GetName() == "aimd_attempt_duration_seconds" && m.GetHistogram().GetSampleCount() > 0 {
-				require.EqualValues(t, 1, m.GetHistogram().GetSampleCount())
-				sums[m.GetLabel()[1].GetValue()] = m.GetHistogram().GetSampleSum()
-			}
-		}
-	}
-	require.InDeltaMapValues(t, map[string]float64{"success": 2, "client_error": 0.03}, sums, 1e-9)
+	got := gathered(t, r)
+	require.InDelta(t, 2, got["aimd_queue_wait_seconds a"], 1e-9)
+	require.InDelta(t, 2, got["aimd_attempt_duration_seconds a success"], 1e-9)
+	require.InDelta(t, 0.03, got["aimd_attempt_duration_seconds a client_error"], 1e-9)
 }
 
 // The service reports a quota. Its name is a text of the service: docs/quota.md, rule 10.
@@ -260,12 +206,6 @@ func TestAQuotaOfTheService(t *testing.T) {
 	resp, err := (&http.Client{Transport: httplimit.New(service.Client().Transport, l)}).Get(service.URL)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
-	require.NoError(t, testutil.GatherAndCompare(registry(t, aimdprom.New(live.Of(l))), strings.NewReader(`
-# HELP aimd_quota_left What is left of the quota.
-# TYPE aimd_quota_left gauge
-aimd_quota_left{limiter="photos",quota="caf"} 59
-# HELP aimd_quota_limit Quota of the service, as its answers report it.
-# TYPE aimd_quota_limit gauge
-aimd_quota_limit{limiter="photos",quota="caf"} 60
-`), "aimd_quota_left", "aimd_quota_limit"))
+	got := gathered(t, registry(t, aimdprom.New(live.Of(l))))
+	require.Equal(t, []float64{59, 60}, []float64{got["aimd_quota_left photos caf"], got["aimd_quota_limit photos caf"]})
 }
