@@ -41,17 +41,15 @@ func (j *jobs) race() *race.Race { return &j.Race }
 
 func (j *jobs) rivals() []string { return []string{"plain", "backoff"} }
 
-func (j *jobs) flags(f *pflag.FlagSet) (quick *bool) {
+func (j *jobs) flags(f *pflag.FlagSet) (quick map[string]string) {
 	f.Var(value.Whole(&j.Operations, 1, 1_000_000), "requests", "how many requests to send")
 	f.Var(value.Whole(&j.Goroutines, 1, 10_000), "workers", "how many workers send at a time")
 	f.Var(value.Decimal(&j.rate, 0.1, 100_000), "rate", "how many requests the API serves per second")
 	f.Var(value.Whole(&j.burst, 1, 100_000), "burst", "how many it serves at once after a rest")
 	f.Var(value.Duration(&j.service, time.Millisecond, time.Minute), "service", "how long it takes for each")
 	f.Var(value.Duration(&j.retryAfter, time.Second, time.Hour), "retry-after", "the Retry-After of a refusal, in whole seconds")
-	return f.Bool("quick", false, "a run of a few seconds per strategy: 300 requests; other flags still count")
+	return map[string]string{"requests": "300"}
 }
-
-func (j *jobs) quick() map[string]string { return map[string]string{"requests": "300"} }
 
 func (j *jobs) check() error { return nil }
 

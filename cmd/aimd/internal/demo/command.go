@@ -33,10 +33,8 @@ type work interface {
 	race() *race.Race
 	// rivals are the names of the strategies without a limiter: scripts know them.
 	rivals() []string
-	// flags adds the work's own flags, and returns the flag for a short run.
-	flags(f *pflag.FlagSet) (quick *bool)
-	// quick returns the flags of a short run.
-	quick() map[string]string
+	// flags adds the work's own flags, and returns their values in a short run.
+	flags(f *pflag.FlagSet) (quick map[string]string)
 	// check checks the flags that depend on others.
 	check() error
 	report() Report
@@ -60,7 +58,8 @@ func command(w work, c *cobra.Command) *cobra.Command {
 	c = cli.Help(help, c)
 	c.Args = cli.NoArgs
 	f, r, o := cli.Flags(c), w.race(), new(output)
-	quick := w.flags(f)
+	short := w.flags(f)
+	quick := f.Bool("quick", false, "a run of a few seconds per strategy; other flags still count")
 	r.Only = names(w)
 	f.Var(value.Factor(&r.Factor), "factor", "the share of the window that tahoe and reno keep at a cut")
 	f.Var(value.Names(&r.Only, names(w)), "only", "which strategies to run")
@@ -69,7 +68,7 @@ func command(w work, c *cobra.Command) *cobra.Command {
 	o.flags(f)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *quick {
-			shorten(f, w.quick())
+			shorten(f, short)
 		}
 		r.Only = o.order(w, r.Only)
 		if err := cmp.Or(strategy.CheckFactor(f.Changed("factor"), "--only", r.Only...), w.check()); err != nil {

@@ -135,9 +135,9 @@ func TestQuickLeavesWhatWasAskedFor(t *testing.T) {
 func TestQuickIsLongEnoughToCompare(t *testing.T) {
 	u := newUploads()
 	f := pflag.NewFlagSet("demo", pflag.ContinueOnError)
-	u.flags(f)
+	quick := u.flags(f)
 	f.Var(value.Names(&u.Only, names(u)), "only", "")
-	shorten(f, u.quick())
+	shorten(f, quick)
 	assert.Equal(t, []string{"sdk-default", "backoff", "probe", "tahoe", "reno"}, u.Only)
 	assert.Greater(t, u.Optimum(u.Operations), time.Second)
 	assert.Less(t, u.Optimum(u.Operations), 3*time.Second)

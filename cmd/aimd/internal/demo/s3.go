@@ -54,18 +54,14 @@ func (u *uploads) race() *race.Race { return &u.Race }
 
 func (u *uploads) rivals() []string { return []string{"sdk-default", "backoff", "sdk-adaptive"} }
 
-func (u *uploads) flags(f *pflag.FlagSet) (quick *bool) {
+func (u *uploads) flags(f *pflag.FlagSet) (quick map[string]string) {
 	f.Var(value.Whole(&u.Operations, 1, 1_000_000), "objects", "how many objects to upload")
 	f.Var(value.Size(&u.size, 1, 1<<30), "size", "size of each object")
 	f.Var(value.Whole(&u.Goroutines, 1, 10_000), "goroutines", "how many goroutines upload at a time")
 	f.Var(value.Whole(&u.slots, 1, 10_000), "slots", "how many requests the store serves at a time")
 	f.Var(value.Duration(&u.service, time.Millisecond, time.Minute), "service", "how long the store takes for each, on average")
 	f.Var(value.Decimal(&u.jitter, 0, 1), "jitter", "spread of that: 0.2 is ±20%")
-	return f.Bool("quick", false, "a short run, with an optimum of 2.5 s: 800 objects of 16KiB, and no sdk-adaptive, which takes long; other flags still count")
-}
-
-// quick keeps the optimum above a second, since a shorter run measures how a strategy starts.
-func (u *uploads) quick() map[string]string {
+	// The optimum stays above a second, since a shorter run measures how a strategy starts. sdk-adaptive takes long.
 	few := slices.DeleteFunc(names(u), func(s string) bool { return s == "sdk-adaptive" })
 	return map[string]string{"objects": "800", "size": "16KiB", "only": strings.Join(few, ",")}
 }

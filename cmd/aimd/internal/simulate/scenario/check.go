@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/sim"
@@ -19,13 +20,13 @@ const (
 )
 
 // Measures are the names of the measures of a run, as they stand in files.
-func Measures() (names []string) {
-	r, _ := sim.Run(sim.Scenario{}, sim.Strategy{}, 0)
+var Measures = sync.OnceValue(func() (names []string) {
+	r, _ := sim.Run(sim.Scenario{}, sim.Strategy{}, 0) // any run has all
 	for _, m := range r.Measures() {
 		names = append(names, m.Name)
 	}
 	return names
-}
+})
 
 // check finds the problems that no single field has.
 func (s Scenario) check(d *decoder) {

@@ -33,7 +33,7 @@ claim: >-
 seed: 18446744073709551615
 server:
   service: 1m30s
-  rate: {per_second: 0.5, count_refused: true}
+  rate: {per_second: .5, count_refused: true}
   outages:
     - {from: 0s, for: 10s}
     - from: 20s
@@ -103,6 +103,7 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 		"strategy without name":  {both + "strategies:\n  - retry: {kind: constant}\n", "x.yaml:4: strategies[0].name: \"\" is not allowed, want a name"},
 		"strategies of a name":   {both + "strategies: [none, none]\n", "x.yaml:3: strategies[1].name: none is not allowed, want another name"},
 		"name":                   {"name: A b\n" + both, `x.yaml:1: name: "A b" is not allowed, want up to 64 of a-z, 0-9`},
+		"too many runs":          {both + "runs: 10001\n", "x.yaml:3: runs: 10001 is not allowed, want a number from 0 to 10000"},
 		"three sweeps":           {swept + "  - {field: a, values: [1]}\n  - {field: b, values: [1]}\n", "x.yaml:3: sweep: 3 sweeps are not allowed, want 1 or 2"},
 		"sweep of a bad field":   {both + "sweep:\n  - {field: server.slot, values: [1]}\n", `x.yaml:4: sweep[0].values[0]: 1: server.slot: there is no such field, want one of connect,`},
 		"sweep of runs":          {both + "sweep:\n  - {field: runs, values: [1]}\n", `x.yaml:4: sweep[0].field: "runs" is not allowed, want a field of server, clients or strategies`},

@@ -215,6 +215,8 @@ func (d *decoder) scalar(n ast.ScalarNode, to reflect.Value, want string) string
 		return "fields or one of " + strings.Join(StrategyNames(), ", ")
 	case *time.Duration:
 		*v, err = time.ParseDuration(text)
+	case *float64:
+		*v, err = strconv.ParseFloat(text, 64)
 	default:
 		switch to.Kind() {
 		case reflect.String:
@@ -222,7 +224,7 @@ func (d *decoder) scalar(n ast.ScalarNode, to reflect.Value, want string) string
 		case reflect.Struct, reflect.Slice:
 			return want
 		default:
-			err = json.Unmarshal([]byte(text), v) // a number or a bool
+			err = json.Unmarshal([]byte(text), v) // a whole number or a bool
 		}
 	}
 	if err != nil {
