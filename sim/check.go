@@ -85,7 +85,7 @@ func (c checker) fields(v reflect.Value) {
 }
 
 // bounds allows the numbers between two bounds, which are with them. Without bounds a duration and a whole
-// number have those of this package.
+// number have the bounds of this package.
 func (c checker) bounds(field string, v any, bounds string) {
 	low, high, given := strings.Cut(bounds, " ")
 	switch x := v.(type) {

@@ -185,8 +185,8 @@ func TestWatch(t *testing.T) {
 		Clients: sim.Clients{Count: 2, Rate: 2}, Horizon: 10 * sec, WatchFrom: 2*sec + ms, WatchFor: 4 * sec,
 	}
 	r := run(t, s, sim.Strategy{})
-	// Sent at 2.5 to 6; those of 1.5 to 3.5 s are done by 4.5, that of 4 by 5, the one
-	// of 4.5 is refused, that of 5 is done at 6, and that of 5.5 is refused.
+	// Sent at 2.5 to 6. The requests of 1.5 to 3.5 s are done by 4.5, the next one by 5 and the one of 5 s at 6; at
+	// 4.5 and 5.5 one is refused.
 	assert.Equal(t, known("watch_errors", 2), value(t, r, "watch_errors"))
 	assert.Equal(t, known("watch_attempts_per_op", 8./7), value(t, r, "watch_attempts_per_op"))
 	// 2 s at 2 a second and 2 s at 1.

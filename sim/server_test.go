@@ -12,7 +12,8 @@ import (
 
 // Each case is worked out by hand.
 func TestServers(t *testing.T) {
-	none := sim.Strategy{}
+	none, careful := sim.Strategy{}, fixed(100*ms)
+	careful.Sense = 0.5
 	slots := func(n, queue int) sim.Server { return sim.Server{Service: sec, Slots: n, Queue: queue} }
 	costly := slots(2, 0)
 	costly.Refusal = sim.Refusal{Time: 100 * ms, Busy: true}
@@ -253,6 +254,16 @@ func TestServers(t *testing.T) {
 			sim.Server{Rate: sim.Rate{PerSecond: 3, Window: 2 * sec, CountRefused: true}}, clients(50, 350*ms), none,
 			sim.Result{Done: 50, Makespan: 49 * 350 * ms},
 		},
+		// All 20 look at an empty server at once; 10 are refused, look every 100 ms, and find it empty after the
+		// first 10 are done.
+		"sense: a client that sees that the service is full does not send": {
+			slots(10, 0), clients(20, 0), careful,
+			sim.Result{Done: 20, Refused: 10, Rejected: 10 * 9, Makespan: 2 * sec},
+		},
+		"sense: in an outage there is no carrier": {
+			sim.Server{Service: sec, Slots: 10, Outages: []sim.Outage{{For: 950 * ms}}}, clients(1, 0), careful,
+			sim.Result{Done: 1, Rejected: 10, Makespan: 2 * sec},
+		},
 		// The clients wait 1 s, the service takes 2: nothing comes of it.
 		"timeouts: abandoned work stays": {
 			sim.Server{Service: 2 * sec, Slots: 1, Queue: 9}, sim.Clients{Operations: 2, Rate: 0.5, Timeout: sec},
@@ -265,7 +276,7 @@ func TestServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := run(t, sim.Scenario{Server: c.server, Clients: c.clients}, c.strategy)
 			got := sim.Result{
-				Done: r.Done, Refused: r.Refused, Failed: r.Failed, TimedOut: r.TimedOut, Makespan: r.Makespan,
+				Done: r.Done, Refused: r.Refused, Failed: r.Failed, TimedOut: r.TimedOut, Rejected: r.Rejected, Makespan: r.Makespan,
 			}
 			assert.Equal(t, c.want, got)
 			assert.Equal(t, r.Operations, r.Done+r.GivenUp)

@@ -112,29 +112,6 @@ func TestThrottle(t *testing.T) {
 	assert.Equal(t, with.Operations, with.Attempts+with.Rejected)
 }
 
-// Carrier sense: a client that sees that the service is full does not send.
-func TestSense(t *testing.T) {
-	s := sim.Scenario{
-		Server:  sim.Server{Service: sec, Slots: 10},
-		Clients: clients(20, 0),
-	}
-	st := fixed(100 * ms)
-	st.Sense = 0.5
-	r := run(t, s, st)
-	// All 20 look at an empty server at once; 10 are refused, look every 100 ms,
-	// and find it empty after the first 10 are done.
-	assert.Equal(t, 30, r.Attempts)
-	assert.Equal(t, 10, r.Refused)
-	assert.Equal(t, 10*9, r.Rejected)
-	assert.Equal(t, 2*sec, r.Makespan)
-	// In an outage there is no carrier.
-	s.Server.Outages = []sim.Outage{{From: 0, For: 950 * ms}}
-	s.Clients = clients(1, 0)
-	r = run(t, s, st)
-	assert.Equal(t, 1, r.Attempts)
-	assert.Equal(t, 2*sec, r.Makespan)
-}
-
 // Every ready strategy has a name of its own, by which it is found, and is right.
 func TestStrategies(t *testing.T) {
 	all := sim.Strategies()

@@ -156,7 +156,7 @@ func figuresCommand() *cobra.Command {
 	return c
 }
 
-// studies runs the scenarios of the texts, and those of the laws, of which each family is one study: the names of
+// studies runs the scenarios of the texts, and the families of scenarios of the laws. A family is one study: the names of
 // its scenarios are a sweep. After an error it returns what it has.
 func studies(c *cobra.Command) (story, laws []experiment.Study, err error) {
 	of := func(name string, settings ...string) (study experiment.Study) {

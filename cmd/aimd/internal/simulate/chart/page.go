@@ -25,7 +25,7 @@ var (
 	}}).Parse(pageText))
 )
 
-// chapter is the studies of one text, or those of the laws.
+// chapter is the studies of one text, or of the laws.
 type chapter struct {
 	scenario.Chapter
 	Sections []section
@@ -35,7 +35,7 @@ type chapter struct {
 type section struct {
 	experiment.Study
 	Figures []figure.Figure
-	// Numbers are ours next to those of the source, of which Unmet are not as expected; Measures are all.
+	// Numbers are ours next to the numbers of the source, Unmet the number that are not as expected; Measures are all.
 	Numbers, Measures table.Table
 	Unmet             int
 }

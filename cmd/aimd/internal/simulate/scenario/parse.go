@@ -262,7 +262,7 @@ func StrategyNames() (names []string) {
 	return names
 }
 
-// fieldsOf are the yaml tags of a struct's fields, with those of embedded structs, and where the fields are.
+// fieldsOf are the yaml tags of a struct's fields and of embedded structs, and where the fields are.
 func fieldsOf(t reflect.Type) (names []string, index map[string][]int) {
 	index = map[string][]int{}
 	for _, f := range reflect.VisibleFields(t) {
