@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,7 +137,8 @@ func TestHandlerServesRefusesAndTells(t *testing.T) {
 			// "Prioritize interactive requests. Drop background requests" (Safe Client Behaviour).
 			background := send(t.Context(), s, tag.Tags{Criticality: tag.SheddablePlus})
 			d.stands(1, 1)
-			interactive := send(t.Context(), s, tag.Tags{})
+			ctx, cancel := context.WithCancel(t.Context())
+			interactive := send(ctx, s, tag.Tags{})
 			resp := <-background
 			require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
 			after, ok := httplimit.RetryAfter(resp.Header, time.Now())
@@ -146,110 +146,85 @@ func TestHandlerServesRefusesAndTells(t *testing.T) {
 			assert.InDelta(t, time.Second, after, float64(time.Second/2), "1 s at the mean")
 			assert.Contains(t, []string{"1", "2"}, resp.Header.Get("Retry-After"))
 
+			d.stands(1, 1)
+			cancel() // a client that goes away leaves the queue
+			require.Nil(t, <-interactive)
+			d.stands(1, 0)
+			last := send(t.Context(), s, tag.Tags{})
+			d.stands(1, 1)
 			g.open <- struct{}{}
 			require.Equal(t, http.StatusOK, (<-first).StatusCode)
-			r = <-g.came
-			permit, _ = admission.FromContext(r.Context())
+			permit, _ = admission.FromContext((<-g.came).Context())
 			assert.Positive(t, permit.Waited())
 			g.open <- struct{}{}
-			require.Equal(t, http.StatusOK, (<-interactive).StatusCode)
+			require.Equal(t, http.StatusOK, (<-last).StatusCode)
 			d.ended(window.Success)
 			d.ended(window.Success)
 			assert.EqualValues(t, 1, d.Snapshot().ByCriticality[tag.SheddablePlus].Displaced)
-		})
-	}
-}
-
-func TestAClientThatWentAwayGivesItsPlaceBack(t *testing.T) {
-	for _, p := range protocols {
-		t.Run(p.name, func(t *testing.T) {
-			d, g := single(t), newGate()
-			s := p.start(t, handler(t, g, d))
-			first := send(t.Context(), s, tag.Tags{})
-			<-g.came
-			ctx, cancel := context.WithCancel(t.Context())
-			gone := send(ctx, s, tag.Tags{})
-			d.stands(1, 1)
-			cancel()
-			require.Nil(t, <-gone)
-			d.stands(1, 0)
-			g.open <- struct{}{}
-			require.NotNil(t, <-first)
-			d.ended(window.Success)
 			assert.EqualValues(t, 1, d.Snapshot().ByCriticality[tag.Critical].Vanished)
-			assert.Empty(t, g.came)
 		})
 	}
 }
 
 // What the adaptive law hears.
 func TestOutcomesOfAnswers(t *testing.T) {
-	status := func(code int) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
+	type config = httplimit.HandlerConfig
+	status := func(codes ...int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			for _, code := range codes {
+				w.WriteHeader(code)
+			}
+		}
 	}
-	over, cancel := context.WithDeadline(t.Context(), time.Now())
-	defer cancel()
-	for _, c := range []struct {
-		name   string
+	takes := func(d time.Duration) http.HandlerFunc {
+		return func(http.ResponseWriter, *http.Request) { time.Sleep(d) }
+	}
+	gone := func(then http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			r.Context().Value(itemKey{}).(context.CancelFunc)()
+			then(w, r)
+		}
+	}
+	for name, c := range map[string]struct {
 		inner  http.HandlerFunc
-		config httplimit.HandlerConfig
+		config config
 		want   window.Outcome
 	}{
-		{"200", status(200), httplimit.HandlerConfig{}, window.Success},
-		{"nothing written", func(http.ResponseWriter, *http.Request) {}, httplimit.HandlerConfig{}, window.Success},
-		{"404", status(404), httplimit.HandlerConfig{}, window.Success},
-		{"500", status(500), httplimit.HandlerConfig{}, window.Neutral},
-		{"502", status(502), httplimit.HandlerConfig{}, window.Neutral},
-		{"429", status(429), httplimit.HandlerConfig{}, window.Overload},
-		{"503", status(503), httplimit.HandlerConfig{}, window.Overload},
-		{"504", status(504), httplimit.HandlerConfig{}, window.Timeout},
-		{"early hints", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(503) }, httplimit.HandlerConfig{}, window.Overload},
-		{"the first status counts", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(nil); w.WriteHeader(503) }, httplimit.HandlerConfig{}, window.Success},
-		{"nothing to copy, then an error", func(w http.ResponseWriter, _ *http.Request) {
-			_, err := io.Copy(w, broken{io.ErrUnexpectedEOF})
-			assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
-			w.WriteHeader(503)
-		}, httplimit.HandlerConfig{}, window.Overload},
-		{"slow", func(http.ResponseWriter, *http.Request) {
-			for began := time.Now(); time.Since(began) < 2; { // nanoseconds, on real time
-			}
-		}, httplimit.HandlerConfig{Slow: 1}, window.Timeout},
-		{"quick", status(200), httplimit.HandlerConfig{Slow: time.Hour}, window.Success},
-		{"a quota's 429", status(429), httplimit.HandlerConfig{Outcome: func(int) window.Outcome { return window.Success }}, window.Success},
-		{"no outcome", status(200), httplimit.HandlerConfig{Outcome: func(int) window.Outcome { return 9 }}, window.Neutral},
-		{"the client went: 503", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(503) }, httplimit.HandlerConfig{}, window.Neutral},
-		{"the client went: 504", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(504) }, httplimit.HandlerConfig{}, window.Neutral},
-		{"the client went", func(http.ResponseWriter, *http.Request) {}, httplimit.HandlerConfig{}, window.Neutral},
+		"200":                     {status(200), config{}, window.Success},
+		"nothing written":         {status(), config{}, window.Success},
+		"404":                     {status(404), config{}, window.Success},
+		"500":                     {status(500), config{}, window.Neutral},
+		"429":                     {status(429), config{}, window.Overload},
+		"503":                     {status(503), config{}, window.Overload},
+		"504":                     {status(504), config{}, window.Timeout},
+		"early hints":             {status(103, 503), config{}, window.Overload},
+		"the first status counts": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(nil); w.WriteHeader(503) }, config{}, window.Success},
+		"slow":                    {takes(time.Second + 1), config{Slow: time.Second}, window.Timeout},
+		"quick":                   {takes(time.Second), config{Slow: time.Second}, window.Success},
+		"a quota's 429":           {status(429), config{Outcome: func(int) window.Outcome { return window.Success }}, window.Success},
+		"no outcome":              {status(200), config{Outcome: func(int) window.Outcome { return 9 }}, window.Neutral},
+		"the client went: 503":    {gone(status(503)), config{}, window.Neutral},
+		"the client went: 504":    {gone(status(504)), config{}, window.Neutral},
+		"the client went":         {gone(status()), config{}, window.Neutral},
+		"a deadline ran out":      {takes(time.Minute), config{}, window.Timeout},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			d := single(t)
-			req := httptest.NewRequest(http.MethodGet, "/", nil)
-			inner := c.inner
-			if strings.HasPrefix(c.name, "the client went") {
-				ctx, cancel := context.WithCancel(t.Context())
-				req = req.WithContext(ctx)
-				inner = func(w http.ResponseWriter, r *http.Request) { cancel(); c.inner(w, r) }
-			}
-			handler(t, inner, d, c.config).ServeHTTP(httptest.NewRecorder(), req)
-			d.ended(c.want)
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := single(t)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				req := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(context.WithValue(ctx, itemKey{}, cancel))
+				handler(t, c.inner, d, c.config).ServeHTTP(httptest.NewRecorder(), req)
+				d.ended(c.want)
+
+				cancel() // before it was admitted
+				w := httptest.NewRecorder()
+				handler(t, http.NotFoundHandler(), d).ServeHTTP(w, req)
+				assert.Equal(t, http.StatusServiceUnavailable, w.Code)
+				assert.Empty(t, w.Header().Get("Retry-After"))
+			})
 		})
 	}
-	t.Run("a deadline ran out", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			d := single(t)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			handler(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-ctx.Done() }), d).
-				ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil).WithContext(ctx))
-			d.ended(window.Timeout)
-		})
-	})
-	t.Run("before it was admitted", func(t *testing.T) {
-		d, w := single(t), httptest.NewRecorder()
-		handler(t, http.NotFoundHandler(), d).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil).WithContext(over))
-		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
-		assert.Empty(t, w.Header().Get("Retry-After"))
-	})
 }
 
 func TestPanicsGiveThePlaceBackAndGoOn(t *testing.T) {
