@@ -137,7 +137,7 @@ func (b *tab) picture(scheme string, width int64) image.Image {
 }
 
 // play runs so many callers through a limiter, until the test ends, against a service
-// that takes 24 at a time, and for a second none.
+// that takes 24 at a time, and for four seconds none, so that several cuts come in a row.
 func play(t *testing.T, l *aimd.Limiter, callers int) {
 	var all sync.WaitGroup
 	t.Cleanup(all.Wait) // the test's context has ended by then
@@ -145,7 +145,7 @@ func play(t *testing.T, l *aimd.Limiter, callers int) {
 	began := time.Now()
 	work := func(context.Context) error {
 		defer flying.Add(-1)
-		away := time.Since(began).Truncate(time.Second) == time.Second
+		away := time.Since(began) > time.Second && time.Since(began) < 5*time.Second
 		if n := flying.Add(1); n > 24 || away {
 			time.Sleep(10 * time.Millisecond)
 			refused := &httplimit.StatusError{StatusCode: http.StatusServiceUnavailable}
