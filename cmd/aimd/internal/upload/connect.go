@@ -18,7 +18,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 	"github.com/aimd-go/aimd/sim"
 	"github.com/aimd-go/aimd/window"
@@ -33,11 +32,8 @@ func (u *run) connect(ctx context.Context) (err error) {
 	defer cancel()
 	// A wrong endpoint shows at once.
 	rules := aimd.Rules{MaxWindow: u.MaxWindow, MaxAttempts: u.MaxAttempts, FirstContact: time.Nanosecond}
-	w := sim.Window{Law: u.Law}
-	if strategy.TakesFactor(u.Law) {
-		w.Factor = 0.9
-	}
-	u.limiter, err = aimd.New(aimd.Config{Name: "upload", Rules: rules, Law: w.MakeLaw(), Classifier: u.classify})
+	law := sim.Window{Law: u.Law, Factor: 0.9}.MakeLaw()
+	u.limiter, err = aimd.New(aimd.Config{Name: "upload", Rules: rules, Law: law, Classifier: u.classify})
 	if err != nil {
 		return err
 	}
