@@ -100,7 +100,7 @@ func TestWhatAttemptsComeTo(t *testing.T) {
 		of      func(*ends) *atomic.Int64
 	}{
 		"answered": {time.Minute, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("OK")) }, func(e *ends) *atomic.Int64 { return &e.ok }},
-		"refused":  {time.Minute, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", 503) }, func(e *ends) *atomic.Int64 { return &e.errors }},
+		"refused":  {time.Minute, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusServiceUnavailable) }, func(e *ends) *atomic.Int64 { return &e.errors }},
 		"late":     {20 * time.Millisecond, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, func(e *ends) *atomic.Int64 { return &e.timedOut }},
 	} {
 		clients, _ := sent(t, "none", c.timeout, 50, c.h)
