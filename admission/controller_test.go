@@ -99,7 +99,7 @@ func TestWhoVanishesLeavesTheQueue(t *testing.T) {
 // One event for each request, at its end, and the counts.
 func TestObserverIsToldEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var events []Event
+		events := make(chan Event, 10)
 		var c *Controller
 		c, err := New(Fixed(1), Config{
 			QueueBound: 1,
@@ -107,21 +107,27 @@ func TestObserverIsToldEverything(t *testing.T) {
 				if e.Outcome != 0 {
 					assert.Zero(t, c.Snapshot().InFlight, "it may call back")
 				}
-				events = append(events, e)
+				events <- e
 			},
 			Turn: func(t tag.Tags) int { return t.Attempt / 100 },
 		})
 		require.NoError(t, err)
 		told := func(want ...Event) {
 			t.Helper()
-			for i := range events {
-				if s := events[i].Shed; s != nil {
-					require.Positive(t, s.RetryAfter)
-					s.RetryAfter = 0
+			synctest.Wait() // the observer is called last
+			var got []Event
+			for len(events) > 0 {
+				e := <-events
+				if e.Shed != nil {
+					require.Positive(t, e.Shed.RetryAfter)
+					e.Shed.RetryAfter = 0
 				}
+				got = append(got, e)
 			}
-			require.Equal(t, want, events)
-			events = nil
+			require.Equal(t, want, got)
+		}
+		shed := func(of tag.Tags, waited time.Duration, why string) Event {
+			return Event{Tags: of, Waited: waited, Shed: &Shed{Reason: why, Waited: waited, Tags: of}}
 		}
 		p, err := c.Admit(t.Context(), vital)
 		require.NoError(t, err)
@@ -132,23 +138,23 @@ func TestObserverIsToldEverything(t *testing.T) {
 		_, err = c.Admit(t.Context(), refused)
 		require.ErrorAs(t, err, new(*Shed))
 		require.ErrorContains(t, err, `admission: shed (full): sheddable request of "photos", to come back after `)
-		told(Event{Tags: refused, Shed: &Shed{Reason: full, Tags: refused}})
+		told(shed(refused, 0, full))
 		time.Sleep(100 * time.Millisecond)
 		ctx, cancel := context.WithCancel(t.Context())
 		second := admit(ctx, c, interactive)
 		require.ErrorAs(t, (<-first).err, new(*Shed))
-		told(Event{Tags: background, Waited: 100 * time.Millisecond, Shed: &Shed{Reason: displaced, Waited: 100 * time.Millisecond, Tags: background}})
+		told(shed(background, 100*time.Millisecond, displaced))
 		time.Sleep(time.Millisecond)
-		last := admit(t.Context(), c, tag.Tags{Criticality: tag.Sheddable, Attempt: 100})
+		turned := tag.Tags{Criticality: tag.Sheddable, Attempt: 100}
+		last := admit(t.Context(), c, turned)
 		require.ErrorAs(t, (<-second).err, new(*Shed), "the turn comes before criticality")
-		events = nil
+		told(shed(interactive, time.Millisecond, displaced))
 		cancel()
 		_, err = c.Admit(ctx, background)
 		require.ErrorIs(t, err, context.Canceled)
 		told(Event{Tags: background}) // it came too late, and is counted
 		require.ErrorAs(t, (<-last).err, new(*Shed))
-		require.Equal(t, expired, events[0].Shed.Reason)
-		events = nil
+		told(shed(turned, 200*time.Millisecond, expired))
 		assert.Equal(t, 301*time.Millisecond, p.Held())
 		p.Done(window.Timeout)
 		told(Event{Tags: vital, Outcome: window.Timeout, Took: 301 * time.Millisecond})
