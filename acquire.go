@@ -13,13 +13,13 @@ import (
 // Acquire waits for a slot, at the end of the queue. Its errors are ErrClosed, attempt.ErrQueueFull, and
 //   - one that wraps ctx.Err(), if the context ends first, or its deadline comes before the end of a pause;
 //   - one that wraps attempt.ErrQuota, if the pause lasts for longer than Rules.GiveUpAfter;
-//   - ErrHasSlot, if ctx belongs to an attempt that has a slot of this limiter: a wait for a second slot could
-//     last for ever.
+//   - one of its own, if ctx belongs to an attempt that has a slot of this limiter, as within Do: a wait for a second
+//     slot could last for ever.
 //
 // A client that tries again uses Begin.
 func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
-	if l.HasSlot(ctx) {
-		return Permit{}, ErrHasSlot
+	if l.holds(ctx) {
+		return Permit{}, errHasSlot
 	}
 	return l.acquire(ctx, false)
 }
@@ -196,10 +196,14 @@ func (p Permit) release(v attempt.Verdict, err error) {
 		l.unlock(now)
 		return
 	}
-	k := kindOf(a, before, l.gate.State().Cwnd)
-	l.counts.count(k, o)
-	if l.config.Observer != nil || k != Steady && k != Grew {
-		l.note(now, Event{Kind: k, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.RetryAfter})
+	l.counts.count(o)
+	kind := Answered
+	if a.Outcome.Overloaded() && !a.Ignored {
+		kind = Cut
+		l.counts.Cuts++
+	}
+	if l.config.Observer != nil || kind == Cut || l.gate.State().Cwnd < before {
+		l.note(now, Event{Kind: kind, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.RetryAfter})
 	}
 	if v.Stop && a.Outcome.Overloaded() { // a refusal for a quota closes the quota instead
 		l.gate.Stopped(now, v.RetryAfter)

@@ -97,7 +97,7 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 	s := l.Snapshot()
 	require.EqualValues(t, 6, s.Late)
 	require.EqualValues(t, 2, s.Cwnd, "and told the law nothing")
-	require.EqualValues(t, 1, s.Attempts())
+	require.EqualValues(t, 1, s.Attempts)
 	aimd.Permit{}.Done(window.Success) // no effect
 	require.Panics(t, func() { p[1].Done(0) })
 	p[1].Done(window.Success) // the panic released nothing

@@ -3,9 +3,6 @@ package aimd
 import (
 	"context"
 	"fmt"
-	"time"
-
-	"github.com/aimd-go/aimd/window"
 )
 
 // Close takes no new work: callers that wait, and later ones, get ErrClosed. It may be called more than once.
@@ -57,38 +54,4 @@ func (l *Limiter) settle() {
 	default:
 		close(l.idle)
 	}
-}
-
-// restoreAge: a window of an hour ago is probably still right. Our choice.
-const restoreAge = time.Hour
-
-// State is the knowledge of a limiter, and its time: plain data that goes through JSON. docs/recipes.md keeps
-// it in a file.
-type State struct {
-	window.State
-	// Law is the type of the law that set Ssthresh and Spaced, "" if it is not known. A limiter with another law
-	// starts with Cwnd as its window and as its threshold.
-	Law string `json:"law,omitempty"`
-	// At is the time of the state; zero: not known. A state with a time of more than an hour ago is ignored.
-	At time.Time `json:"at,omitzero"`
-}
-
-// State returns what the limiter learned, for Config.Restore at the next start.
-func (l *Limiter) State() State {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return State{l.gate.State(), l.law, l.made.Add(l.now())}
-}
-
-// restored is the state that a limiter with the law starts from, or the zero State.
-func (c Config) restored(law string) window.State {
-	s := c.Restore
-	old := !s.At.IsZero() && c.Clock.Since(s.At) > restoreAge
-	switch {
-	case s.State == window.State{} || old:
-		return window.State{}
-	case s.Law != "" && s.Law != law:
-		return window.State{Cwnd: s.Cwnd, Ssthresh: max(s.Cwnd, window.MinWindow)}
-	}
-	return s.State
 }

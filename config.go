@@ -77,8 +77,10 @@ type Config struct {
 	Observer func(Event)
 	// Classifier says what an attempt's error means; nil: attempt.Classify.
 	Classifier attempt.Classifier
-	// Restore is a state to start from, unless it is the zero State or of more than an hour ago.
-	Restore State
+	// Restore is a snapshot of an earlier limiter, to start from its window: Cwnd, Ssthresh, Spaced and Trip. If it has
+	// another Law, it counts for its Cwnd alone, as window and as threshold. One that is zero, or of more than an
+	// hour ago, has no effect.
+	Restore Snapshot
 	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
 	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
 	Policy attempt.Policy
@@ -144,14 +146,7 @@ func (c Config) guards() []attempt.Guard {
 	return guards
 }
 
-// Config returns the settings in force, with defaults filled in.
-func (l *Limiter) Config() Config {
-	c := l.config
-	c.Rules = *l.rules.Load()
-	return c
-}
-
-// Reconfigure puts the limiter under new rules, made from those of Config: either all take effect or, with an
+// Reconfigure puts the limiter under new rules, made from those of a Snapshot: either all take effect or, with an
 // error that names the wrong one, the old rules stay.
 //
 // Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound
@@ -183,10 +178,4 @@ func (l *Limiter) Reconfigure(r Rules) error {
 		return wrong(err)
 	}
 	return nil
-}
-
-// Validate returns the error that Reconfigure would return, or nil.
-func (r Rules) Validate() error {
-	_, _, err := Config{Rules: r}.checked()
-	return err
 }

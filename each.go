@@ -254,7 +254,7 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 		defer close(done)
 		b.work(a, item)
 	}()
-	if b.limiter.HasSlot(ctx) {
+	if b.limiter.holds(ctx) {
 		<-done // all items share one slot
 	}
 	return true
@@ -267,7 +267,7 @@ func (b *bulk[T]) admits(ctx context.Context) bool {
 			return false
 		}
 		// The feeder counts as one.
-		if b.pulled.Load() <= 2*int64(b.limiter.State().Cwnd)+2 {
+		if b.pulled.Load() <= 2*int64(b.limiter.cwnd())+2 {
 			return true
 		}
 		select {

@@ -6,67 +6,33 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Kind says what an event is about.
-type Kind uint8
-
-// Every answer is exactly one of the first five; the other kinds are events of their own.
+// The kinds of events. Answered and Cut are about answers, each of which is one of the two.
 const (
-	// Grew: a success widened the window.
-	Grew Kind = iota + 1
-	// Shrank: the law narrowed the window without an overload.
-	Shrank
+	// Answered: an attempt ended, for Event.Outcome. The law may have moved the window, from Event.Before.
+	Answered = "answered"
 	// Cut: the first overload of a burst; the law reacted, though it may have left the window as it was.
-	Cut
-	// Ignored: an overload of a burst that counted already. A law may narrow the window a little more for it.
-	Ignored
-	// Steady: an answer that left the window as it was.
-	Steady
+	Cut = "cut"
 	// Paused: a pause for all operations began; no attempt is sent for Event.Wait.
-	Paused
+	Paused = "paused"
 	// Admitted: an operation got its slot after it waited for Event.Wait.
-	Admitted
+	Admitted = "admitted"
 	// Late: a permit was released a second time.
-	Late
+	Late = "late"
 	// Full: an operation was turned away, the queue is full.
-	Full
+	Full = "full"
 	// Closed: the limiter takes no more work.
-	Closed
+	Closed = "closed"
 	// Reconfigured: the limiter is under new rules.
-	Reconfigured
+	Reconfigured = "reconfigured"
 	// Away: an attempt found no service, for the reason in Event.Err; once until the service answers.
-	Away
+	Away = "away"
 	// Suspect: the error in Event.Err is final and neutral though it looks like a refusal, so the classifier
 	// may not know it. There is one such event for each limiter. With a Wait: answers of 403 in a row are taken
 	// for a block of the client, and all operations pause for that time.
-	Suspect
+	Suspect = "suspect"
 	// UsedUp: the quota in Event.Quota is used up for Event.Wait.
-	UsedUp
+	UsedUp = "used up"
 )
-
-var kinds = [...]string{"none", "grew", "shrank", "cut", "ignored", "steady", "paused", "admitted", "late", "full", "closed", "reconfigured", "away", "suspect", "used up"}
-
-// String returns the kind's name in lower case.
-func (k Kind) String() string {
-	if int(k) < len(kinds) {
-		return kinds[k]
-	}
-	return kinds[0]
-}
-
-// kindOf is the kind of an answer that moved the window so.
-func kindOf(a window.Answer, before, after float64) Kind {
-	switch {
-	case a.Outcome.Overloaded() && a.Ignored:
-		return Ignored
-	case a.Outcome.Overloaded():
-		return Cut
-	case after > before:
-		return Grew
-	case after < before:
-		return Shrank
-	}
-	return Steady
-}
 
 // Event says what happened, and how the limiter stood right after it.
 type Event struct {
@@ -76,7 +42,8 @@ type Event struct {
 	// without the lock, so of two goroutines' events the later may arrive first.
 	Seq  uint64
 	Time time.Time
-	Kind Kind
+	// Kind is one of the kinds from Answered to UsedUp.
+	Kind string
 	// Window is the window after the event, and Gap the shortest time between two sends, 0 without one. Before
 	// and GapBefore are cwnd and the gap before the event.
 	Window         window.State
@@ -96,4 +63,41 @@ type Event struct {
 	Err error
 	// Quota is the quota of the kind UsedUp, nil for other kinds.
 	Quota *Quota
+}
+
+func (e Event) narrowed() bool { return e.Window.Cwnd < e.Before }
+
+// decision reports whether the event is one of Snapshot.Decisions.
+func (e Event) decision() bool {
+	switch e.Kind {
+	case Cut, Paused, Closed, Reconfigured, UsedUp:
+		return true
+	}
+	return e.Kind == Answered && e.narrowed()
+}
+
+// decisions is the number of decisions that a limiter keeps. Our choice.
+const decisions = 32
+
+// note numbers an event, and keeps it for the observer and for Snapshot.Decisions.
+func (l *Limiter) note(now time.Duration, e Event) {
+	e.Window, e.Gap = l.gate.State(), l.gate.Gap()
+	decision := e.decision()
+	if l.config.Observer == nil && !decision {
+		return
+	}
+	l.seq++
+	e.Name, e.Seq, e.Time = l.config.Name, l.seq, l.made.Add(now)
+	e.InFlight, e.Queued = l.gate.Flying(), l.queue.Len()
+	if l.config.Observer != nil {
+		l.events = append(l.events, e)
+	}
+	if !decision {
+		return
+	}
+	if len(l.recent) == decisions {
+		l.recent = l.recent[1:] // a Snapshot may have the old ones
+	}
+	e.Err = nil // an error may hold much
+	l.recent = append(l.recent, e)
 }

@@ -162,11 +162,8 @@ func ExampleConfig_classifier() {
 		}
 		return attempt.Verdict{} // not mine: ask the next
 	}
-	lim, err := aimd.New(aimd.Config{Classifier: attempt.FirstOf(mine, attempt.Classify)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	classify := lim.Config().Classifier
+	config := aimd.Config{Classifier: attempt.FirstOf(mine, attempt.Classify)}
+	classify := config.Classifier
 	fmt.Println(classify(errBusy).Outcome, classify(context.DeadlineExceeded).Outcome)
 	// Output: overload timeout
 }
@@ -210,7 +207,7 @@ func ExampleConfig_restore() {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "photos.json")
 	save := func(lim *aimd.Limiter) error {
-		data, err := json.Marshal(lim.State())
+		data, err := json.Marshal(lim.Snapshot())
 		if err = cmp.Or(err, os.WriteFile(file+".new", data, 0o600)); err != nil {
 			return err
 		}
@@ -218,9 +215,9 @@ func ExampleConfig_restore() {
 	}
 	start := func() (*aimd.Limiter, error) {
 		data, _ := os.ReadFile(file) // none at the first start
-		var state aimd.State
-		_ = json.Unmarshal(data, &state)
-		return aimd.New(aimd.Config{Restore: state})
+		var config aimd.Config
+		_ = json.Unmarshal(data, &config.Restore)
+		return aimd.New(config)
 	}
 
 	before, err := aimd.New(aimd.Config{InitialWindow: 48})
@@ -234,7 +231,7 @@ func ExampleConfig_restore() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(lim.State().Cwnd)
+	fmt.Println(lim.Snapshot().Cwnd)
 	// Output: 48
 }
 
@@ -245,7 +242,7 @@ func ExampleLimiter_Reconfigure() {
 		log.Fatal(err)
 	}
 
-	rules := lim.Config().Rules
+	rules := lim.Snapshot().Rules
 	rules.MaxWindow = 8
 	fmt.Println(lim.Reconfigure(rules), lim.Snapshot().Cwnd)
 	// Output: <nil> 8

@@ -18,13 +18,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// The errors of a limiter, besides attempt.ErrQueueFull. Context errors are returned unwrapped.
-var (
-	// ErrClosed: the limiter takes no new work, Close or Shutdown was called.
-	ErrClosed = errors.New("aimd: closed")
-	// ErrHasSlot: Acquire was called with the context of an attempt of the limiter, as within Do.
-	ErrHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
-)
+// ErrClosed: the limiter takes no new work, Close or Shutdown was called.
+var ErrClosed = errors.New("aimd: closed")
+
+var errHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
 
 // Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in,
 // first out. Make one with New. It is safe for any number of goroutines, and all that use one service share it.
@@ -110,6 +107,13 @@ func (l *Limiter) now() time.Duration { return l.config.Clock.Since(l.made) }
 
 // timed reports whether an event needs the time.
 func (l *Limiter) timed() bool { return l.config.Observer != nil || l.gate.Timed() }
+
+// cwnd is the window, for those that need nothing else.
+func (l *Limiter) cwnd() float64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gate.State().Cwnd
+}
 
 // time is the time if it is needed, else 0: reading the clock costs more than all the rest.
 func (l *Limiter) time() time.Duration {

@@ -2,6 +2,7 @@ package aimd_test
 
 import (
 	"context"
+	"encoding/json"
 	"expvar"
 	"fmt"
 	"log/slog"
@@ -54,8 +55,10 @@ func ExampleLimiter_Snapshot() {
 	}
 	expvar.Publish("photos", expvar.Func(func() any { return lim.Snapshot() }))
 
-	fmt.Println(expvar.Get("photos"))
-	// Output: {"name":"photos","cwnd":20,"ssthresh":1048576,"in_flight":0,"queued":0,"successes":0,"overloads":0,"timeouts":0,"neutrals":0,"client_errors":0,"cuts":0,"pauses":0,"late":0}
+	var now aimd.Snapshot
+	err = json.Unmarshal([]byte(expvar.Get("photos").String()), &now) // at /debug/vars
+	fmt.Println(now, err)
+	// Output: cwnd=20.0 ssthresh=1048576.0 in-flight=0 queued=0 success=0 overload=0 timeout=0 neutral=0 client-error=0 cuts=0 pauses=0 late=0 <nil>
 }
 
 // Cuts and pauses in the log, at most ten lines a second.

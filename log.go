@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 )
 
 // Log returns an observer that writes decisions, and faults, to a logger, each in the words of Event.String
-// and with the attributes of Event.LogValue: changes of the window or of its gap at the level Info; the kinds
-// Paused, Full, Late, Away and Suspect at Warn. If the logger is nil, it is slog.Default.
+// and with its fields that are not zero: changes of the window or of its gap at the level Info; the kinds
+// Paused, Full, Late, Away and Suspect at Warn. Durations are numbers of seconds. If the logger is nil, it is
+// slog.Default.
 //
 // It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out counts the lines
 // left out before a line. The observer is safe for any number of goroutines and limiters, which share the
@@ -36,7 +38,7 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 		if !ok {
 			return
 		}
-		attrs := e.LogValue().Group()
+		attrs := e.attrs()
 		if leftOut > 0 {
 			attrs = append(attrs, slog.Uint64("left_out", leftOut))
 		}
@@ -50,13 +52,47 @@ func (e Event) level() slog.Level {
 	case Paused, Full, Late, Away, Suspect:
 		return slog.LevelWarn
 	}
-	if e.Kind == Ignored || !e.decision() {
+	if e.Kind == Answered && e.Outcome.Overloaded() || !e.decision() {
 		return slog.LevelDebug
 	}
 	if before, after := e.windows(); e.Kind == Cut && before == after {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
+}
+
+// attrs are the fields of the event, without its time and those that are zero, except in_flight and queued.
+func (e Event) attrs() []slog.Attr {
+	outcome, err, used := "", "", Quota{}
+	if e.Outcome.Valid() {
+		outcome = e.Outcome.String()
+	}
+	if e.Err != nil {
+		err = e.Err.Error()
+	}
+	if e.Quota != nil {
+		used = *e.Quota
+	}
+	seconds := func(key string, d time.Duration) slog.Attr { // slog's JSON would have bare nanoseconds
+		return slog.Float64(key, d.Seconds())
+	}
+	return slices.DeleteFunc([]slog.Attr{
+		slog.String("limiter", e.Name), slog.String("kind", e.Kind), slog.Float64("before", e.Before),
+		slog.Float64("cwnd", e.Window.Cwnd), slog.Float64("ssthresh", e.Window.Ssthresh), seconds("gap", e.Gap),
+		slog.Int("in_flight", e.InFlight), slog.Int("queued", e.Queued), slog.String("outcome", outcome),
+		seconds("rtt", e.RTT), seconds("wait", e.Wait), seconds("retry_after", e.RetryAfter), slog.String("err", err),
+		slog.String("quota", used.name()), slog.Time("quota_until", used.UsedUpUntil),
+	}, func(a slog.Attr) bool {
+		switch v := a.Value.Any().(type) {
+		case string:
+			return v == ""
+		case float64:
+			return v == 0
+		case time.Time:
+			return v.IsZero()
+		}
+		return false
+	})
 }
 
 // ration lets at most a number of lines pass in a second.

@@ -161,7 +161,6 @@ func TestALongerWaitThanGiveUpAfterIsOutOfQuota(t *testing.T) {
 		time.Sleep(11*time.Hour + time.Second)
 		_, err = l.Acquire(t.Context())
 		require.NoError(t, err, "less than an hour is left")
-		require.ErrorContains(t, aimd.Rules{GiveUpAfter: -1}.Validate(), "GiveUpAfter: -1ns is not allowed")
 	})
 }
 
@@ -205,15 +204,12 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 			other.Done(window.Success)
 			require.Contains(t, l.Snapshot().String(), ` quota="core (0 of 60 left)" used-up-until=01:00:01`)
 			require.Equal(t, start.Add(time.Hour+time.Second), l.Snapshot().Quotas[0].UsedUpUntil)
-			logger, lines := logged(t)
-			logger.Info("now", "limiter", l.Snapshot())
-			require.Equal(t, "core (0 of 60 left)", lines()[0]["limiter"].(map[string]any)["quota"])
 
 			if giveUp == 0 {
 				_, err = l.Acquire(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, 5*time.Minute, time.Since(start))
-				require.NoError(t, l.Reconfigure(l.Config().Rules))
+				require.NoError(t, l.Reconfigure(l.Snapshot().Rules))
 				_, ok := l.TryAcquire()
 				require.True(t, ok, "asked at once")
 				_, ok = l.TryAcquire()
@@ -310,7 +306,7 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 // A refusal that keeps its body is no longer held by the decisions.
 func TestDecisionsHoldNoErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, e := range pausedBy(t, usedUp).Decisions(0) {
+		for _, e := range pausedBy(t, usedUp).Snapshot().Decisions {
 			require.NoError(t, e.Err)
 		}
 	})

@@ -93,13 +93,13 @@ func TestMaxRateMayChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxRate = 100 })
 		for _, rate := range []float64{100, 20, 200} {
-			rules := l.Config().Rules
+			rules := l.Snapshot().Rules
 			rules.MaxRate = rate
 			require.NoError(t, l.Reconfigure(rules))
-			require.Equal(t, rate, l.Config().MaxRate)
+			require.Equal(t, rate, l.Snapshot().Rules.MaxRate)
 			require.InDelta(t, 10*rate, len(sends(l, 50, 10*time.Second)), 10, "%v a second", rate)
 		}
-		rules := l.Config().Rules
+		rules := l.Snapshot().Rules
 		rules.MaxRate = 0
 		require.NoError(t, l.Reconfigure(rules))
 		require.Zero(t, l.Snapshot().Gap)

@@ -57,9 +57,8 @@ func (s *slots) Delays(failures int, last window.Outcome, v attempt.Verdict) (ba
 	return backoff, obeyed, max(0, l.gate.PausedUntil()-l.now())
 }
 
-// HasSlot reports whether the context belongs to an attempt that has a slot of the limiter and has not ended.
-// An operation that is begun with such a context needs no second slot.
-func (l *Limiter) HasSlot(ctx context.Context) bool { return ctx.Value((*slots)(l)) != nil }
+// holds reports whether the context belongs to an attempt that has a slot of the limiter and has not ended.
+func (l *Limiter) holds(ctx context.Context) bool { return ctx.Value((*slots)(l)) != nil }
 
 // contact is whether the service is there. It is read and written without the lock.
 type contact struct {

@@ -2,20 +2,28 @@ package aimd
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Snapshot is how a limiter stood at one moment.
+// Snapshot is how a limiter stood at one moment: plain data. What JSON keeps of it is enough for Config.Restore.
 type Snapshot struct {
 	// Name is the limiter's, Config.Name.
 	Name string `json:"name,omitempty"`
+	// At is the time of the snapshot.
+	At time.Time `json:"at,omitzero"`
+	// Law is the type of the law: "aimd.reno".
+	Law string `json:"law,omitempty"`
 	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts. A Cwnd below 1 is a
 	// rate, and one attempt at a time may go; see Gap.
 	Cwnd     float64 `json:"cwnd"`
 	Ssthresh float64 `json:"ssthresh"`
+	// Spaced and Trip are those of window.State; in JSON Trip is in nanoseconds.
+	Spaced bool          `json:"spaced,omitempty"`
+	Trip   time.Duration `json:"trip,omitempty"`
 	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds.
 	Gap time.Duration `json:"gap,omitempty"`
 	// PausedUntil is the end of the pause for all, zero if there is none.
@@ -23,7 +31,9 @@ type Snapshot struct {
 	// InFlight counts the attempts sent and not answered, Queued the operations that wait for a slot.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
-	// Successes, Overloads, Timeouts, Neutrals and ClientErrors count answers since the start, by outcome.
+	// Attempts counts the answers since the start; Successes, Overloads, Timeouts, Neutrals and ClientErrors count
+	// them by outcome.
+	Attempts     uint64 `json:"attempts"`
 	Successes    uint64 `json:"successes"`
 	Overloads    uint64 `json:"overloads"`
 	Timeouts     uint64 `json:"timeouts"`
@@ -37,6 +47,12 @@ type Snapshot struct {
 	Late uint64 `json:"late"`
 	// Quotas are the quotas that the service reports, in the order of the first reports; at most 16.
 	Quotas []Quota `json:"quotas,omitempty"`
+	// Rules are those in force, with defaults instead of zeros.
+	Rules Rules `json:"-"`
+	// Decisions are the latest 32 decisions, the oldest first: events of the kinds Cut, Paused, Reconfigured, UsedUp and
+	// Closed, and of Answered those that narrowed the window. They have no Err. A limiter keeps them without an observer,
+	// too.
+	Decisions []Event `json:"-"`
 }
 
 // Quota is how one quota of the service stands, by the answers so far.
@@ -71,11 +87,6 @@ func (l *Limiter) quota(s quota.State) Quota {
 	return q
 }
 
-// Attempts is the number of attempts that were answered.
-func (s Snapshot) Attempts() uint64 {
-	return s.Successes + s.Overloads + s.Timeouts + s.Neutrals + s.ClientErrors
-}
-
 // String returns the snapshot in one line.
 func (s Snapshot) String() string {
 	cwnd := fmt.Sprintf("%.1f", s.Cwnd)
@@ -103,23 +114,24 @@ func (s Snapshot) String() string {
 func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s, state := l.counts, l.gate.State()
-	s.Name, s.Cwnd, s.Ssthresh = l.config.Name, state.Cwnd, state.Ssthresh
+	now, state := l.now(), l.gate.State()
+	s := l.counts
+	s.Name, s.At, s.Law, s.Rules = l.config.Name, l.made.Add(now), l.law, *l.rules.Load()
+	s.Cwnd, s.Ssthresh, s.Spaced, s.Trip = state.Cwnd, state.Ssthresh, state.Spaced, state.Trip
 	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.queue.Len()
-	now := l.now()
 	if until := l.gate.PausedUntil(); until > now {
 		s.PausedUntil = l.made.Add(until)
 	}
 	for _, q := range l.gate.Quotas(now) {
 		s.Quotas = append(s.Quotas, l.quota(q))
 	}
+	s.Decisions = slices.Clip(l.recent)
 	return s
 }
 
-func (s *Snapshot) count(k Kind, o window.Outcome) {
-	if k == Cut {
-		s.Cuts++
-	}
+// count counts an answer.
+func (s *Snapshot) count(o window.Outcome) {
+	s.Attempts++
 	switch o {
 	case window.Success:
 		s.Successes++
@@ -132,4 +144,20 @@ func (s *Snapshot) count(k Kind, o window.Outcome) {
 	case window.ClientError:
 		s.ClientErrors++
 	}
+}
+
+// restoreAge: a window of an hour ago is probably still right. Our choice.
+const restoreAge = time.Hour
+
+// restored is the state that a limiter with the law starts from, or the zero State.
+func (c Config) restored(law string) window.State {
+	r := c.Restore
+	s := window.State{Cwnd: r.Cwnd, Ssthresh: r.Ssthresh, Spaced: r.Spaced, Trip: r.Trip}
+	switch {
+	case s == window.State{}, !r.At.IsZero() && c.Clock.Since(r.At) > restoreAge:
+		return window.State{}
+	case r.Law != "" && r.Law != law: // what it means by the rest is not known
+		return window.State{Cwnd: s.Cwnd, Ssthresh: max(s.Cwnd, window.MinWindow)}
+	}
+	return s
 }

@@ -1,6 +1,7 @@
 package aimd
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -13,8 +14,6 @@ func (e Event) String() string {
 	switch e.Kind {
 	case Cut:
 		return "cut: first " + e.refusal() + " of a burst, " + e.moved()
-	case Shrank:
-		return "shrank: answers got slower, " + e.moved()
 	case Paused:
 		if e.MaxRetryAfter > 0 {
 			return fmt.Sprintf("paused %s: the service asked for %v, cut to %v by MaxRetryAfter", roughly(e.Wait), e.RetryAfter, e.MaxRetryAfter)
@@ -27,15 +26,8 @@ func (e Event) String() string {
 		return "reconfigured: new settings, " + e.moved()
 	case Closed:
 		return "closed: takes no more work"
-	case Grew:
-		return "grew: " + e.moved()
-	case Ignored:
-		if e.deeper() {
-			return "cut: more " + e.refusal() + "s of the burst, " + e.moved()
-		}
-		return "ignored: " + e.refusal() + " of a burst that was answered already"
-	case Steady:
-		return "steady: " + e.Outcome.String() + ", the window stays " + number(e.Window.Cwnd)
+	case Answered:
+		return e.answered()
 	case Admitted:
 		return "admitted: waited " + roughly(e.Wait)
 	case Late:
@@ -53,7 +45,21 @@ func (e Event) String() string {
 		}
 		return fmt.Sprint("suspect: final, though it looks like a refusal: ", e.Err)
 	}
-	return e.Kind.String()
+	return cmp.Or(e.Kind, "none")
+}
+
+func (e Event) answered() string {
+	switch {
+	case e.Outcome.Overloaded() && e.narrowed():
+		return "cut: more " + e.refusal() + "s of the burst, " + e.moved()
+	case e.Outcome.Overloaded():
+		return "ignored: " + e.refusal() + " of a burst that was answered already"
+	case e.narrowed():
+		return "shrank: answers got slower, " + e.moved()
+	case e.Window.Cwnd > e.Before:
+		return "grew: " + e.moved()
+	}
+	return "steady: " + e.Outcome.String() + ", the window stays " + number(e.Window.Cwnd)
 }
 
 func (e Event) refusal() string {

@@ -18,6 +18,8 @@ import (
 type Attempt interface {
 	// Context is the caller's context with the attempt's Number and its slot.
 	Context() context.Context
+	// Within reports whether the attempt is part of another one, as within Do, whose slot it uses.
+	Within() bool
 	// Answered notes that an answer began whose end comes later. err is what its head says, nil for a
 	// success. Answered returns the head's verdict. A body that breaks off later is still an answer.
 	Answered(err error) Verdict

@@ -118,4 +118,4 @@ func (u *bulk) requireAll(ctx context.Context, t *testing.T) {
 }
 
 // each is the number of attempts for each object.
-func (u *bulk) each() float64 { return float64(u.limiter.Snapshot().Attempts()) / float64(u.objects) }
+func (u *bulk) each() float64 { return float64(u.limiter.Snapshot().Attempts) / float64(u.objects) }

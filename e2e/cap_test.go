@@ -156,7 +156,7 @@ func TestThrottledDownloads(t *testing.T) {
 		requireIdle(t, l)
 		s := l.Snapshot()
 		n.requireStatuses(t, map[string]int{"200": downloads, "503": int(s.Overloads)})
-		refused := float64(s.Overloads) / float64(s.Attempts())
+		refused := float64(s.Overloads) / float64(s.Attempts)
 		figures.log(t, "%d downloads in %v, %.2f%% of attempts refused (%d in %d bursts), cwnd %.1f",
 			downloads, took.Round(10*time.Millisecond), 100*refused, s.Overloads, s.Cuts, s.Cwnd)
 		return refused <= amount(0.02, 0.04)

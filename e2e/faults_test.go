@@ -80,7 +80,7 @@ func TestResets(t *testing.T) {
 			figures.log(t, "%d of %d requests reset, %v, %.4f attempts per object, %d refused, cwnd %.1f",
 				resets.Load(), f.requests, u.took.Round(10*time.Millisecond), u.each(), now.Overloads, now.Cwnd)
 			require.NotZero(t, resets.Load())
-			require.EqualValues(t, f.requests, now.Attempts(), "one attempt for each request")
+			require.EqualValues(t, f.requests, now.Attempts, "one attempt for each request")
 			require.EqualValues(t, resets.Load(), now.Neutrals, "a reset says nothing about load")
 		})
 	}
@@ -124,7 +124,7 @@ func TestErrorInside200(t *testing.T) {
 				require.Equal(t, sum(body(i, size)), sum(got), "object %d", i)
 			}
 			now := l.Snapshot()
-			figures.log(t, "%d uploads of %d MiB in parts, %d x SlowDown in a 200, %d attempts, %d overloads", uploads, size>>20, refused, now.Attempts(), now.Overloads)
+			figures.log(t, "%d uploads of %d MiB in parts, %d x SlowDown in a 200, %d attempts, %d overloads", uploads, size>>20, refused, now.Attempts, now.Overloads)
 			require.Greater(t, faults.Load(), int64(refused))
 			require.GreaterOrEqual(t, now.Overloads, uint64(refused), "the window learns of what is inside")
 		})

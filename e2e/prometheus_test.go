@@ -129,7 +129,7 @@ func TestEveryExpressionOfTheDashboardFindsData(t *testing.T) {
 	require.Empty(t, none, "and one that finds nothing")
 
 	stop()
-	answered := l.Snapshot().Attempts()
+	answered := l.Snapshot().Attempts
 	for _, metric := range []string{"aimd_attempts_total", "aimd_attempt_duration_seconds_count"} {
 		eventually(t, func() bool {
 			found, err := p.query("sum(" + metric + ")")

@@ -202,7 +202,7 @@ func TestOneAnswerStopsNoClientForLongerThanMaxRetryAfter(t *testing.T) {
 					defer a.Drop()
 				}
 				if reconfigured {
-					require.NoError(t, l.Reconfigure(l.Config().Rules))
+					require.NoError(t, l.Reconfigure(l.Snapshot().Rules))
 				}
 				send()
 				most := 61 * time.Second

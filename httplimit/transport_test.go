@@ -328,7 +328,8 @@ func TestTheRequestIsHandedOnAsItIs(t *testing.T) {
 	var got *http.Request
 	resp, err := httplimit.New(base(func(r *http.Request) (*http.Response, error) {
 		got = r
-		assert.True(t, l.HasSlot(r.Context()))
+		_, err := l.Acquire(r.Context())
+		assert.ErrorContains(t, err, "within an attempt")
 		return answers(200, nil, http.NoBody)(r)
 	}), l.Limiter).RoundTrip(req)
 	require.NoError(t, err)
@@ -432,7 +433,8 @@ func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	}
 	for _, pair := range [][2]way{{l.Do, through}, {through, l.Do}, {through, through}} {
 		require.NoError(t, pair[0](t.Context(), func(ctx context.Context) error {
-			assert.True(t, l.HasSlot(ctx))
+			_, err := l.Acquire(ctx)
+			assert.ErrorContains(t, err, "within an attempt")
 			return pair[1](ctx, func(context.Context) error { return nil })
 		}))
 		l.ended(window.Success)

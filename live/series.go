@@ -63,11 +63,15 @@ func (s *series) sample(now time.Time) {
 		return
 	}
 	if f := s.flow; s.limiter == nil {
-		s.now = sample{now, aimd.Snapshot{InFlight: f.InFlight, Successes: f.Accepted, Overloads: f.Refused}}
+		s.now = sample{now, aimd.Snapshot{
+			InFlight: f.InFlight, Attempts: f.Accepted + f.Refused, Successes: f.Accepted, Overloads: f.Refused,
+		}}
 		s.closed = f.Ended
 	} else {
 		s.now = sample{now, s.limiter.Snapshot()}
 	}
+	decided := s.now.Decisions
+	s.now.Decisions = nil // no sample keeps them
 	// A tick may be a little early.
 	if n := len(s.past); n == 0 || now.Sub(s.past[n-1].at) >= spacing-fastest/2 {
 		s.past = append(s.past, s.now)
@@ -81,9 +85,11 @@ func (s *series) sample(now time.Time) {
 	if s.limiter == nil {
 		return
 	}
-	for _, e := range s.limiter.Decisions(s.seq) {
-		s.seq, s.closed = e.Seq, s.closed || e.Kind == aimd.Closed
-		s.decisions = append(s.decisions, e)
+	for _, e := range decided {
+		if e.Seq > s.seq {
+			s.seq, s.closed = e.Seq, s.closed || e.Kind == aimd.Closed
+			s.decisions = append(s.decisions, e)
+		}
 	}
 	if n := len(s.decisions) - remembered; n > 0 {
 		s.decisions = append(s.decisions[:0], s.decisions[n:]...)
@@ -160,13 +166,15 @@ func (s sample) row() []float64 {
 
 func tell(e aimd.Event) decision {
 	d := decision{
-		Seq: e.Seq, At: e.Time.UnixMilli(), Kind: e.Kind.String(), Before: hundredths(e.Before),
+		Seq: e.Seq, At: e.Time.UnixMilli(), Kind: e.Kind, Before: hundredths(e.Before),
 		Cwnd: hundredths(e.Window.Cwnd), Ssthresh: hundredths(e.Window.Ssthresh), Words: e.String(),
 	}
-	switch e.Kind {
-	case aimd.Ignored: // one that made a cut deeper
-		d.Kind = aimd.Cut.String()
-	case aimd.Paused:
+	switch {
+	case e.Kind == aimd.Answered && e.Outcome.Overloaded(): // it made a cut deeper
+		d.Kind = aimd.Cut
+	case e.Kind == aimd.Answered:
+		d.Kind = "shrank"
+	case e.Kind == aimd.Paused:
 		d.Wait = e.Wait.Milliseconds()
 	}
 	return d

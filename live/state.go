@@ -23,7 +23,7 @@ const recently = 10 * time.Second
 func (s *series) state(now time.Time) string {
 	paused := s.pausedUntil()
 	begun, waits, full := s.recent(now, paused)
-	unchanged := s.now.InFlight == 0 && s.now.Queued == 0 && s.now.Attempts() == begun.Attempts()
+	unchanged := s.now.InFlight == 0 && s.now.Queued == 0 && s.now.Attempts == begun.Attempts
 	switch {
 	case s.closed:
 		return "closed"
@@ -35,7 +35,7 @@ func (s *series) state(now time.Time) string {
 		return "idle"
 	case s.limiter == nil:
 		return "unlimited"
-	case full && s.now.Cwnd >= s.limiter.Config().MaxWindow:
+	case full && s.now.Cwnd >= s.now.Rules.MaxWindow:
 		return "capped"
 	case full && s.now.Cuts == begun.Cuts && math.Round(s.now.Cwnd) > math.Round(begun.Cwnd):
 		return "growing"

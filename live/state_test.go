@@ -17,17 +17,15 @@ import (
 // that many seconds ago.
 func seen(t *testing.T, at func(ago int) aimd.Snapshot, decisions ...aimd.Event) string {
 	t.Helper()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Rules: aimd.Rules{MaxWindow: 64}})
-	require.NoError(t, err)
-	now := time.Now()
-	s := &series{source: source{limiter: l}}
+	now, s := time.Now(), &series{source: source{limiter: new(aimd.Limiter)}}
 	for _, e := range decisions {
 		e.Time = now.Add(e.Time.Sub(time.Time{}))
 		s.decisions, s.closed = append(s.decisions, e), e.Kind == aimd.Closed
 	}
 	for ago := 10; ago >= 0; ago-- {
 		s.now = sample{now.Add(-time.Duration(ago) * time.Second), at(ago)}
-		s.now.Successes += uint64(100 * (10 - ago)) // a hundred answers a second
+		s.now.Attempts += uint64(100 * (10 - ago)) // a hundred answers a second
+		s.now.Rules.MaxWindow = 64
 		s.past = append(s.past, s.now)
 	}
 	return s.state(now)
@@ -47,7 +45,7 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 		at        func(ago int) aimd.Snapshot
 		decisions []aimd.Event
 	}{
-		"idle":      {want: "idle", at: func(ago int) aimd.Snapshot { return aimd.Snapshot{Successes: uint64(100 * ago)} }},
+		"idle":      {want: "idle", at: func(ago int) aimd.Snapshot { return aimd.Snapshot{Attempts: uint64(100 * ago)} }},
 		"closed":    {"closed", always(aimd.Snapshot{Cwnd: 20, InFlight: 3}), []aimd.Event{{Kind: aimd.Closed}}},
 		"paused":    {"paused", always(aimd.Snapshot{Cwnd: 1, Queued: 5}), []aimd.Event{paused(time.Second, 3*time.Second)}},
 		"at max":    {want: "capped", at: always(aimd.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})},

@@ -323,7 +323,7 @@ func TestTheLatestOfManyDecisionsAreShown(t *testing.T) {
 		p := open(t, live.Handler(live.Of(l)), "1s")
 		p.told()
 		for range 100 {
-			require.NoError(t, l.Reconfigure(l.Config().Rules))
+			require.NoError(t, l.Reconfigure(l.Snapshot().Rules))
 		}
 		time.Sleep(time.Second)
 		got := p.last().Limiters[0].Decisions

@@ -67,7 +67,7 @@ func (t *Tally) Read() []Sum {
 	for _, limiters := range t.limiters {
 		for name, l := range limiters() {
 			if l != nil {
-				listed = append(listed, named{cmp.Or(name, l.Config().Name), l})
+				listed = append(listed, named{cmp.Or(name, l.Snapshot().Name), l})
 			}
 		}
 	}
@@ -153,6 +153,7 @@ func (m *member) read() {
 // count adds to the sum what is new.
 func (m *member) count(now aimd.Snapshot) {
 	s, old := m.sum, m.counted
+	s.Attempts += now.Attempts - old.Attempts
 	s.Successes += now.Successes - old.Successes
 	s.Overloads += now.Overloads - old.Overloads
 	s.Timeouts += now.Timeouts - old.Timeouts
@@ -160,6 +161,7 @@ func (m *member) count(now aimd.Snapshot) {
 	s.ClientErrors += now.ClientErrors - old.ClientErrors
 	s.Cuts += now.Cuts - old.Cuts
 	s.Pauses += now.Pauses - old.Pauses
+	now.Decisions = nil
 	m.counted = now
 }
 

@@ -72,20 +72,20 @@ func TestWhatALimiterCountedStaysAfterItIsGone(t *testing.T) {
 	}
 	first := (*there)[0]
 	answer(t, first, window.Success)
-	require.EqualValues(t, 1, read().Attempts())
+	require.EqualValues(t, 1, read().Attempts)
 
 	answer(t, first, window.Success) // and no Read before it goes
 	*there = nil
 	s := read()
-	require.EqualValues(t, 2, s.Attempts())
+	require.EqualValues(t, 2, s.Attempts)
 	require.Zero(t, s.Present)
 	require.Zero(t, s.Cwnd)
 
 	answer(t, first, window.Success) // somebody kept it
-	require.EqualValues(t, 3, read().Attempts())
+	require.EqualValues(t, 3, read().Attempts)
 	*there = set{first, reno(t, aimd.Config{Name: "a"})} // it comes back, and one more
 	answer(t, (*there)[1], window.Overload)
-	require.EqualValues(t, 4, read().Attempts())
+	require.EqualValues(t, 4, read().Attempts)
 	require.Equal(t, 2, read().Present)
 }
 

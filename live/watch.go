@@ -83,7 +83,7 @@ func (w *watch) look(now time.Time) {
 	}
 	for name, l := range w.limiters() {
 		if l != nil {
-			found(source{name: cmp.Or(name, l.Config().Name, "limiter"), limiter: l})
+			found(source{name: cmp.Or(name, l.Snapshot().Name, "limiter"), limiter: l})
 		}
 	}
 	for name, f := range w.clients() {

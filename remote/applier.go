@@ -81,7 +81,7 @@ func (ls *Limiters) Add(l *aimd.Limiter) error {
 	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	t := tuned{weak.Make(l), l.Config().Rules}
+	t := tuned{weak.Make(l), l.Snapshot().Rules}
 	if slices.ContainsFunc(ls.living(), func(k tuned) bool { return k.limiter == t.limiter }) {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (ls *Limiters) Apply(d Document) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, t := range ls.living() {
-		if err := t.with(d).Validate(); err != nil {
+		if _, err := aimd.New(aimd.Config{Rules: t.with(d)}); err != nil {
 			return err
 		}
 	}

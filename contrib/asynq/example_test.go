@@ -32,7 +32,7 @@ func ExampleLimit() {
 		}
 		return nil
 	})
-	fmt.Println(mux.ProcessTask(context.Background(), asynq.NewTask("upload", nil)), lim.Snapshot().Attempts())
+	fmt.Println(mux.ProcessTask(context.Background(), asynq.NewTask("upload", nil)), lim.Snapshot().Attempts)
 	// Output: <nil> 3
 }
 

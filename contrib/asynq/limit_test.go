@@ -58,8 +58,8 @@ func TestTheLimiterOfATask(t *testing.T) {
 	}})
 	require.NoError(t, err)
 	var held []bool
-	h := limit(asynq.HandlerFunc(func(ctx context.Context, _ *asynq.Task) error {
-		held = append(held, l.HasSlot(ctx))
+	h := limit(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
+		held = append(held, l.Snapshot().InFlight == 1)
 		return errWork
 	}))
 	for kind, want := range map[string]error{"wrong": errWrong, "free": errWork} {

@@ -70,9 +70,6 @@ func (o *operation) HandleInitialize(ctx context.Context, in middleware.Initiali
 func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
 	middleware.FinalizeOutput, middleware.Metadata, error,
 ) {
-	// Within Do or Each, or within an attempt for whose credentials this is called (AssumeRole, S3
-	// Express's CreateSession), the attempt has a slot.
-	within := o.l.HasSlot(ctx)
 	a, err := o.begin(ctx)
 	if err != nil {
 		o.stopped = true
@@ -89,7 +86,7 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 	out, metadata, err := next.HandleFinalize(a.Context(), in)
 	switch {
 	case err != nil:
-		err = o.failed(a, within, err)
+		err = o.failed(a, err)
 	case !o.sent: // a middleware answered
 	case o.body != nil:
 		open = true
@@ -122,7 +119,7 @@ func (o *operation) begin(ctx context.Context) (attempt.Attempt, error) {
 }
 
 // failed ends an attempt that failed, and returns the error for the retryer.
-func (o *operation) failed(a attempt.Attempt, within bool, err error) error {
+func (o *operation) failed(a attempt.Attempt, err error) error {
 	o.last, o.cause = a, err
 	known := withRetryAfter(err)
 	var v attempt.Verdict
@@ -135,8 +132,10 @@ func (o *operation) failed(a attempt.Attempt, within bool, err error) error {
 		o.useless = 0
 	}
 	switch {
-	case within:
-		return &decided{error: known} // the holder of the slot makes the next attempt
+	case a.Within():
+		// Within Do or Each, or for the credentials of an attempt (AssumeRole, S3 Express's CreateSession), the holder
+		// of the slot makes the next attempt.
+		return &decided{error: known}
 	case v.Reason != nil:
 		o.reason = v.Reason
 		return &decided{error: err}

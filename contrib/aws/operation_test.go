@@ -314,7 +314,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 				c.call(t, l, s.client(l, config))
 				requireOutcomes(t, l, c.want)
 				requests, _ := s.Counts()
-				require.LessOrEqual(t, uint64(requests), l.Snapshot().Attempts())
+				require.LessOrEqual(t, uint64(requests), l.Snapshot().Attempts)
 			})
 		})
 	}

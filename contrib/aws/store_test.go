@@ -249,7 +249,7 @@ func TestAnswers(t *testing.T) {
 						require.Equal(t, c.waits, time.Since(start) > 0, "%v", time.Since(start))
 					}
 					requests, _ := s.Counts()
-					require.EqualValues(t, requests, l.Snapshot().Attempts())
+					require.EqualValues(t, requests, l.Snapshot().Attempts)
 					requireOutcomes(t, l, c.want)
 				})
 			})

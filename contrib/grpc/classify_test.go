@@ -186,7 +186,7 @@ func TestAWrongPort(t *testing.T) {
 		err = stream(t.Context(), client)
 		require.ErrorIs(t, err, attempt.ErrNoContact)
 		requireCode(t, codes.Unavailable, err)
-		require.EqualValues(t, 20, l.State().Cwnd, "nothing was learned")
+		require.EqualValues(t, 20, l.Snapshot().Cwnd, "nothing was learned")
 
 		away = false
 		server := grpc.NewServer()

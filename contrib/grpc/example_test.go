@@ -79,11 +79,8 @@ func ExampleRetry() {
 
 // Within Do around a client without the interceptors, for what a status says besides its code.
 func ExampleClassify() {
-	lim, err := aimd.New(aimd.Config{Classifier: attempt.FirstOf(aimdgrpc.Classify, attempt.Classify)})
-	if err != nil {
-		log.Fatal(err)
-	}
-	v := lim.Config().Classifier(errTooMuch) // RESOURCE_EXHAUSTED with a RetryInfo
+	config := aimd.Config{Classifier: attempt.FirstOf(aimdgrpc.Classify, attempt.Classify)}
+	v := config.Classifier(errTooMuch) // RESOURCE_EXHAUSTED with a RetryInfo
 	fmt.Println(v.Outcome, v.Retry, v.RetryAfter)
 	// Output: overload true 1.5s
 }

@@ -30,6 +30,6 @@ func ExampleLimit() {
 		}
 		return nil
 	})
-	fmt.Println(err, lim.Snapshot().Attempts())
+	fmt.Println(err, lim.Snapshot().Attempts)
 	// Output: <nil> 3
 }

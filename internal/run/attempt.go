@@ -77,6 +77,9 @@ func (a *Attempt) Context() context.Context {
 	return (*scope)(a)
 }
 
+// Within implements attempt.Attempt.
+func (a *Attempt) Within() bool { return a.runner.Slots != nil && !a.owns }
+
 func (a *Attempt) limit(d time.Duration) {
 	if d > 0 {
 		r := a.more()

@@ -202,7 +202,7 @@ func TestNobodyIsHeldForLong(t *testing.T) {
 func narrow(t *testing.T, p *proxy) {
 	t.Helper()
 	for _, l := range p.limited.Limiters() {
-		rules := l.Config().Rules
+		rules := l.Snapshot().Rules
 		rules.MaxWindow = 1
 		require.NoError(t, l.Reconfigure(rules))
 	}

@@ -81,7 +81,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 		u.report.stderr(fmt.Sprintf("incomplete: the store does not say whether there are parts: %v", cli.Reason(err)))
 	}
 	l := u.limiter.Snapshot()
-	s.Interrupted, s.Attempts, s.Refused = ctx.Err() != nil, l.Attempts(), l.Overloads
+	s.Interrupted, s.Attempts, s.Refused = ctx.Err() != nil, l.Attempts, l.Overloads
 	u.report.close(s)
 	switch {
 	case ctx.Err() != nil:
@@ -107,7 +107,7 @@ func (u *run) all(ctx context.Context) {
 				u.stop(fmt.Errorf("listing the bucket: %w", err))
 			}
 		}
-		for ctx.Err() == nil && begun >= 2*int(u.limiter.State().Cwnd)+2 {
+		for ctx.Err() == nil && begun >= 2*int(u.limiter.Snapshot().Cwnd)+2 {
 			select {
 			case <-ended:
 				begun--

@@ -99,7 +99,7 @@ func (m *Meter) Flow() live.Flow {
 func (m *Meter) sample() Sample {
 	s := m.counts
 	if m.Limiter != nil {
-		w := m.Limiter.State()
+		w := m.Limiter.Snapshot()
 		s.Cwnd, s.Ssthresh = w.Cwnd, w.Ssthresh
 	}
 	switch {
