@@ -47,15 +47,6 @@ func one(t *testing.T, b backoff.Backoff, retry int, r backoff.Rand) time.Durati
 	return d
 }
 
-// seconds makes durations.
-func seconds(all ...float64) []time.Duration {
-	var out []time.Duration
-	for _, x := range all {
-		out = append(out, time.Duration(x*1e9+0.5))
-	}
-	return out
-}
-
 func TestCapBeforeAndAfterJitter(t *testing.T) {
 	e := backoff.Exponential{Max: time.Second, Jitter: backoff.Proportional(0.5)}
 	most := fixed{uniform: 1}
