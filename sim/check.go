@@ -208,15 +208,10 @@ func (s Clients) check(c checker) {
 
 func (s Strategy) check(c checker) {
 	c.when(!(s.Budget >= 0 && s.Budget < 1), "budget", s.Budget, "a number from 0 to less than 1")
-	c.when(s.Sense != 0 && s.Window.on(), "sense", s.Sense, "no window with it")
-}
-
-func (r Retry) check(c checker) {
-	if b := r.Delays(); b != nil {
-		c.wrong(backoff.Check(b))
-	} else {
-		c.when(r != Retry{Kind: r.Kind, Attempts: r.Attempts}, "kind", strconv.Quote(r.Kind), "one that retries: the other fields are about it")
+	if s.Retry != nil {
+		c.in("retry").wrong(backoff.Check(*s.Retry))
 	}
+	c.when(s.Sense != 0 && s.Window.on(), "sense", s.Sense, "no window with it")
 }
 
 func (w Window) check(c checker) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/sim"
 	"github.com/aimd-go/aimd/window"
 )
@@ -119,7 +120,7 @@ func TestTimeouts(t *testing.T) {
 	assert.Equal(t, 1, r.TimedOut)
 	assert.Equal(t, 100*ms, r.End)
 	// Its window reacts as to an overload.
-	r = run(t, s, sim.Strategy{Window: sim.Window{Law: "reno"}, Retry: sim.Retry{Kind: "constant", Min: time.Hour, Attempts: 1}})
+	r = run(t, s, sim.Strategy{Window: sim.Window{Law: "reno"}, Retry: &backoff.Exponential{Min: time.Hour, Factor: 1}, Attempts: 1})
 	cwnd := r.Traces["cwnd"]
 	assert.InDelta(t, 10, cwnd[len(cwnd)-1], 1e-9)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -47,7 +48,7 @@ func ExampleResult_Measures() {
 		Server:  sim.Server{Service: time.Second, Slots: 2, Outages: []sim.Outage{{From: 10 * time.Second, For: 5 * time.Second}}},
 		Clients: sim.Clients{Count: 2, Arrivals: "closed"}, Horizon: time.Minute,
 	}
-	strategy := sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: "constant", Min: 3 * time.Second}}
+	strategy := sim.Strategy{Name: "fixed", Retry: &backoff.Exponential{Min: 3 * time.Second, Factor: 1}}
 	r, err := sim.Run(scenario, strategy, 1)
 	if err != nil {
 		panic(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -109,5 +110,5 @@ func clients(n int, gap time.Duration) sim.Clients {
 
 // fixed retries after the same time.
 func fixed(d time.Duration) sim.Strategy {
-	return sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: d}}
+	return sim.Strategy{Retry: &backoff.Exponential{Min: max(d, 1), Factor: 1}}
 }

@@ -214,8 +214,11 @@ func (p *picker) fill(v reflect.Value, nth byte, keep func() bool) {
 		b, before := p.byte(), reflect.New(f.Type()).Elem()
 		before.Set(f)
 		switch to := f.Addr().Interface().(type) {
-		case *backoff.Jitter:
-			*to = []backoff.Jitter{backoff.Full(), backoff.Equal(), backoff.Normal(0.5), backoff.Uniform(1, 2)}[b%4]
+		case **backoff.Exponential:
+			*to = &backoff.Exponential{
+				Min: time.Duration(b) * time.Duration(math.Pow(10, float64(p.byte()%13))), Factor: float64(b%8) / 2, CapLast: b%2 == 0,
+				Jitter: []backoff.Jitter{backoff.Full(), backoff.Equal(), backoff.Normal(0.5), backoff.Uniform(1, 2)}[b%4], Compound: b%5 == 0, LastTry: b%3 == 0,
+			}
 		case *time.Duration: // a nanosecond to days, or a negative one
 			*to = time.Duration(int(b)-1) * time.Duration(math.Pow(10, float64(p.byte()%13)))
 		case *bool:

@@ -85,7 +85,7 @@ func TestMeasures(t *testing.T) {
 		"latencies of three at once, one at a time through a window of one": {
 			sim.Scenario{Server: sim.Server{Service: sec}, Clients: clients(3, 0)},
 			sim.Strategy{Window: sim.Window{Law: "reno", Initial: 1, Max: 1}},
-			[]sim.Measure{known("p50_s", 2), known("p99_s", 3), known("first_send_p99_s", 1), known("peak_in_flight", 1), known("timed_out", 0)},
+			[]sim.Measure{known("mean_s", 2), known("p50_s", 2), known("p99_s", 3), known("first_send_p99_s", 1), known("peak_in_flight", 1), known("timed_out", 0)},
 		},
 		// (1+1)^2 / (3 * 2).
 		"clients that get 3 s, 3 s and nothing": {three, sim.Strategy{}, []sim.Measure{known("jain", 2./3), known("given_up", 1)}},

@@ -131,6 +131,7 @@ func (m *meter) ofOperations(e *engine) {
 	m.measure("given_up", float64(m.GivenUp), true)
 	slices.Sort(m.sinceBirth)
 	slices.Sort(m.sinceSend)
+	m.measure("mean_s", mean(m.sinceBirth).Seconds(), m.Done > 0)
 	m.measure("p50_s", percentile(m.sinceBirth, 50), m.Done > 0)
 	m.measure("p99_s", percentile(m.sinceBirth, 99), m.Done > 0)
 	m.measure("first_send_p99_s", percentile(m.sinceSend, 99), m.Done > 0)
@@ -212,6 +213,18 @@ func (m *meter) ofWatch(s Scenario) {
 	}
 	// The share may be more than 1, since a bucket is full at the start.
 	m.measure("quota_share", share, share > 0)
+}
+
+// mean is the mean of the times, 0 without times.
+func mean(all []time.Duration) time.Duration {
+	// In two parts, so that the sum of many long times does not overflow.
+	n := time.Duration(max(1, len(all)))
+	var whole, rest time.Duration
+	for _, d := range all {
+		whole += d / n
+		rest += d % n
+	}
+	return whole + rest/n
 }
 
 // percentile is the smallest of the sorted times that p percent do not exceed, in seconds; 0 without times.

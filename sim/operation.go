@@ -277,7 +277,7 @@ func (e *engine) failed(op *operation, v loop.Verdict) {
 	op.failures++
 	d, again := e.delay(op, v)
 	switch {
-	case !again, op.background && e.strategy.Retry.Interactive:
+	case !again, op.background && e.strategy.Interactive:
 		e.meter.GivenUp++
 		e.over(op)
 	case !e.admitted(op):
@@ -294,10 +294,10 @@ func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 		since = op.born
 	}
 	f := loop.Failure{Attempt: op.failures, Last: op.waited, Elapsed: e.now - since, Verdict: v}
-	if e.decide != nil && !e.strategy.Retry.RetryAfter { // a client that does not read it
+	if e.decide != nil && !e.strategy.RetryAfter { // a client that does not read it
 		f.Verdict.RetryAfter = 0
 	}
-	limits := run.Limits{Attempts: e.strategy.Retry.Attempts}
+	limits := run.Limits{Attempts: e.strategy.Attempts}
 	var delays run.Delays
 	if c := op.client.core; c != nil {
 		delays = func(last window.Outcome) (backoff, obeyed time.Duration) {
@@ -305,6 +305,9 @@ func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 		}
 	}
 	d := run.Decide(f, e.decide, delays, limits)
+	if d.Delay == 1 { // the least wait of package backoff: none
+		d.Delay = 0
+	}
 	op.waited = d.Delay
 	return max(d.Delay, d.RetryAfter), d.Retry
 }

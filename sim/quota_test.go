@@ -91,7 +91,7 @@ func service(quotas ...sim.Quota) sim.Scenario {
 	return sim.Scenario{
 		Server: sim.Server{
 			Connect: half, ConnectSpread: sim.Spread{Kind: spread}, Service: half, Spread: sim.Spread{Kind: spread},
-			Refusal: sim.Refusal{Time: half}, Quotas: quotas,
+			Refusal: sim.Refusal{Time: half, Spread: sim.Spread{Kind: spread}}, Quotas: quotas,
 		},
 		Clients: sim.Clients{Count: 1, Stagger: time.Millisecond, Lateness: time.Millisecond}, Horizon: time.Hour, NoTraces: true,
 	}
@@ -123,7 +123,7 @@ func TestAQuotaIsUsedUpWithoutRefusals(t *testing.T) {
 		"requests and tokens":       {quotas: []sim.Quota{bucket(500, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
 		"many requests, few tokens": {quotas: []sim.Quota{bucket(2000, time.Minute), tokens(60_000, time.Minute)}, rate: 500. / 60, refused: 5},
 		"4 clients of 60 a minute":  {quotas: []sim.Quota{minute}, clients: 4, rate: 1, refused: 10},
-		"16 clients":                {quotas: []sim.Quota{minute}, clients: 16, rate: 1, refused: 20, jain: 0.75},
+		"16 clients":                {quotas: []sim.Quota{minute}, clients: 16, rate: 1, refused: 20, jain: 0.8},
 		"4 clients of a bucket":     {quotas: []sim.Quota{bucket(60, time.Minute)}, clients: 4, rate: 1, refused: 10},
 		"an unknown bucket":         {quotas: []sim.Quota{unknown(bucket(60, time.Minute))}, rate: 1, refused: 5},
 		"4 of an unknown bucket":    {quotas: []sim.Quota{unknown(bucket(60, time.Minute))}, clients: 4, rate: 1, refused: 20, jain: 0.85},

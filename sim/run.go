@@ -56,9 +56,9 @@ const stopEvery = 4096
 
 func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	e := &engine{scenario: s, strategy: st, random: newRandom(seed)}
-	if b := st.Retry.Delays(); b != nil {
+	if st.Retry != nil {
 		e.decide = policy.Rules{
-			MaxAttempts: st.Retry.Attempts, Backoff: b, MaxRetryAfter: 5 * time.Minute, Rand: e.random,
+			MaxAttempts: st.Attempts, Backoff: *st.Retry, MaxRetryAfter: 5 * time.Minute, Rand: e.random,
 		}.Decide
 	}
 	e.clients = make([]client, s.Clients.Count)

@@ -80,6 +80,8 @@ type Spread struct {
 type Refusal struct {
 	// Time is the time from the arrival of a request to its refusal, or to any other error.
 	Time time.Duration `yaml:"time"`
+	// Spread is how Time varies.
+	Spread Spread `yaml:"spread"`
 	// Busy makes a refusal occupy a slot while it lasts (Improve on exponential backoff).
 	Busy bool `yaml:"busy"`
 	// RetryAfter comes with each refusal; 0: no refusal has one.
@@ -216,7 +218,7 @@ type Outage struct {
 func (o Outage) end() time.Duration { return o.From + o.For }
 
 func (s Server) withDefaults() Server {
-	for _, spread := range []*Spread{&s.Spread, &s.ConnectSpread} {
+	for _, spread := range []*Spread{&s.Spread, &s.ConnectSpread, &s.Refusal.Spread} {
 		spread.Kind = cmp.Or(spread.Kind, constantWord)
 		if spread.Kind == uniformWord || spread.Kind == lognormalWord {
 			spread.Width = cmp.Or(spread.Width, 0.5)

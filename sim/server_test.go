@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -93,7 +94,7 @@ func TestServers(t *testing.T) {
 		// collide again; the fourth waited from 0.75 on and comes at 2.75, into the jam.
 		"jam: who retries together collides together": {
 			sim.Server{Service: sec, Slots: 2, Jam: sec}, clients(4, 250*ms),
-			sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: 2 * sec, Attempts: 2}},
+			sim.Strategy{Retry: &backoff.Exponential{Min: 2 * sec, Factor: 1}, Attempts: 2},
 			sim.Result{Refused: 8},
 		},
 		"failures: all fail, and say nothing about load": {
@@ -207,7 +208,7 @@ func TestServers(t *testing.T) {
 		},
 		// Those in front of the first refusal are served.
 		"ban: who asks within its time never gets through": {
-			banned, clients(10, 0), sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: sec, Attempts: 9}},
+			banned, clients(10, 0), sim.Strategy{Retry: &backoff.Exponential{Min: sec, Factor: 1}, Attempts: 9},
 			sim.Result{Done: 5, Refused: 45, Makespan: 10 * ms},
 		},
 		"ban: who waits does": {
@@ -237,7 +238,7 @@ func TestServers(t *testing.T) {
 		"bucket: a token is owed": {indebted(false), clients(3, 0), fixed(2 * sec), sim.Result{Done: 3, Refused: 1, Makespan: 2*sec + 10*ms}},
 		"bucket: no debt":         {indebted(true), clients(3, 0), fixed(sec), sim.Result{Done: 3, Refused: 1, Makespan: sec + 10*ms}},
 		"bucket: 0.75 tokens are gone each time": {
-			indebted(true), clients(3, 0), sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: 750 * ms, Attempts: 9}},
+			indebted(true), clients(3, 0), sim.Strategy{Retry: &backoff.Exponential{Min: 750 * ms, Factor: 1}, Attempts: 9},
 			sim.Result{Done: 2, Refused: 9, Makespan: 10 * ms},
 		},
 		// Of five a second the 6 of 0 s to 1 s pass; from 2 s on one passes when one is 2 s old, again in the first
@@ -267,7 +268,7 @@ func TestServers(t *testing.T) {
 		// The clients wait 1 s, the service takes 2: nothing comes of it.
 		"timeouts: abandoned work stays": {
 			sim.Server{Service: 2 * sec, Slots: 1, Queue: 9}, sim.Clients{Operations: 2, Rate: 0.5, Timeout: sec},
-			sim.Strategy{Retry: sim.Retry{Kind: "constant", Min: 100 * ms, Attempts: 2}},
+			sim.Strategy{Retry: &backoff.Exponential{Min: 100 * ms, Factor: 1}, Attempts: 2},
 			// 0 and 1.1 of the first, 2 and 3.1 of the second; the last times out
 			// at 4.1. By then two were served, to 2 and 4.
 			sim.Result{TimedOut: 4},
@@ -327,8 +328,8 @@ func TestSpreads(t *testing.T) {
 	}
 }
 
-// Times to connect.
-func TestSpreadsOfConnections(t *testing.T) {
+// Times to connect and to refuse.
+func TestSpreadsOfConnectionsAndRefusals(t *testing.T) {
 	s := sim.Scenario{
 		Server:  sim.Server{Connect: sec, ConnectSpread: sim.Spread{Kind: "uniform", Width: 0.2}},
 		Clients: clients(20_000, 0),
@@ -337,6 +338,15 @@ func TestSpreadsOfConnections(t *testing.T) {
 	assert.InDelta(t, 1, value(t, r, "p50_s").Value, 0.01)
 	assert.InDelta(t, 1.196, value(t, r, "first_send_p99_s").Value, 0.002)
 	assert.LessOrEqual(t, r.Makespan, 1200*ms)
+	// A server that is down refuses each after 1 s, and every client tries until it is up, with no wait.
+	s = sim.Scenario{
+		Server: sim.Server{
+			Refusal: sim.Refusal{Time: sec, Spread: sim.Spread{Kind: "lognormal", Width: 1}, Busy: true},
+			Outages: []sim.Outage{{For: 1000 * sec}},
+		},
+		Clients: sim.Clients{Count: 20}, Horizon: 1000 * sec,
+	}
+	assert.InEpsilon(t, 20*1000, run(t, s, fixed(0)).Refused, 0.03, "one a second each")
 }
 
 // "Implement Retry-After header in client and server. Make sure to jitter
@@ -347,7 +357,7 @@ func TestRetryAfter(t *testing.T) {
 		Clients: clients(2, 0),
 	}
 	obey := fixed(100 * ms)
-	obey.Retry.RetryAfter = true
+	obey.RetryAfter = true
 	// The library adds up to a second to what it is told.
 	within := func(got, from, to time.Duration) {
 		assert.GreaterOrEqual(t, got, from)

@@ -156,6 +156,7 @@ func (s *server) served(e *engine, a *attempt) {
 // refuse makes an error of an attempt, which is ready after the time of a refusal.
 func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
 	r := s.conf.Refusal
+	takes := e.random.spread(r.Time, r.Spread)
 	a.phase, a.outcome, a.retryAfter = refusing, o, 0
 	if r.Busy {
 		s.busy++
@@ -175,7 +176,7 @@ func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
 			a.retryAfter += e.random.upTo(r.RetryAfterJitter)
 		}
 	}
-	e.after(r.Time, refusedKind, a.id, a.gen)
+	e.after(takes, refusedKind, a.id, a.gen)
 }
 
 // refused: a refusal, or another error, is ready.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -14,14 +13,22 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Strategy is how a client treats the service. Each part works if it is set; the zero value
-// with a name tries once. [Strategies] has ready strategies by name.
+// Strategy is how a client treats the service. Each part works if it is set; the zero value tries once.
+// [Strategies] has ready strategies by name.
 type Strategy struct {
 	// Name is the strategy's name in results, unique in a scenario.
 	Name string `yaml:"name"`
-	// Retry is the wait before a retry. With a Window it is the policy of the limiter; without a
-	// Retry the limiter retries for ever.
-	Retry Retry `yaml:"retry"`
+	// Retry is the wait before a retry. Without it the first error ends the operation; with a Window it is the policy
+	// of the limiter, which retries for ever without it. A factor of 1 makes all waits alike, and a wait of 1 ns is
+	// none. In files a jitter is "full", "equal", "proportional:J" (times U(1-J, 1+J)), "normal:J" (times
+	// 1 + J*N(0,1)) or "uniform:LO:HI".
+	Retry *backoff.Exponential `yaml:"retry"`
+	// Attempts is the most attempts of an operation, with its first; 0: no limit.
+	Attempts int `yaml:"attempts" in:"0 1000000"`
+	// RetryAfter makes a retry wait at least as long as the service says, as a Window always does.
+	RetryAfter bool `yaml:"retry_after" needs:"retry"`
+	// Interactive lets only interactive operations be repeated: the first error ends background work.
+	Interactive bool `yaml:"interactive" needs:"retry"`
 	// Window is a limiter.
 	Window Window `yaml:"window"`
 	// Budget is the Share of a retry.Budget: the most retries as a share of all requests, less than 1; 0: no
@@ -38,31 +45,6 @@ type Strategy struct {
 	Shared bool `yaml:"shared"`
 }
 
-// Retry is the wait before a retry: a backoff.Exponential in words. Zero fields take its defaults.
-type Retry struct {
-	// Kind is "constant" (Min before each retry, also 0), "exponential", "compound", or "last-try", whose first
-	// wait is 1 s and whose longest is less than 10 s by default. With "none", or "", the first error ends the
-	// operation.
-	Kind string `yaml:"kind" of:"none constant exponential compound last-try"`
-	// Min is the first wait.
-	Min time.Duration `yaml:"min" in:"0 876000h"`
-	// Max is the longest wait.
-	Max time.Duration `yaml:"max" in:"0 876000h"`
-	// Factor is the factor of the growth.
-	Factor float64 `yaml:"factor"`
-	// Jitter is the random part; in files "none", "full", "equal", "proportional:J" (times U(1-J, 1+J)),
-	// "normal:J" (times 1 + J*N(0,1)) or "uniform:LO:HI".
-	Jitter backoff.Jitter `yaml:"jitter"`
-	// CapLast caps "exponential" after the jitter.
-	CapLast bool `yaml:"cap_last"`
-	// Attempts is the most attempts of an operation, with its first; 0: no limit.
-	Attempts int `yaml:"attempts" in:"0 1000000"`
-	// RetryAfter makes a retry wait at least as long as the service says, as a Window always does.
-	RetryAfter bool `yaml:"retry_after"`
-	// Interactive lets only interactive operations be repeated: the first error ends background work.
-	Interactive bool `yaml:"interactive"`
-}
-
 // Window is a limiter: the decisions of aimd.Limiter, with a law. Zero fields take the
 // defaults of aimd.Config.
 type Window struct {
@@ -73,6 +55,8 @@ type Window struct {
 	Factor float64 `yaml:"factor"`
 	// Initial is the window at the start.
 	Initial float64 `yaml:"initial"`
+	// Min is the smallest window.
+	Min float64 `yaml:"min"`
 	// Max is the largest window.
 	Max float64 `yaml:"max"`
 	// NoPause turns the pauses off.
@@ -104,36 +88,12 @@ func (w Window) MakeLaw() window.NewLaw {
 }
 
 func (w Window) settings(r *rand.Rand) limiter.Settings {
-	s := limiter.Settings{Window: window.Settings{Initial: w.Initial, Max: w.Max}, Rand: r}
+	s := limiter.Settings{Window: window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max}, Rand: r}
 	if w.NoPause {
 		s.PauseMax = -1
 	}
 	return s
 }
-
-// Delays returns the backoff that the words describe, nil for no retry; Attempts does not bound it. Outside of a
-// scenario backoff.Check says whether it is allowed.
-func (r Retry) Delays() backoff.Backoff {
-	e := backoff.Exponential{Min: r.Min, Max: r.Max, Factor: r.Factor, Jitter: r.Jitter, CapLast: r.CapLast}
-	switch {
-	case r.Kind == "constant" && r.Min == 0 && r.Jitter == backoff.Jitter{}:
-		return atOnce{}
-	case r.Kind == "constant":
-		e = backoff.Exponential{Min: max(r.Min, 1), Factor: 1, Jitter: r.Jitter}
-	case r.Kind == "exponential":
-	case r.Kind == "compound":
-		e.Compound = true
-	case r.Kind == "last-try":
-		e.LastTry, e.Min, e.Max = true, cmp.Or(r.Min, time.Second), cmp.Or(r.Max, 10*time.Second)
-	default:
-		return nil
-	}
-	return e
-}
-
-type atOnce struct{}
-
-func (atOnce) Delay(backoff.State, backoff.Rand) (time.Duration, bool) { return 0, true }
 
 // withoutIgnoredWord names Reno without the set of ignored ids: each refusal of a burst cuts.
 // Scenarios show with it what the set is for; it is no law to choose, and not one of Laws.
@@ -184,31 +144,32 @@ func Laws() []string { return slices.Clone(laws) }
 // Strategies returns the ready strategies, in the order in which to show them, with one for
 // each law of Register at the end.
 func Strategies() []Strategy {
-	syncmusings := Retry{Kind: "exponential", Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: backoff.Proportional(0.6), CapLast: true}
+	syncmusings := backoff.Exponential{Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: backoff.Proportional(0.6), CapLast: true}
 	plain, full, equal := syncmusings, syncmusings, syncmusings
 	plain.Jitter, full.Jitter, equal.Jitter = backoff.Jitter{}, backoff.Full(), backoff.Equal()
-	fixed := Retry{Kind: "constant", Min: 100 * time.Millisecond}
+	fixed := backoff.Exponential{Min: 100 * time.Millisecond, Factor: 1}
 	jittered := fixed
 	jittered.Jitter = backoff.Proportional(0.5)
-	aloha := Retry{Kind: "exponential", Min: time.Second, Max: time.Hour, Factor: 2, Jitter: backoff.Uniform(1, 2), CapLast: true}
+	aloha := backoff.Exponential{Min: time.Second, Max: time.Hour, Factor: 2, Jitter: backoff.Uniform(1, 2), CapLast: true}
+	compound := backoff.Exponential{Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1), Compound: true}
 	all := []Strategy{
 		{Name: "none"},
-		{Name: "fixed", Retry: fixed},
-		{Name: "fixed-jitter", Retry: jittered},
+		{Name: "fixed", Retry: &fixed},
+		{Name: "fixed-jitter", Retry: &jittered},
 		// Improve on exponential backoff's client.
-		{Name: "backoff", Retry: syncmusings},
-		{Name: "backoff-no-jitter", Retry: plain},
-		{Name: "backoff-full", Retry: full},
-		{Name: "backoff-equal", Retry: equal},
+		{Name: "backoff", Retry: &syncmusings},
+		{Name: "backoff-no-jitter", Retry: &plain},
+		{Name: "backoff-full", Retry: &full},
+		{Name: "backoff-equal", Retry: &equal},
 		// How not to crash a server's examples: 100 ms, 15 minutes, 2 and 0.1.
-		{Name: "backoff-compound", Retry: Retry{Kind: "compound", Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1)}},
+		{Name: "backoff-compound", Retry: &compound},
 		// Exponential Backoff in Distributed Systems: "delay = MIN( R * T * F ^ N , M )", R in [1,2].
-		{Name: "aloha", Retry: aloha},
-		{Name: "ethernet", Retry: aloha, Sense: 0.1},
+		{Name: "aloha", Retry: &aloha},
+		{Name: "ethernet", Retry: &aloha, Sense: 0.1},
 		// Exponential Backoff's defaults.
-		{Name: "last-try", Retry: Retry{Kind: "last-try"}},
-		{Name: "backoff-budget", Retry: syncmusings, Budget: 0.1},
-		{Name: "backoff-throttle", Retry: syncmusings, Throttle: 2},
+		{Name: "last-try", Retry: &backoff.Exponential{Min: time.Second, Max: 10 * time.Second, LastTry: true}},
+		{Name: "backoff-budget", Retry: &syncmusings, Budget: 0.1},
+		{Name: "backoff-throttle", Retry: &syncmusings, Throttle: 2},
 		{Name: "tahoe-0.5", Window: Window{Law: "tahoe", Factor: 0.5}},
 		{Name: "tahoe-0.9", Window: Window{Law: "tahoe", Factor: 0.9}},
 		{Name: "reno-0.5", Window: Window{Law: "reno", Factor: 0.5}},

@@ -13,38 +13,26 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// What a strategy's words mean outside of the simulator.
-func TestDelaysAreThoseOfTheWords(t *testing.T) {
-	compound, known := sim.StrategyNamed("backoff-compound")
-	require.True(t, known)
-	assert.Equal(t, backoff.Exponential{Min: 100 * time.Millisecond, Max: 15 * time.Minute, Factor: 2, Jitter: backoff.Normal(0.1), Compound: true}, compound.Retry.Delays())
-	assert.Nil(t, sim.Retry{}.Delays())
-	for _, s := range sim.Strategies() {
-		if d := s.Retry.Delays(); d != nil {
-			assert.NoError(t, backoff.Check(d), s.Name)
-		}
-	}
-}
-
 // When the attempts of one operation are made, while all fail at once.
 func TestRetries(t *testing.T) {
 	for name, c := range map[string]struct {
-		retry sim.Retry
-		want  []float64 // attempts in each second
+		retry    *backoff.Exponential
+		attempts int
+		want     []float64 // attempts in each second
 	}{
-		"none":                     {sim.Retry{}, []float64{1}},
-		"constant, three attempts": {sim.Retry{Kind: "constant", Min: sec, Attempts: 3}, []float64{1, 1, 1}},
-		"exponential, capped":      {sim.Retry{Kind: "exponential", Min: sec, Max: 2 * sec, Attempts: 4}, []float64{1, 1, 0, 1, 0, 1}},
-		"exponential, by three":    {sim.Retry{Kind: "exponential", Min: sec, Factor: 3, Attempts: 3}, []float64{1, 1, 0, 0, 1}},
+		"none":                     {nil, 0, []float64{1}},
+		"constant, three attempts": {&backoff.Exponential{Min: sec, Factor: 1}, 3, []float64{1, 1, 1}},
+		"exponential, capped":      {&backoff.Exponential{Min: sec, Max: 2 * sec}, 4, []float64{1, 1, 0, 1, 0, 1}},
+		"exponential, by three":    {&backoff.Exponential{Min: sec, Factor: 3}, 3, []float64{1, 1, 0, 0, 1}},
 		// [Clojure]: waits of 1 s, 2 s, 4 s and 8 s, and then "it will try one more time".
-		"last-try": {sim.Retry{Kind: "last-try"}, []float64{1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
+		"last-try": {named(t, "last-try").Retry, 0, []float64{1, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := sim.Scenario{
 				Server:  sim.Server{Failures: sim.Failures{Rate: 1}},
 				Clients: clients(1, 0), Trace: sec,
 			}
-			r := run(t, s, sim.Strategy{Retry: c.retry})
+			r := run(t, s, sim.Strategy{Retry: c.retry, Attempts: c.attempts})
 			assert.Equal(t, c.want, requests(r))
 			assert.Equal(t, 1, r.GivenUp)
 		})
@@ -169,7 +157,7 @@ func TestRetryAfterDoesNotFeedTheBackoff(t *testing.T) {
 		Server:  sim.Server{Failures: sim.Failures{Rate: 1, Overload: true}, Refusal: sim.Refusal{RetryAfter: 10 * time.Second}},
 		Clients: sim.Clients{Operations: 1}, Horizon: 60 * time.Second,
 	}
-	r := run(t, s, sim.Strategy{Retry: sim.Retry{Kind: "compound", Min: 100 * ms, Max: time.Hour, Factor: 2, RetryAfter: true}})
+	r := run(t, s, sim.Strategy{Retry: &backoff.Exponential{Min: 100 * ms, Max: time.Hour, Factor: 2, Compound: true}, RetryAfter: true})
 	require.GreaterOrEqual(t, r.Attempts, 5)
 }
 

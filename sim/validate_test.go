@@ -110,23 +110,21 @@ func TestWrongFieldsAreTold(t *testing.T) {
 func TestWrongStrategiesAreTold(t *testing.T) {
 	type window = sim.Window
 	for want, st := range map[string]sim.Strategy{
-		"retry.kind: linear is not allowed, want none, constant, exponential, compound or last-try": {Retry: sim.Retry{Kind: "linear"}},
-		"retry.min: 1h0m0s is not allowed, want a duration from 1ns to 1s":                          {Retry: sim.Retry{Kind: "exponential", Min: time.Hour, Max: sec}},
-		"retry.factor: 0.5 is not allowed, want a number from 1 to 1000":                            {Retry: sim.Retry{Kind: "exponential", Factor: 0.5}},
-		"retry.factor: 5000 is not allowed, want a number from 1 to 1000":                           {Retry: sim.Retry{Kind: "last-try", Factor: 5000}},
-		"retry.jitter: proportional:3 is not allowed, want a number from 0 to 1":                    {Retry: sim.Retry{Kind: "constant", Jitter: backoff.Proportional(3)}},
-		`retry.kind: "" is not allowed, want one that retries: the other fields are about it`:       {Retry: sim.Retry{Min: sec}},
-		`retry.kind: "none" is not allowed, want one that retries: the other fields are about it`:   {Retry: sim.Retry{Kind: "none", Jitter: backoff.Full()}},
-		"window.law: cubic is not allowed, want probe, tahoe or reno":                               {Window: window{Law: "cubic"}},
-		`window.law: "" is not allowed, want one: the other fields are about it`:                    {Window: window{Factor: 0.5}},
-		"window.factor: 2 is not allowed, want a number greater than 0 and less than 1":             {Window: window{Law: "reno", Factor: 2}},
-		"window.factor: 0.5 is not allowed, want none with law: probe":                              {Window: window{Law: "probe", Factor: 0.5}},
-		"window.initial: 0.5 is not allowed, want a number from 1 to 1048576":                       {Window: window{Law: "reno", Initial: 0.5}},
-		"window.max: 0.5 is not allowed, want a number from 1 to 1048576":                           {Window: window{Law: "reno", Max: 0.5}},
-		"budget: 1 is not allowed, want a number from 0 to less than 1":                             {Budget: 1},
-		"throttle: 0.5 is not allowed, want a number from 1 to 100":                                 {Throttle: 0.5},
-		"sense: 0.1 is not allowed, want no window with it":                                         {Window: window{Law: "reno"}, Sense: 0.1},
-		"sense: -1 is not allowed, want a number from 0 to 1":                                       {Sense: -1},
+		"retry.min: 1h0m0s is not allowed, want a duration from 1ns to 1s":              {Retry: &backoff.Exponential{Min: time.Hour, Max: sec}},
+		"retry.factor: 0.5 is not allowed, want a number from 1 to 1000":                {Retry: &backoff.Exponential{Factor: 0.5}},
+		"retry.factor: 5000 is not allowed, want a number from 1 to 1000":               {Retry: &backoff.Exponential{Factor: 5000, Min: sec, Max: 10 * sec, LastTry: true}},
+		"retry.jitter: proportional:3 is not allowed, want a number from 0 to 1":        {Retry: &backoff.Exponential{Jitter: backoff.Proportional(3), Min: 1, Factor: 1}},
+		"retry_after: true is not allowed, want retry with it":                          {RetryAfter: true},
+		"window.law: cubic is not allowed, want probe, tahoe or reno":                   {Window: window{Law: "cubic"}},
+		`window.law: "" is not allowed, want one: the other fields are about it`:        {Window: window{Factor: 0.5}},
+		"window.factor: 2 is not allowed, want a number greater than 0 and less than 1": {Window: window{Law: "reno", Factor: 2}},
+		"window.factor: 0.5 is not allowed, want none with law: probe":                  {Window: window{Law: "probe", Factor: 0.5}},
+		"window.initial: 0.5 is not allowed, want a number from 1 to 1048576":           {Window: window{Law: "reno", Initial: 0.5}},
+		"window.max: 0.5 is not allowed, want a number from 1 to 1048576":               {Window: window{Law: "reno", Max: 0.5}},
+		"budget: 1 is not allowed, want a number from 0 to less than 1":                 {Budget: 1},
+		"throttle: 0.5 is not allowed, want a number from 1 to 100":                     {Throttle: 0.5},
+		"sense: 0.1 is not allowed, want no window with it":                             {Window: window{Law: "reno"}, Sense: 0.1},
+		"sense: -1 is not allowed, want a number from 0 to 1":                           {Sense: -1},
 	} {
 		assert.EqualError(t, sim.Scenario{}.Validate(sim.Strategy{}, st), "strategies[1]."+want)
 		_, err := sim.Run(sim.Scenario{}, st, 1)
@@ -149,12 +147,12 @@ func TestRunsEnd(t *testing.T) {
 
 	// Without any wait, at one and the same time.
 	s.MaxEvents = 0
-	r = run(t, s, sim.Strategy{Retry: sim.Retry{Kind: "constant"}})
+	r = run(t, s, sim.Strategy{Retry: &backoff.Exponential{Min: 1, Factor: 1}})
 	assert.Equal(t, "events", r.Ended)
 	assert.Zero(t, r.End)
 
 	asked := 0
 	s.Stop = func() bool { asked++; return asked == 3 }
-	r = run(t, s, sim.Strategy{Retry: sim.Retry{Kind: "constant"}})
+	r = run(t, s, sim.Strategy{Retry: &backoff.Exponential{Min: 1, Factor: 1}})
 	assert.Equal(t, "stopped", r.Ended)
 }

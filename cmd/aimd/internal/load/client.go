@@ -93,9 +93,11 @@ func ClientCommand() *cobra.Command {
 // strategy is the one that was chosen, with the delays that replace its own.
 func (c *clients) strategy() sim.Strategy {
 	s, _ := strategy.Named(c.name)
-	if r := &s.Retry; r.Kind == "constant" {
+	switch r := s.Retry; {
+	case r == nil:
+	case r.Factor == 1:
 		r.Min = c.fixed
-	} else {
+	default:
 		r.Min, r.Max = cmp.Or(c.min, r.Min), cmp.Or(c.max, r.Max)
 	}
 	return s

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/atomic"
 	"go.uber.org/goleak"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
@@ -48,7 +49,7 @@ func TestTheStrategyIsAsChosen(t *testing.T) {
 	changed := strategy.Exponential()
 	changed.Retry.Min, changed.Retry.Max = time.Second, 10*time.Second
 	fixed := func(d time.Duration) sim.Strategy {
-		return sim.Strategy{Name: "fixed", Retry: sim.Retry{Kind: "constant", Min: d}}
+		return sim.Strategy{Name: "fixed", Retry: &backoff.Exponential{Min: d, Factor: 1}}
 	}
 	for _, c := range []struct {
 		chosen clients

@@ -20,8 +20,8 @@ import (
 
 // Exponential is the strategy of the program of "Exponential Backoff or how not to crash a server".
 func Exponential() sim.Strategy {
-	return sim.Strategy{Name: "exponential", Retry: sim.Retry{
-		Kind: "compound", Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1),
+	return sim.Strategy{Name: "exponential", Retry: &backoff.Exponential{
+		Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1), Compound: true,
 	}}
 }
 
@@ -64,15 +64,15 @@ func New(s sim.Strategy) (Strategy, error) {
 	}
 	law := s.Window.MakeLaw()
 	if law == nil {
-		p, err := policyOf(s.Retry, guards)
+		p, err := policyOf(s, guards)
 		do := func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, p, once) }
 		return Strategy{Name: s.Name, Do: do}, err
 	}
 	w := s.Window
 	c := aimd.Config{Name: s.Name, Guards: guards, InitialWindow: w.Initial}
-	c.Rules = aimd.Rules{MaxWindow: w.Max, MaxAttempts: s.Retry.Attempts}
-	if s.Retry.Delays() != nil {
-		if c.Policy, err = policyOf(s.Retry, nil); err != nil {
+	c.Rules = aimd.Rules{MinWindow: w.Min, MaxWindow: w.Max, MaxAttempts: s.Attempts}
+	if s.Retry != nil {
+		if c.Policy, err = policyOf(s, nil); err != nil {
 			return Strategy{}, err
 		}
 	}
@@ -93,10 +93,10 @@ func (s Strategy) Close() {
 
 // policyOf is the wait before a retry. "If the request fails, the client repeats the
 // request" (How not to crash a server), whatever it was.
-func policyOf(r sim.Retry, guards []attempt.Guard) (*retry.Policy, error) {
-	c := retry.Config{Backoff: r.Delays(), MaxAttempts: cmp.Or(r.Attempts, -1), Guards: guards, If: func(error) bool { return true }}
-	if c.Backoff == nil {
-		c.MaxAttempts = 1
+func policyOf(s sim.Strategy, guards []attempt.Guard) (*retry.Policy, error) {
+	c := retry.Config{MaxAttempts: 1, Guards: guards, If: func(error) bool { return true }}
+	if s.Retry != nil {
+		c.Backoff, c.MaxAttempts = *s.Retry, cmp.Or(s.Attempts, -1)
 	}
 	return retry.New(c)
 }

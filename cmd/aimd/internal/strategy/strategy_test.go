@@ -40,11 +40,12 @@ func TestNoSettingIsDropped(t *testing.T) {
 		"factor":        reno(func(s *sim.Strategy) { s.Window.Factor = 2 }),
 		"InitialWindow": reno(func(s *sim.Strategy) { s.Window.Initial = -1 }),
 		"MaxWindow":     reno(func(s *sim.Strategy) { s.Window.Max = -1 }),
-		"MaxAttempts":   reno(func(s *sim.Strategy) { s.Retry.Attempts = -1 }),
-		"Min: -1ns":     reno(func(s *sim.Strategy) { s.Retry = sim.Retry{Kind: "exponential", Min: -1} }),
+		"MinWindow":     reno(func(s *sim.Strategy) { s.Window.Min = -1 }),
+		"MaxAttempts":   reno(func(s *sim.Strategy) { s.Attempts = -1 }),
+		"Min: -1ns":     reno(func(s *sim.Strategy) { s.Retry = &backoff.Exponential{Min: -1} }),
 		"Share":         reno(func(s *sim.Strategy) { s.Budget = 2 }),
 		"K: 0.5":        {Throttle: 0.5},
-		"Min: 1m0s":     {Retry: sim.Retry{Kind: "exponential", Min: time.Minute, Max: time.Second}},
+		"Min: 1m0s":     {Retry: &backoff.Exponential{Min: time.Minute, Max: time.Second}},
 	} {
 		_, err := New(s)
 		require.ErrorContains(t, err, want)
@@ -61,7 +62,7 @@ func TestAWindowWithDelays(t *testing.T) {
 		s, err := New(sim.Strategy{
 			Name:   "x",
 			Window: sim.Window{Law: "reno"},
-			Retry:  sim.Retry{Kind: "constant", Min: time.Hour, Attempts: 3},
+			Retry:  &backoff.Exponential{Min: time.Hour, Factor: 1}, Attempts: 3,
 		})
 		require.NoError(t, err)
 		defer s.Limiter.Close()
@@ -85,7 +86,7 @@ func TestNamed(t *testing.T) {
 
 // The figures of the text's program, in the text's loop.
 func TestExponentialIsThatOfTheProgram(t *testing.T) {
-	assert.Equal(t, backoff.Exponential{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1), Compound: true}, Exponential().Retry.Delays())
+	assert.Equal(t, &backoff.Exponential{Min: 100 * time.Millisecond, Max: 5 * time.Minute, Factor: 2.71828, Jitter: backoff.Normal(0.1), Compound: true}, Exponential().Retry)
 }
 
 func TestEveryStrategyEndsWithSuccess(t *testing.T) {

@@ -111,7 +111,7 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 
 // delays are the delays of the usual client, "full jitter" of
 // https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ up to 20 s.
-var delays = sim.Retry{Kind: "exponential", Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}
+var delays = backoff.Exponential{Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}
 
 // strategy puts a strategy to work: backoff, a limiter with one of sim.Laws, or, under any other name, a client
 // that is left alone.
@@ -119,7 +119,7 @@ func (r Race) strategy(name string) (strategy.Strategy, error) {
 	law := sim.Window{Law: name}
 	switch {
 	case name == "backoff":
-		return strategy.New(sim.Strategy{Name: name, Retry: delays})
+		return strategy.New(sim.Strategy{Name: name, Retry: &delays})
 	case law.MakeLaw() == nil:
 		return strategy.Strategy{Name: name, Do: Once}, nil
 	case strategy.TakesFactor(name):

@@ -134,7 +134,7 @@ func (d drawn) NormFloat64() float64 { return 0 }
 func TestBackoff(t *testing.T) {
 	for retry, most := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 8: 12800 * time.Millisecond, 9: 20 * time.Second, 1000: 20 * time.Second} {
 		for _, u := range []drawn{0, 0.5} {
-			d, again := delays.Delays().Delay(backoff.State{Retry: retry}, u)
+			d, again := delays.Delay(backoff.State{Retry: retry}, u)
 			assert.True(t, again)
 			assert.Equal(t, time.Duration(float64(u)*float64(most)), d, "retry %d", retry)
 		}

@@ -26,7 +26,7 @@ func Figures(s experiment.Study) (all []figure.Figure) {
 		for _, r := range s.Rows {
 			if (len(p.Strategies) == 0 || slices.Contains(p.Strategies, r.Strategy.Name)) &&
 				(p.Kind != scenario.Window || r.Strategy.Window.MakeLaw() != nil) &&
-				(p.Kind != scenario.Delays || r.Strategy.Retry.Delays() != nil) {
+				(p.Kind != scenario.Delays || r.Strategy.Retry != nil) {
 				d.rows = append(d.rows, r)
 			}
 		}

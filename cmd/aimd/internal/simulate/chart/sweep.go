@@ -119,8 +119,8 @@ func (d drawing) delays() {
 	p := d.figure.Plot("wait before the attempt (s)")
 	for _, r := range d.rows {
 		var c curve
-		waits, random := r.Strategy.Retry.Delays(), rand.New(rand.NewPCG(d.Seed, 0))
-		for s := (backoff.State{Retry: 1}); s.Retry <= 20 && (r.Strategy.Retry.Attempts == 0 || s.Retry < r.Strategy.Retry.Attempts); s.Retry++ {
+		waits, random := r.Strategy.Retry, rand.New(rand.NewPCG(d.Seed, 0))
+		for s := (backoff.State{Retry: 1}); s.Retry <= 20 && (r.Strategy.Attempts == 0 || s.Retry < r.Strategy.Attempts); s.Retry++ {
 			w, again := waits.Delay(s, random)
 			if !again {
 				break

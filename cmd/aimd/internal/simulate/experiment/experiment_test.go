@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -131,7 +132,7 @@ func TestTheTypicalRunHasTraces(t *testing.T) {
 func TestInterruption(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	s := parse(t, small+"max_events: 1000000000\n")
-	s.Strategies = append(s.Strategies, sim.Strategy{Name: "endless", Retry: sim.Retry{Kind: "constant", Min: 1}})
+	s.Strategies = append(s.Strategies, sim.Strategy{Name: "endless", Retry: &backoff.Exponential{Min: 1, Factor: 1}})
 	s.Server.Outages = []sim.Outage{{For: 30 * 24 * time.Hour}}
 	s.Horizon = 30 * 24 * time.Hour
 	s.Strategies = slices.Concat([]sim.Strategy{{Name: "none"}}, s.Strategies[2:])
@@ -185,8 +186,8 @@ runs: 1
 horizon: 30s
 strategies:
   - none
-  - {name: fixed, retry: {kind: constant, min: 1s}}
-  - {name: never, retry: {kind: constant, min: 1h}}
+  - {name: fixed, retry: {min: 1s, factor: 1}}
+  - {name: never, retry: {min: 1h, factor: 1}}
 expect:
 `
 	for expectation, want := range map[string]string{

@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write fields.txt anew, from the comment
 // The help of the fields is what their Go comments say.
 func TestTheHelpIsTheGoComments(t *testing.T) {
 	c := comments{}
-	for _, dir := range []string{".", "../../../../../sim"} {
+	for _, dir := range []string{".", "../../../../../sim", "../../../../../backoff"} {
 		c.read(t, dir)
 	}
 	var want strings.Builder
@@ -74,8 +74,8 @@ func (c comments) write(t *testing.T, w *strings.Builder, in reflect.Type, path 
 			continue
 		}
 		field, _ := in.FieldByName(f.Names[0].Name)
-		name := field.Tag.Get("yaml")
-		if name == "" || name == "-" {
+		name := nameOf(field)
+		if name <= "-" {
 			continue
 		}
 		require.Len(t, f.Names, 1, "%v: one field a line", in)
@@ -84,24 +84,33 @@ func (c comments) write(t *testing.T, w *strings.Builder, in reflect.Type, path 
 		fmt.Fprintf(w, "%s%s  (%s)\n%s", path, name, kind, meaning(in, field, f.Doc.Text()))
 		switch {
 		case kind == hasFields:
-			c.write(t, w, field.Type, path+name+".")
+			c.write(t, w, value(field.Type), path+name+".")
 		case kind == hasItems && kindOf(field.Type.Elem()) == hasFields:
 			c.write(t, w, field.Type.Elem(), path+name+"[].")
 		}
 	}
 }
 
-var capital = regexp.MustCompile(`\.?\b[A-Z]\w*\b`)
+// value is the type itself, or what the pointer points to.
+func value(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+var capitalized = regexp.MustCompile(`\.?\b[A-Z]\w*\b`)
 
 // meaning is the comment of a field in the words of files, with its bounds.
 func meaning(in reflect.Type, f reflect.StructField, doc string) string {
+	doc, _, _ = strings.Cut(doc, "\n\n")
 	doc = strings.NewReplacer("[", "", "]", "", "\n  - ", "\n- ", "\n    ", " ", "\n", " ").Replace(strings.TrimSpace(doc))
 	for _, verb := range []string{" is ", " are "} {
 		doc = strings.TrimPrefix(doc, f.Name+verb)
 	}
-	doc = capital.ReplaceAllStringFunc(doc, func(w string) string {
-		if other, ok := in.FieldByName(w); ok && other.Tag.Get("yaml") > "-" {
-			return other.Tag.Get("yaml")
+	doc = capitalized.ReplaceAllStringFunc(doc, func(w string) string {
+		if other, ok := in.FieldByName(w); ok && nameOf(other) > "-" {
+			return nameOf(other)
 		}
 		return w
 	})

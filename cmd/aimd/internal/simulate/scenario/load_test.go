@@ -43,7 +43,7 @@ clients: {}
 strategies:
   - reno-0.9
   - name: mine
-    retry: {kind: exponential, jitter: "proportional:0.6"}
+    retry: {jitter: "proportional:0.6"}
 plot:
   - kind: answers
     to: 5s
@@ -98,9 +98,9 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 		"negative":               {"server:\n\n  slots: -3\nclients: {}\n", "x.yaml:3: server.slots: -3 is not allowed, want a number from 0 to"},
 		"in a list":              {"server:\n  outages:\n    - for: 1s\n    - from: 10s\n      for: -1s\nclients: {}\n", "x.yaml:5: server.outages[1].for: -1s is not allowed"},
 		"not given, but wrong":   {"server: {}\nclients:\n  arrivals: poisson\n", "x.yaml:2: clients.rate: 0 is not allowed, want one with arrivals: poisson"},
-		"jitter":                 {both + "strategies:\n  - name: a\n    retry: {kind: constant, jitter: much}\n", "x.yaml:5: strategies[0].retry.jitter: much is not allowed, want "},
+		"jitter":                 {both + "strategies:\n  - name: a\n    retry: {jitter: much}\n", "x.yaml:5: strategies[0].retry.jitter: much is not allowed, want "},
 		"no ready strategy":      {both + "strategies: [renault]\n", "x.yaml:3: strategies[0]: renault is not allowed, want fields or one of none, fixed,"},
-		"strategy without name":  {both + "strategies:\n  - retry: {kind: constant}\n", "x.yaml:4: strategies[0].name: \"\" is not allowed, want a name"},
+		"strategy without name":  {both + "strategies:\n  - retry: {factor: 1}\n", "x.yaml:4: strategies[0].name: \"\" is not allowed, want a name"},
 		"strategies of a name":   {both + "strategies: [none, none]\n", "x.yaml:3: strategies[1].name: none is not allowed, want another name"},
 		"name":                   {"name: A b\n" + both, `x.yaml:1: name: "A b" is not allowed, want up to 64 of a-z, 0-9`},
 		"too many runs":          {both + "runs: 10001\n", "x.yaml:3: runs: 10001 is not allowed, want a number from 0 to 10000"},

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,8 +132,12 @@ func (d *decoder) parse(text []byte) (body ast.Node) {
 // put puts the node into the value at the path.
 func (d *decoder) put(n ast.Node, to reflect.Value, path string) {
 	if to.Kind() == reflect.Pointer {
-		to.Set(reflect.New(to.Type().Elem()))
-		to = to.Elem()
+		own := reflect.New(to.Type().Elem())
+		if !to.IsNil() { // another scenario may share it
+			own.Elem().Set(to.Elem())
+		}
+		to.Set(own)
+		to = own.Elem()
 	}
 	kind := kindOf(to.Type())
 	want := kind
@@ -262,15 +267,26 @@ func StrategyNames() (names []string) {
 	return names
 }
 
-// fieldsOf are the yaml tags of a struct's fields and of embedded structs, and where the fields are.
+// fieldsOf are the names of a struct's fields and of embedded structs, and where the fields are.
 func fieldsOf(t reflect.Type) (names []string, index map[string][]int) {
 	index = map[string][]int{}
 	for _, f := range reflect.VisibleFields(t) {
-		if name := f.Tag.Get("yaml"); name > "-" {
+		if name := nameOf(f); name > "-" {
 			names, index[name] = append(names, name), f.Index
 		}
 	}
 	return names, index
+}
+
+var capital = regexp.MustCompile(`\B[A-Z]`)
+
+// nameOf is the name of a field in a file: its yaml tag or, in a struct of another package, like cap_last. "" and "-":
+// it is in no file.
+func nameOf(f reflect.StructField) string {
+	if f.Anonymous || !f.IsExported() {
+		return ""
+	}
+	return cmp.Or(f.Tag.Get("yaml"), strings.ToLower(capital.ReplaceAllString(f.Name, "_$0")))
 }
 
 // The kinds of fields that have others.
