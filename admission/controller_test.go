@@ -327,16 +327,4 @@ func BenchmarkAdmit(b *testing.B) {
 			}
 		})
 	})
-	b.Run("shed", func(b *testing.B) {
-		b.ReportAllocs()
-		c, ctx := controller(b, Fixed(1), Config{QueueBound: -1}), context.Background()
-		if _, err := c.Admit(ctx, tag.Tags{}); err != nil {
-			b.Fatal(err)
-		}
-		for b.Loop() {
-			if _, err := c.Admit(ctx, tag.Tags{}); err == nil {
-				b.Fatal("admitted")
-			}
-		}
-	})
 }

@@ -5,16 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
-	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/remote"
-	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -155,36 +151,4 @@ func ExampleApplier() {
 	// Output:
 	// <nil> 64
 	// window.max: 8 is not allowed, want at least 10, the smallest batch 64
-}
-
-// Each part of a program that a document steers has an applier. A Client calls them.
-func ExampleApplier_parts() {
-	policy, err := retry.New(retry.Config{Idempotent: true})
-	if err != nil {
-		panic(err)
-	}
-	budget, err := retry.NewBudget(retry.BudgetConfig{})
-	if err != nil {
-		panic(err)
-	}
-	uploads, err := schedule.New(schedule.Config{Period: 5 * time.Minute})
-	if err != nil {
-		panic(err)
-	}
-	document, err := remote.Parse([]byte(`{"format": 1, "version": 1,
-		"retry": {"max_attempts": 1, "budget_share": 0.02}, "schedule": {"period": "1h"}}`))
-	if err != nil {
-		panic(err)
-	}
-	for _, a := range []remote.Applier{remote.ToPolicy(policy), remote.ToBudget(budget), remote.ToSchedule(uploads)} {
-		if err := a(document); err != nil {
-			panic(err)
-		}
-	}
-	err = retry.Do(context.Background(), policy, func(context.Context) error { return io.ErrUnexpectedEOF })
-	fmt.Println(err)
-	fmt.Println(uploads.Snapshot().Period)
-	// Output:
-	// gave up after 1 attempt: attempt limit reached; last error: unexpected EOF
-	// 1h0m0s
 }
