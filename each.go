@@ -1,6 +1,7 @@
 package aimd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,9 @@ import (
 // find. [Map] yields every item with its error.
 //
 // It pulls items only as the window admits them: at most twice cwnd items, and two, are pulled and have not
-// ended. When ctx ends, or the limiter is closed or paused for longer than ctx or Rules.GiveUpAfter allows, it
-// pulls no more items. Then the error is also ctx.Err(), ErrClosed or attempt.ErrQuota.
+// ended. When ctx ends, or the limiter is closed, has a full queue, or is paused for longer than ctx or
+// Rules.GiveUpAfter allows, it pulls no more items. Then the error is also ctx.Err(), ErrClosed,
+// attempt.ErrQueueFull or attempt.ErrQuota.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.
 //
@@ -37,13 +39,14 @@ func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(con
 		}
 		all = true
 	}
-	for item, err := range each(ctx, l, pulled, fn) {
+	var stopped error
+	for item, err := range each(ctx, l, pulled, fn, &stopped) {
 		if f.items++; err != nil {
 			f.add(item, err)
 		}
 	}
-	if !all && ctx.Err() != nil {
-		f.left = ctx.Err()
+	if !all {
+		f.left = cmp.Or(ctx.Err(), stopped)
 	}
 	if f.failed == 0 && f.left == nil {
 		return nil
@@ -58,13 +61,13 @@ const firstFailures = 20
 type failures struct {
 	items, failed int
 	first         []error
-	// left is the context's error if it ended before all items were pulled.
+	// left is why not all items were pulled.
 	left error
 }
 
 func (f *failures) add(item any, err error) {
 	if f.failed++; f.failed <= firstFailures {
-		f.first = append(f.first, fmt.Errorf("%.100v: %w", item, err))
+		f.first = append(f.first, fmt.Errorf("%.100s: %w", fmt.Sprint(item), err)) // %.100v fills a number up with zeros
 	}
 }
 
@@ -86,11 +89,12 @@ func (f *failures) Unwrap() []error {
 	return f.first
 }
 
-// each yields every item with its error or nil, in the order in which they end.
-func each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
+// each yields every item with its error or nil, in the order in which they end. It sets stopped if the limiter is
+// why it pulls no more.
+func each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error, stopped *error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
-		b := &bulk[T]{limiter: l, fn: fn, ended: make(chan ended[T]), room: make(chan struct{}, 1)}
+		b := &bulk[T]{limiter: l, fn: fn, stopped: stopped, ended: make(chan ended[T]), room: make(chan struct{}, 1)}
 		b.pulled.Inc() // the feeder counts as one until it has finished
 		go b.feed(ctx, items)
 		// However the loop ends, no goroutine outlives it.
@@ -148,7 +152,8 @@ type Result[T, R any] struct {
 //	}
 //
 // To stop, leave the loop: the context of all running calls is cancelled, and the loop ends when they returned. If
-// no more items are pulled, the error of an item says so: ctx.Err(), ErrClosed or attempt.ErrQuota.
+// no more items are pulled, the error of an item says so: ctx.Err(), ErrClosed, attempt.ErrQueueFull or
+// attempt.ErrQuota.
 func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) (R, error)) iter.Seq2[Result[T, R], error] {
 	return func(yield func(Result[T, R], error) bool) {
 		pending := func(yield func(*Result[T, R]) bool) {
@@ -161,7 +166,7 @@ func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(c
 		run := func(ctx context.Context, r *Result[T, R]) error {
 			return keep(&r.Value, func(ctx context.Context) (R, error) { return fn(ctx, r.Item) })(ctx)
 		}
-		for r, err := range each(ctx, l, pending, run) {
+		for r, err := range each(ctx, l, pending, run, new(error)) {
 			if !yield(*r, err) {
 				return
 			}
@@ -202,6 +207,8 @@ type bulk[T any] struct {
 
 	limiter *Limiter
 	fn      func(context.Context, T) error
+	// stopped is the feeder's until ended is closed.
+	stopped *error
 	// ended takes every item that was pulled, once. It is closed after the last one.
 	ended chan ended[T]
 	// room is signalled when pulled falls.
@@ -244,6 +251,7 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 		b.ended <- ended[T]{item, &attempt.Error{Reason: err}}
 		for _, final := range []error{ErrClosed, attempt.ErrQueueFull, attempt.ErrQuota, context.DeadlineExceeded} {
 			if errors.Is(err, final) {
+				*b.stopped = final
 				return false
 			}
 		}

@@ -253,7 +253,7 @@ func TestEachReturnsTheNumberAndTheFirstFailures(t *testing.T) {
 	lines := strings.Split(err.Error(), "\n")
 	require.Equal(t, "50 of 100 items failed", lines[0])
 	require.Len(t, lines, 21)
-	require.Regexp(t, `^\d+: failed after 1 attempt: odd$`, lines[20])
+	require.Regexp(t, `^\d{1,2}: failed after 1 attempt: odd$`, lines[20])
 }
 
 // "When ctx ends ... it pulls no more items. Then the error is also ctx.Err()"
@@ -265,4 +265,14 @@ func TestEachTellsOfItemsThatAreLeft(t *testing.T) {
 	require.Contains(t, err.Error(), "others were not begun: context canceled")
 	require.NoError(t, l.Close())
 	require.ErrorIs(t, aimd.Each(t.Context(), l, count(1000), func(context.Context, int) error { return nil }), aimd.ErrClosed)
+
+	l = newLimiter(t, 1, func(c *aimd.Config) { c.MaxWindow = 1 })
+	err = aimd.Each(t.Context(), l, count(1000), func(_ context.Context, i int) error {
+		if i == 30 {
+			require.NoError(t, l.Close())
+		}
+		return errors.New("more failures than are kept")
+	})
+	require.ErrorIs(t, err, aimd.ErrClosed)
+	require.Contains(t, err.Error(), "others were not begun: aimd: closed")
 }

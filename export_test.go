@@ -18,5 +18,5 @@ func (p Permit) Settle(v attempt.Verdict) {
 
 // Items is the iterator below Each and Map.
 func Items[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
-	return each(ctx, l, items, fn)
+	return each(ctx, l, items, fn, new(error))
 }
