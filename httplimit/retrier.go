@@ -199,10 +199,10 @@ func notSent(req *http.Request, reason error) error {
 	return &attempt.Error{Reason: cause(req.Context(), reason)}
 }
 
-// cause returns err, or if that is the context's end, its cause, as net/http does.
+// cause returns err, or if that is the context's end and has a cause of the caller, the cause, as net/http does.
 func cause(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if over := ctx.Err(); over != nil && errors.Is(err, over) && context.Cause(ctx) != over {
 		return context.Cause(ctx)
 	}
-	return err
+	return err // it may say how long the request waited
 }

@@ -12,6 +12,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -310,6 +311,7 @@ func TestNotSent(t *testing.T) {
 				require.ErrorIs(t, err, c.want)
 				assert.True(t, story.NotSent())
 				assert.Equal(t, c.timeout, story.Timeout())
+				assert.Equal(t, c.timeout, strings.Contains(err.Error(), "waited 1m0s in the queue, place 1 of 1, window 1"), err)
 				assert.True(t, body.closed.Load(), "a RoundTripper closes the body of the request on errors too")
 				l.held(1) // so the impatience in the queue does not narrow the window
 				p.Done(window.Neutral)
