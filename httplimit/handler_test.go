@@ -206,7 +206,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 		"the client went: 503":    {gone(status(503)), config{}, window.Neutral},
 		"the client went: 504":    {gone(status(504)), config{}, window.Neutral},
 		"the client went":         {gone(status()), config{}, window.Neutral},
-		"a deadline ran out":      {takes(time.Minute), config{}, window.Timeout},
+		"a deadline ran out":      {takes(2 * time.Minute), config{}, window.Timeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
