@@ -167,31 +167,32 @@ func (m *meter) meanRate() float64 {
 }
 
 func (m *meter) ofOutages(s Scenario) {
-	began, ended := false, Outage{From: -1}
+	began, ended := false, time.Duration(-1)
 	for _, o := range s.Server.Outages {
 		began = began || o.From < m.End
 		if o.end() < m.End {
-			ended = o
+			ended = o.end()
 		}
 	}
 	m.measure("outage_sent", float64(m.outageSent), began)
-	recovery, sent := Measure{}, 0.0
-	if ended.From >= 0 {
-		recovery = m.regained.since(ended.end(), m.End, 0.9)
-		if i := int(ended.end() / time.Second); i < len(m.requests) {
-			sent = float64(m.requests[i])
-		}
+	recovered := m.sinceThen("recovery_s", ended, 0.9, ended >= 0).Applies
+	first := 0.0 // in the second after the last outage
+	if i := int(ended / time.Second); ended >= 0 && i < len(m.requests) {
+		first = float64(m.requests[i])
 	}
-	recovery.Name = "recovery_s"
-	m.measures = append(m.measures, recovery)
-	first := m.ratio("return_over_mean", sent, m.meanRate())
-	first.Applies = first.Applies && recovery.Applies
-	regain := Measure{}
-	if at, changed := s.Server.lastChange(m.End); changed && s.Regain > 0 {
-		regain = m.regained.since(at, m.End, s.Regain)
+	returned := m.ratio("return_over_mean", first, m.meanRate())
+	returned.Applies = returned.Applies && recovered
+	at, changed := s.Server.lastChange(m.End)
+	m.sinceThen("regain_s", at, s.Regain, changed && s.Regain > 0)
+}
+
+// sinceThen is the time until the throughput was at that share.
+func (m *meter) sinceThen(name string, from time.Duration, share float64, applies bool) *Measure {
+	x := m.measure(name, 0, false)
+	if applies {
+		x.Value, x.AtLeast, x.Applies = m.regained.since(from, m.End, share)
 	}
-	regain.Name = "regain_s"
-	m.measures = append(m.measures, regain)
+	return x
 }
 
 func (m *meter) ofWatch(s Scenario) {
@@ -289,11 +290,11 @@ func (r *regained) done(now time.Duration) {
 	r.dones[i]++
 }
 
-// since measures the time after from until the throughput was at that share.
-func (r *regained) since(from, end time.Duration, share float64) Measure {
+// since is the seconds after from until the throughput was at that share, at least until the end of the run.
+func (r *regained) since(from, end time.Duration, share float64) (seconds float64, atLeast, applies bool) {
 	want := r.want(from)
 	if math.IsInf(want, 1) || want == 0 {
-		return Measure{}
+		return 0, false, false
 	}
 	need := int32(math.Ceil(share * want * (buckets * r.width).Seconds()))
 	first := int((from + r.width - 1) / r.width)
@@ -305,8 +306,8 @@ func (r *regained) since(from, end time.Duration, share float64) Measure {
 		}
 		if sum >= need {
 			begin := time.Duration(max(first, i-buckets+1)) * r.width
-			return Measure{Value: max(0, begin-from).Seconds(), Applies: true}
+			return max(0, begin-from).Seconds(), false, true
 		}
 	}
-	return Measure{Value: max(0, end-from).Seconds(), AtLeast: true, Applies: true}
+	return max(0, end-from).Seconds(), true, true
 }

@@ -8,8 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -71,17 +71,23 @@ func command(w work, c *cobra.Command) *cobra.Command {
 			shorten(f, short)
 		}
 		r.Only = o.order(w, r.Only)
-		if err := cmp.Or(strategy.CheckFactor(f.Changed("factor"), "--only", r.Only...), w.check()); err != nil {
+		if err := cmp.Or(checkFactor(f.Changed("factor"), r.Only), w.check()); err != nil {
 			return cli.Usage(c, err)
 		}
 		if r.Limit == 0 {
 			r.Limit = max(time.Minute, 10*w.Optimum(r.Operations))
 		}
-		return o.show(c, w.report(), func(begin func(string, *race.Meter)) iter.Seq2[race.Result, error] {
-			return r.Run(c.Context(), w, begin)
-		})
+		return o.show(c, w)
 	}
 	return c
+}
+
+// checkFactor refuses --factor if no chosen strategy has a factor.
+func checkFactor(given bool, chosen []string) error {
+	if !given || slices.ContainsFunc(chosen, strategy.TakesFactor) {
+		return nil
+	}
+	return fmt.Errorf("--factor: makes no difference to --only %s, want it with tahoe or reno", strings.Join(chosen, ","))
 }
 
 // shorten sets the flags that were not given.
@@ -116,7 +122,7 @@ func (o *output) flags(f *pflag.FlagSet) {
 }
 
 // show runs the strategies and shows their results, also after an interruption or an error.
-func (o *output) show(c *cobra.Command, r Report, run func(begin func(string, *race.Meter)) iter.Seq2[race.Result, error]) error {
+func (o *output) show(c *cobra.Command, w work) error {
 	if err := cli.MakeDir("figures", o.figures); err != nil {
 		return cli.Usage(c, err)
 	}
@@ -125,19 +131,15 @@ func (o *output) show(c *cobra.Command, r Report, run func(begin func(string, *r
 		return err
 	}
 	defer page.Close()
-	display := &watcher{w: c.ErrOrStderr(), page: page}
-	var failed error
-	for x, err := range run(display.begin) {
-		if err != nil {
-			failed = err
-			break
-		}
+	r, display := w.report(), &watcher{w: c.ErrOrStderr(), page: page}
+	failed := w.race().Run(c.Context(), w, display.begin, func(x race.Result) error {
 		display.end(x)
 		r.Results = append(r.Results, x)
 		if o.json {
-			failed = errors.Join(failed, json.NewEncoder(c.OutOrStdout()).Encode(x))
+			return json.NewEncoder(c.OutOrStdout()).Encode(x)
 		}
-	}
+		return nil
+	})
 	display.close()
 	if len(r.Results) > 0 {
 		failed = errors.Join(failed, o.write(c, r))

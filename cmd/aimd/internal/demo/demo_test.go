@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"flag"
-	"iter"
 	"math"
 	"net/http"
 	"os"
@@ -104,6 +103,19 @@ func TestFiguresAsAskedFor(t *testing.T) {
 	assert.Len(t, figures, 2)
 }
 
+// hour is work whose second strategy is interrupted.
+type hour struct {
+	*uploads
+	interrupt func()
+}
+
+func (h hour) Start(s *strategy.Strategy, client *http.Client) (race.Service, error) {
+	if s.Name == "reno" {
+		h.interrupt()
+	}
+	return h.uploads.Start(s, client)
+}
+
 func TestInterruptionInTheMiddle(t *testing.T) {
 	t.Chdir(t.TempDir())
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -112,15 +124,11 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 	c.SetContext(ctx)
 	c.SetOut(&out)
 	c.SetErr(&told)
+	w := hour{smallUploads(), interrupt}
+	w.Only = []string{"tahoe", "reno", "probe"}
 	o := output{json: true, figures: "a", live: new(bool)}
-	err := o.show(c, example(), func(func(string, *race.Meter)) iter.Seq2[race.Result, error] {
-		return func(yield func(race.Result, error) bool) {
-			yield(race.Result{Strategy: "tahoe", Operations: 7}, nil)
-			interrupt()
-		}
-	})
-	assert.ErrorIs(t, err, cli.ErrInterrupted)
-	assert.Regexp(t, `^{"strategy":"tahoe".*"operations":7,.*}\n$`, out.String())
+	assert.ErrorIs(t, o.show(c, w), cli.ErrInterrupted)
+	assert.Regexp(t, `^{"strategy":"tahoe".*"operations":40,.*}\n$`, out.String())
 	assert.Equal(t, []string{"a"}, clitest.Files(t), "the results so far are shown")
 }
 
@@ -192,10 +200,10 @@ func TestWatcher(t *testing.T) {
 		var b bytes.Buffer
 		w := &watcher{w: &b}
 		r := race.Race{Operations: 10, Goroutines: 2, Factor: 0.9, Only: []string{"reno"}}
-		for x, err := range r.Run(t.Context(), naps{}, w.begin) {
-			require.NoError(t, err)
+		require.NoError(t, r.Run(t.Context(), naps{}, w.begin, func(x race.Result) error {
 			w.end(x)
-		}
+			return nil
+		}))
 		w.close()
 		assert.Equal(t, strings.Join([]string{
 			"reno           2.0 s  2/10 done  cwnd 20.0  0 in flight  0 refused",

@@ -37,10 +37,10 @@ func done(t *testing.T, ctx context.Context, w work, begin func(string, *race.Me
 	if r.Only = strategies; len(strategies) == 0 {
 		r.Only = names(w)
 	}
-	for x, err := range r.Run(ctx, w, begin) {
-		require.NoError(t, err)
+	require.NoError(t, r.Run(ctx, w, begin, func(x race.Result) error {
 		all = append(all, x)
-	}
+		return nil
+	}))
 	return all
 }
 

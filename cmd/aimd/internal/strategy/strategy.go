@@ -4,7 +4,6 @@ package strategy
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,13 +124,3 @@ func guardsOf(s sim.Strategy) ([]attempt.Guard, error) {
 // TakesFactor reports whether the law is tahoe or reno. A law of sim.Register may read the
 // factor too, but TakesFactor is false for it.
 func TakesFactor(law string) bool { return law == "tahoe" || law == "reno" }
-
-// CheckFactor refuses --factor if all the laws chosen with the flag have no factor.
-func CheckFactor(given bool, flag string, chosen ...string) error {
-	if !given || slices.ContainsFunc(chosen, TakesFactor) {
-		return nil
-	}
-	without := func(law string) bool { return !TakesFactor(law) }
-	return fmt.Errorf("--factor: makes no difference to %s %s, want it with %s",
-		flag, strings.Join(chosen, ","), strings.Join(slices.DeleteFunc(sim.Laws(), without), " or "))
-}

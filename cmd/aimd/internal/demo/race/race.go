@@ -5,7 +5,6 @@ package race
 import (
 	"context"
 	"fmt"
-	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -60,20 +59,22 @@ type Service struct {
 	Close func()
 }
 
-// Run does the work once per strategy, and yields the results. It calls begin, if not nil, before each run. It
-// ends with the first error. If ctx ends, the present strategy has no result.
-func (r Race) Run(ctx context.Context, w Work, begin func(strategy string, m *Meter)) iter.Seq2[Result, error] {
-	return func(yield func(Result, error) bool) {
-		for _, name := range r.Only {
-			x, err := r.run(ctx, name, w, begin)
-			if err != nil {
-				err = fmt.Errorf("%s: %w", name, err)
-			}
-			if ctx.Err() != nil || !yield(x, err) || err != nil {
-				return
-			}
+// Run does the work once per strategy. It calls begin, if not nil, before each run and ended after it. It returns
+// the first error. If ctx ends, the present strategy has no result.
+func (r Race) Run(ctx context.Context, w Work, begin func(strategy string, m *Meter), ended func(Result) error) error {
+	for _, name := range r.Only {
+		x, err := r.run(ctx, name, w, begin)
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", name, err)
+		case ctx.Err() != nil:
+			return nil
+		}
+		if err := ended(x); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *Meter)) (Result, error) {

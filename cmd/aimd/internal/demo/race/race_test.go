@@ -36,10 +36,10 @@ func (k task) Start(*strategy.Strategy, *http.Client) (Service, error) {
 func raced(t *testing.T, ctx context.Context, r Race, strategy string, k task) (x Result, m *Meter) {
 	t.Helper()
 	r.Only, r.Factor = []string{strategy}, 0.9
-	for result, err := range r.Run(ctx, k, func(_ string, begun *Meter) { m = begun }) {
-		require.NoError(t, err)
+	require.NoError(t, r.Run(ctx, k, func(_ string, begun *Meter) { m = begun }, func(result Result) error {
 		x = result
-	}
+		return nil
+	}))
 	return x, m
 }
 
@@ -116,10 +116,10 @@ func TestInterruption(t *testing.T) {
 		defer cancel()
 		r := Race{Operations: 2, Goroutines: 1, Only: []string{"plain", "reno", "tahoe"}, Factor: 0.9}
 		var all []string
-		for x, err := range r.Run(ctx, task{do: second}, nil) {
-			require.NoError(t, err)
+		require.NoError(t, r.Run(ctx, task{do: second}, nil, func(x Result) error {
 			all = append(all, x.Strategy)
-		}
+			return nil
+		}))
 		assert.Equal(t, []string{"plain"}, all)
 	})
 }
