@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -204,6 +205,11 @@ sweep:
 		"server.outages[0].for=20s clients.count=1", "server.outages[0].for=20s clients.count=2",
 	}, at)
 	assert.Equal(t, time.Second, s.Server.Outages[0].For, "points share nothing with the scenario")
+
+	s, err = Parse("x.yaml", []byte("server: {}\nclients: {}\nstrategies: [{name: a, retry: {min: 1s, factor: 1}}]\nsweep: [{field: \"strategies[0].retry.min\", values: [2s, 3s]}]\n"))
+	require.NoError(t, err)
+	assert.Equal(t, backoff.Exponential{Min: 3 * time.Second, Factor: 1}, *s.Points()[1].Strategies[0].Retry)
+	assert.Equal(t, backoff.Exponential{Min: time.Second, Factor: 1}, *s.Strategies[0].Retry)
 }
 
 func TestTolerance(t *testing.T) {
