@@ -133,6 +133,11 @@ func TestAcquireIsFirstInFirstOut(t *testing.T) {
 func TestACancelledWaiterLeavesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 1)
+		over, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := l.Acquire(over)
+		require.Equal(t, context.Canceled, err)
+		require.Zero(t, l.Snapshot().InFlight)
 		p := acquire(t, l, 1)[0]
 		to := make(chan got, 10)
 		first, giveUp := context.WithCancel(t.Context())
@@ -159,15 +164,6 @@ func TestACancelledWaiterLeavesAtOnce(t *testing.T) {
 		require.NoError(t, g.err)
 		g.permit.Done(window.Success)
 	})
-}
-
-func TestAContextThatIsOverGetsNothing(t *testing.T) {
-	l := newLimiter(t, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := l.Acquire(ctx)
-	require.Equal(t, context.Canceled, err)
-	require.Zero(t, l.Snapshot().InFlight)
 }
 
 // The window of a race: the slot is given and the context ends at the same moment. Whatever wins, no slot
@@ -252,13 +248,13 @@ func TestCloseAndShutdown(t *testing.T) {
 		require.NoError(t, l.Shutdown(t.Context()), "once more is fine")
 		l.Close()
 		p[1].Done(window.Overload) // no effect
-	})
-}
+		require.NoError(t, l.Reconfigure(bounds(9, 0)))
+		_, ok = l.TryAcquire()
+		require.False(t, ok)
 
-func TestShutdownOfAnIdleLimiterReturnsAtOnce(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	require.NoError(t, newLimiter(t, 2).Shutdown(ctx), "though the context is over")
+		require.Error(t, short.Err())
+		require.NoError(t, newLimiter(t, 2).Shutdown(short), "an idle limiter, though the context is over")
+	})
 }
 
 // refuseBursts makes so many cuts with no success in between: from two on, a pause.
@@ -342,33 +338,6 @@ func TestTheTimerIsSetOnce(t *testing.T) {
 	})
 }
 
-func TestALawThatPaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		paced := func(window.Settings) window.Law {
-			return timedLaw(func(s window.State, _ window.Answer) window.State {
-				s.Cwnd, s.Spaced = s.Trip.Seconds(), true
-				return s
-			})
-		}
-		l, err := aimd.New(aimd.Config{Law: paced})
-		require.NoError(t, err)
-		start := time.Now()
-		p := acquire(t, l, 1)
-		time.Sleep(8 * time.Second) // a window of 8
-		p[0].Done(window.Success)
-		p = p[1:]
-		for i := 8; i <= 12; i++ {
-			next, err := l.Acquire(t.Context())
-			require.NoError(t, err)
-			p = append(p, next)
-			require.Equal(t, time.Duration(i)*time.Second, time.Since(start))
-		}
-		for _, permit := range p {
-			permit.Done(window.Success)
-		}
-	})
-}
-
 func TestSnapshotInOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 4)
@@ -387,30 +356,4 @@ func TestSnapshotInOneLine(t *testing.T) {
 			l.Snapshot().String())
 		p[3].Done(window.Success)
 	})
-}
-
-// A waiter that is cancelled just as it is admitted passes its slot on.
-func TestTheSlotOfAWaiterThatJustLeftGoesToTheNext(t *testing.T) {
-	for range 300 {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter(t, 1)
-			p := acquire(t, l, 1)[0]
-			first, next := make(chan got, 1), make(chan got, 1)
-			ctx, cancel := context.WithCancel(t.Context())
-			queueUp(ctx, "first", l.Acquire, first)
-			queueUp(t.Context(), "next", l.Acquire, next)
-			cancel()               // it is about to leave...
-			p.Done(window.Neutral) // ...when its turn comes
-			if g := <-first; g.err == nil {
-				g.permit.Done(window.Neutral)
-			}
-			g := <-next // else a deadlock of the bubble
-			require.NoError(t, g.err)
-			g.permit.Done(window.Neutral)
-			s := l.Snapshot()
-			require.Zero(t, s.InFlight)
-			require.Zero(t, s.Successes, "what was withdrawn is no answer")
-			require.LessOrEqual(t, s.Neutrals, uint64(3))
-		})
-	}
 }

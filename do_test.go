@@ -2,7 +2,6 @@ package aimd_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -255,79 +254,6 @@ func guarded(guards ...attempt.Guard) func(*aimd.Config) {
 }
 
 func boom() { panic("boom") }
-
-func TestGuardsOfEach(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		w := &guard{refuse: func() error {
-			if n++; n%3 == 0 {
-				return errors.New("refused by a guard")
-			}
-			return nil
-		}}
-		l := newLimiter(t, 4, guarded(w))
-		ok, refused := 0, 0
-		for _, err := range aimd.Items(t.Context(), l, count(90), func(context.Context, int) error {
-			time.Sleep(time.Second)
-			return nil
-		}) {
-			if err == nil {
-				ok++
-				continue
-			}
-			require.EqualError(t, err, "gave up before the first attempt: refused by a guard")
-			refused++
-		}
-		require.Equal(t, 60, ok)
-		require.Equal(t, 30, refused, "what is refused is the end of that item alone")
-		require.Zero(t, w.open.Load())
-		require.Zero(t, l.Snapshot().InFlight)
-
-		ctx, cancel := context.WithCancel(t.Context())
-		cancel()
-		over := 0
-		for _, err := range aimd.Items(ctx, l, count(90), func(context.Context, int) error { return nil }) {
-			require.ErrorIs(t, err, context.Canceled)
-			over++
-		}
-		require.Equal(t, 1, over, "what was pulled is yielded")
-		require.Zero(t, w.open.Load())
-	})
-}
-
-// A guard runs on the goroutine that pulls the items, and nobody may wait for that for ever.
-func TestEachEndsWithItsGuard(t *testing.T) {
-	for _, bang := range []func(){boom, runtime.Goexit} {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter(t, 2, guarded(&guard{refuse: func() error { bang(); return nil }}))
-			require.Panics(t, func() {
-				for range aimd.Items(t.Context(), l, count(9), func(context.Context, int) error { return nil }) {
-					t.Error("nothing runs")
-				}
-			})
-		})
-	}
-}
-
-// Items that were not pulled must not look like items that there are not.
-func TestEachTellsOfItemsThatExitTheirGoroutine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var got []int
-		items := func(yield func(int) bool) {
-			yield(1)
-			runtime.Goexit()
-		}
-		defer func() {
-			p, ok := recover().(error)
-			require.True(t, ok)
-			require.ErrorContains(t, p, "runtime.Goexit")
-			require.Equal(t, []int{1}, got)
-		}()
-		for i := range aimd.Items(t.Context(), newLimiter(t, 2), items, func(context.Context, int) error { return nil }) {
-			got = append(got, i)
-		}
-	})
-}
 
 // safely runs f on a goroutine of its own, whatever f does to it.
 func safely(f func()) {

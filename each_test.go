@@ -28,11 +28,21 @@ func count(n int) iter.Seq[int] {
 	}
 }
 
+func succeed(context.Context, int) error { return nil }
+
 func TestEachReportsEveryItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4)
+		n := 0
+		w := &guard{refuse: func() error {
+			if n++; n%10 == 3 {
+				return errors.New("refused by a guard")
+			}
+			return nil
+		}}
+		l := newLimiter(t, 4, guarded(w))
 		bad := errors.New("bad item")
-		var ok, failed []int
+		var items []int
+		results := map[string]int{}
 		for i, err := range aimd.Items(t.Context(), l, count(100), func(_ context.Context, i int) error {
 			time.Sleep(time.Second)
 			switch {
@@ -43,17 +53,15 @@ func TestEachReportsEveryItem(t *testing.T) {
 			}
 			return nil
 		}) {
-			if err != nil {
-				require.ErrorIs(t, err, bad)
-				failed = append(failed, i)
-			} else {
-				ok = append(ok, i)
-			}
+			items = append(items, i)
+			results[fmt.Sprint(err)]++
 		}
-		require.Equal(t, []int{7, 17, 27, 37, 47, 57, 67, 77, 87, 97}, slices.Sorted(slices.Values(failed)))
-		require.Equal(t, slices.Collect(count(100)), slices.Sorted(slices.Values(append(ok, failed...))))
+		require.Equal(t, slices.Collect(count(100)), slices.Sorted(slices.Values(items)))
+		require.Equal(t, 10, results["failed after 1 attempt: bad item"])
+		require.Positive(t, results["gave up before the first attempt: refused by a guard"], "the end of that item alone")
 		require.EqualValues(t, 4, l.Snapshot().Overloads)
 		require.Zero(t, l.Snapshot().InFlight)
+		require.Zero(t, w.open.Load())
 	})
 }
 
@@ -74,7 +82,7 @@ func TestEachPullsAsTheWindowAdmits(t *testing.T) {
 				most := 0
 				var pulled, yielded atomic.Int64
 				items := func(yield func(int) bool) {
-					for i := range 2000 {
+					for i := range count(2000) {
 						most = max(most, int(pulled.Inc()-yielded.Load()))
 						if !yield(i) {
 							return
@@ -95,145 +103,128 @@ func TestEachPullsAsTheWindowAdmits(t *testing.T) {
 	}
 }
 
-func TestEachStopsWhenTheLoopIsLeft(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4)
-		var running atomic.Int64
-		for i := range aimd.Items(t.Context(), l, count(1000), func(ctx context.Context, i int) error {
-			running.Inc()
-			defer running.Dec()
-			if i == 2 {
-				return nil
+var errBoom = errors.New("boom")
+
+// However a loop ends, nothing outlives it: no goroutine, no slot, no attempt that a guard has not heard the end of.
+// Items that were not pulled must not look like items that there are not: then the loop panics, or an item has the
+// error.
+func TestHowALoopEnds(t *testing.T) {
+	panics, exits := func() { panic(errBoom) }, runtime.Goexit
+	atThird := func(what func()) iter.Seq[int] {
+		return func(yield func(int) bool) {
+			for i := range count(2) {
+				if !yield(i) {
+					return
+				}
 			}
-			<-ctx.Done()
-			return ctx.Err()
-		}) {
-			require.Equal(t, 2, i)
-			break
+			what()
 		}
-		require.Zero(t, running.Load(), "nothing outlives the loop")
-		require.Zero(t, l.Snapshot().InFlight)
-	})
-}
-
-func TestEachStopsWhenTheLoopPanics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4)
-		require.PanicsWithValue(t, "mine", func() {
-			for range aimd.Items(t.Context(), l, count(1000), func(context.Context, int) error { return nil }) {
-				panic("mine")
-			}
-		})
-		require.Zero(t, l.Snapshot().InFlight)
-	})
-}
-
-func TestEachWithAContextThatEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 2)
-		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
-		defer cancel()
-		var ok, ended int
-		for _, err := range aimd.Items(ctx, l, count(1000), func(ctx context.Context, _ int) error {
-			select {
-			case <-time.After(time.Second):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}) {
-			if err == nil {
-				ok++
-				continue
-			}
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			ended++
-		}
-		require.Equal(t, 2, ok)
-		require.GreaterOrEqual(t, ended, 3, "those in flight and the one that waited")
-		require.Zero(t, l.Snapshot().InFlight)
-	})
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	for _, err := range aimd.Items(ctx, newLimiter(t, 2), count(3), func(context.Context, int) error { return nil }) {
-		require.ErrorIs(t, err, context.Canceled)
 	}
-}
-
-func TestEachWithALimiterThatIsClosed(t *testing.T) {
-	l := newLimiter(t, 2)
-	l.Close()
-	var got []string
-	for i, err := range aimd.Items(t.Context(), l, count(1000), func(context.Context, int) error { return nil }) {
-		got = append(got, fmt.Sprint(i, err))
-	}
-	require.Equal(t, []string{"0 gave up before the first attempt: aimd: closed"}, got)
-}
-
-// An iterator or a function that panics: nothing lost, nothing hangs.
-func TestEachGoesOnWithAPanic(t *testing.T) {
-	boom := errors.New("boom")
-	bomb := func(yield func(int) bool) {
-		for i := range 10 {
+	fifth := func(what func()) func(context.Context, int) error {
+		return func(_ context.Context, i int) error {
 			if i == 5 {
-				panic(boom)
+				what()
 			}
-			if !yield(i) {
-				return
-			}
+			return nil
 		}
+	}
+	waits := func(ctx context.Context, i int) error {
+		if i == 0 {
+			return nil
+		}
+		<-ctx.Done()
+		return ctx.Err()
 	}
 	for name, c := range map[string]struct {
 		items iter.Seq[int]
 		fn    func(context.Context, int) error
-		least int
+		guard func()
+		// loop is what the body of the loop does.
+		loop  func() (leave bool)
+		ctx   func(context.Context) (context.Context, context.CancelFunc)
+		close bool
+		panic string
+		// oks is the least number of items without an error, last the error of the last with one, "" if none has.
+		oks  int
+		last string
 	}{
-		"iterator": {bomb, func(context.Context, int) error { return nil }, 5},
-		"function": {count(1000), func(_ context.Context, i int) error {
-			if i == 5 {
-				panic(boom)
-			}
-			return nil
-		}, 5},
+		"no items":           {items: count(0)},
+		"it is left":         {fn: waits, loop: func() bool { return true }, oks: 1},
+		"it panics":          {loop: func() bool { panic(errBoom) }, panic: "boom"},
+		"the items panic":    {items: atThird(panics), panic: "panic in Each: boom\n\ngoroutine", oks: 2},
+		"the items exit":     {items: atThird(exits), panic: "the function called runtime.Goexit", oks: 2},
+		"fn panics":          {fn: fifth(panics), panic: "panic in Each: boom\n\ngoroutine", oks: 5},
+		"fn exits":           {items: count(6), fn: fifth(exits), oks: 5, last: "aimd: the function called runtime.Goexit"},
+		"a guard panics":     {guard: panics, panic: "panic in Each: boom\n\ngoroutine"},
+		"a guard exits":      {guard: exits, panic: "the function called runtime.Goexit"},
+		"the limiter closes": {close: true, last: "gave up before the first attempt: aimd: closed"},
+		"ctx is over": {last: "gave up before the first attempt: context canceled", ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx, cancel
+		}},
+		"ctx ends": {fn: waits, oks: 1, last: "context deadline exceeded", ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Second)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLimiter(t, 2)
-				var got []int
+				w := &guard{refuse: func() error {
+					if c.guard != nil {
+						c.guard()
+					}
+					return nil
+				}}
+				l := newLimiter(t, 2, guarded(w))
+				if c.close {
+					require.NoError(t, l.Close())
+				}
+				ctx, items := t.Context(), c.items
+				if c.ctx != nil {
+					limited, cancel := c.ctx(ctx)
+					defer cancel()
+					ctx = limited
+				}
+				if items == nil {
+					items = count(1000)
+				}
+				var running atomic.Int64
+				oks, last, thrown := 0, "", ""
 				func() {
 					defer func() {
-						p, ok := recover().(error)
-						require.True(t, ok)
-						require.ErrorIs(t, p, boom)
-						require.Contains(t, p.Error(), "each_test.go", "where it happened")
+						if p, ok := recover().(error); ok {
+							thrown = p.Error()
+							require.Equal(t, strings.Contains(thrown, "boom"), errors.Is(p, errBoom))
+						}
 					}()
-					for i, err := range aimd.Items(t.Context(), l, c.items, c.fn) {
-						require.NoError(t, err)
-						got = append(got, i)
+					for _, err := range aimd.Items(ctx, l, items, func(ctx context.Context, i int) error {
+						running.Inc()
+						defer running.Dec()
+						if c.fn == nil {
+							return nil
+						}
+						return c.fn(ctx, i)
+					}) {
+						if err != nil {
+							last = err.Error()
+						} else {
+							oks++
+						}
+						if c.loop != nil && c.loop() {
+							break
+						}
 					}
-					t.Error("the panic goes on")
 				}()
-				require.GreaterOrEqual(t, len(got), c.least, "what ran is reported")
+				require.GreaterOrEqual(t, oks, c.oks, "what ran is reported")
+				require.Contains(t, last, c.last)
+				require.Equal(t, c.last == "", last == "", last)
+				require.Contains(t, thrown, c.panic)
+				require.Equal(t, c.panic == "", thrown == "", thrown)
+				require.Zero(t, running.Load())
 				require.Zero(t, l.Snapshot().InFlight)
+				require.Zero(t, w.open.Load())
 			})
 		})
-	}
-}
-
-func TestEachReportsAFunctionThatExitsItsGoroutine(t *testing.T) {
-	l := newLimiter(t, 2)
-	n := 0
-	for _, err := range aimd.Items(t.Context(), l, count(3), func(context.Context, int) error { runtime.Goexit(); return nil }) {
-		require.ErrorContains(t, err, "runtime.Goexit")
-		n++
-	}
-	require.Equal(t, 3, n)
-	require.Zero(t, l.Snapshot().InFlight)
-}
-
-func TestEachOfNothing(t *testing.T) {
-	for range aimd.Items(t.Context(), newLimiter(t, 2), count(0), func(context.Context, int) error { return nil }) {
-		t.Error("there is none")
 	}
 }
 
@@ -254,25 +245,64 @@ func TestEachReturnsTheNumberAndTheFirstFailures(t *testing.T) {
 	require.Equal(t, "50 of 100 items failed", lines[0])
 	require.Len(t, lines, 21)
 	require.Regexp(t, `^\d{1,2}: failed after 1 attempt: odd$`, lines[20])
-}
 
-// "When ctx ends ... it pulls no more items. Then the error is also ctx.Err()"
-func TestEachTellsOfItemsThatAreLeft(t *testing.T) {
-	l := newLimiter(t, 1, func(c *aimd.Config) { c.MaxWindow = 1 })
+	// "When ctx ends ... it pulls no more items. Then the error is also ctx.Err()"
 	ctx, cancel := context.WithCancel(t.Context())
-	err := aimd.Each(ctx, l, count(1000), func(context.Context, int) error { cancel(); return nil })
+	err = aimd.Each(ctx, l, count(1000), func(context.Context, int) error { cancel(); return nil })
 	require.ErrorIs(t, err, context.Canceled)
 	require.Contains(t, err.Error(), "others were not begun: context canceled")
 	require.NoError(t, l.Close())
-	require.ErrorIs(t, aimd.Each(t.Context(), l, count(1000), func(context.Context, int) error { return nil }), aimd.ErrClosed)
+	require.ErrorIs(t, aimd.Each(t.Context(), l, count(1000), succeed), aimd.ErrClosed)
 
 	l = newLimiter(t, 1, func(c *aimd.Config) { c.MaxWindow = 1 })
 	err = aimd.Each(t.Context(), l, count(1000), func(_ context.Context, i int) error {
 		if i == 30 {
 			require.NoError(t, l.Close())
 		}
-		return errors.New("more failures than are kept")
+		return odd // more often than is kept
 	})
 	require.ErrorIs(t, err, aimd.ErrClosed)
 	require.Contains(t, err.Error(), "others were not begun: aimd: closed")
+}
+
+func TestDoReturnsTheValueOfTheAttemptThatSucceeded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, calls := newLimiter(t, 4), 0
+		v, err := aimd.Do(t.Context(), l, func(context.Context) (int, error) {
+			if calls++; calls < 3 {
+				return -1, status{code: 503}
+			}
+			return 42, nil
+		})
+		require.NoError(t, err)
+		require.Equal(t, 42, v)
+		v, err = aimd.Do(t.Context(), l, func(context.Context) (int, error) { return 7, errBoom })
+		require.ErrorIs(t, err, errBoom)
+		require.Zero(t, v, "no value of an attempt that failed")
+	})
+}
+
+func TestMapYieldsEveryItemWithItsValueOrError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 4)
+		square := func(_ context.Context, i int) (string, error) {
+			time.Sleep(time.Second) // of the bubble's time
+			if i%2 == 1 {
+				return "none", errBoom
+			}
+			return fmt.Sprint(i * i), nil
+		}
+		got := map[int]string{}
+		for r, err := range aimd.Map(t.Context(), l, count(6), square) {
+			if got[r.Item] = r.Value; err != nil {
+				require.ErrorIs(t, err, errBoom)
+				require.Empty(t, r.Value)
+			}
+		}
+		require.Equal(t, map[int]string{0: "0", 1: "", 2: "4", 3: "", 4: "16", 5: ""}, got)
+		for range aimd.Map(t.Context(), l, count(6), square) {
+			break // what still runs is waited for
+		}
+		require.Zero(t, l.Snapshot().InFlight)
+	})
 }

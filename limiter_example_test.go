@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd"
@@ -79,4 +80,28 @@ func ExampleLog() {
 	}
 	p.Done(window.Overload)
 	// Output: level=INFO msg="cut: first refusal of a burst, 20 -> 10" limiter=photos kind=cut before=20 cwnd=10 ssthresh=10 in_flight=0 queued=0 outcome=overload
+}
+
+func ExampleDo() {
+	lim, err := aimd.New(aimd.Config{})
+	if err != nil {
+		panic(err)
+	}
+	page, err := aimd.Do(context.Background(), lim, func(context.Context) (string, error) {
+		return "<html>", nil // a request
+	})
+	fmt.Println(page, err)
+	// Output: <html> <nil>
+}
+
+func ExampleMap() {
+	lim, err := aimd.New(aimd.Config{})
+	if err != nil {
+		panic(err)
+	}
+	length := func(_ context.Context, url string) (int, error) { return len(url), nil } // a request
+	for r, err := range aimd.Map(context.Background(), lim, slices.Values([]string{"https://example.com/a"}), length) {
+		fmt.Println(r.Item, r.Value, err)
+	}
+	// Output: https://example.com/a 21 <nil>
 }

@@ -65,51 +65,37 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 	})
 }
 
-func TestReconfigureRefusesWholly(t *testing.T) {
+func TestTheDefaultRules(t *testing.T) {
 	l := newLimiter(t, 20)
-	before := l.Snapshot()
-	require.Equal(t, aimd.Rules{
+	defaults := aimd.Rules{
 		MinWindow: 1, MaxWindow: window.MaxWindow, PauseMin: 50 * time.Millisecond, PauseMax: 5 * time.Second,
 		Patience: 5, MaxRetryAfter: 5 * time.Minute, FirstContact: 10 * time.Second,
-	}, before.Rules, "the defaults")
-	for want, wrong := range map[string]aimd.Rules{
-		"MinWindow: 0.5 is not allowed, want a number from 1 to 1048576":               {MinWindow: 0.5},
-		"MaxWindow: 3 is not allowed, want a number from 9 to 1048576":                 bounds(9, 3),
-		"Patience: -1 is not allowed, want a number from 1":                            {MaxWindow: 10, Patience: -1},
-		"QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           {QueueBound: -1},
-		"PauseMin: 1m0s is not allowed, want a duration from 1ms to 5s":                {PauseMin: time.Minute},
-		"MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          {MaxAttempts: -1},
-		"AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": {AttemptTimeout: -1},
-		"GiveUpAfter: -1ns is not allowed, want a positive duration, or 0 for none":    {GiveUpAfter: -1},
-	} {
-		require.EqualError(t, l.Reconfigure(wrong), "aimd: "+want)
-		now := l.Snapshot()
-		now.At = before.At
-		require.Equal(t, before, now)
 	}
+	require.Equal(t, defaults, l.Snapshot().Rules)
+	require.NoError(t, l.Reconfigure(aimd.Rules{Patience: 2, MaxWindow: 30}))
 	require.NoError(t, l.Reconfigure(aimd.Rules{}), "zero fields mean the default")
-	require.Equal(t, before.Rules, l.Snapshot().Rules)
+	require.Equal(t, defaults, l.Snapshot().Rules)
 }
 
-// A law that says that it is timed only the second time breaks its contract.
-func TestReconfigureRefusesALawThatBeginsToNeedTimes(t *testing.T) {
-	calls := 0
-	l, err := aimd.New(aimd.Config{Law: func(s window.Settings) window.Law {
-		calls++
-		return timedFrom{aimd.Reno(0.5)(s), calls > 1}
-	}})
-	require.NoError(t, err)
-	require.ErrorContains(t, l.Reconfigure(bounds(0, 3)), "aimd: Law: one that needs round-trip times")
-	require.EqualValues(t, 20, l.Snapshot().Cwnd)
-	require.EqualValues(t, window.MaxWindow, l.Snapshot().Rules.MaxWindow)
+// A law that says only the second time that it is timed, or is nil then, is refused, and the old one stays.
+func TestReconfigureRefusesALaw(t *testing.T) {
+	for want, then := range map[string]window.Law{
+		"aimd: Law: one that needs round-trip times": timedLaw(nil), "aimd: Law: nil is not allowed": nil,
+	} {
+		calls := 0
+		l, err := aimd.New(aimd.Config{Law: func(s window.Settings) window.Law {
+			if calls++; calls > 1 {
+				return then
+			}
+			return aimd.Reno(0.5)(s)
+		}})
+		require.NoError(t, err)
+		require.ErrorContains(t, l.Reconfigure(bounds(0, 3)), want)
+		wantWindow(t, l, 20, 1024)
+		require.EqualValues(t, window.MaxWindow, l.Snapshot().Rules.MaxWindow)
+		acquire(t, l, 1)[0].Done(window.Success)
+	}
 }
-
-type timedFrom struct {
-	window.Law
-	timed bool
-}
-
-func (l timedFrom) Timed() bool { return l.timed }
 
 // Tahoe restarts at its initial window, as near as the bounds let it.
 func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
@@ -149,18 +135,6 @@ func TestReconfigureChangesTheLimitsOfWhatRuns(t *testing.T) {
 		require.Equal(t, 3, runs)
 		require.EqualValues(t, 1, l.Snapshot().Timeouts)
 	})
-}
-
-func TestReconfigureAfterCloseIsHarmless(t *testing.T) {
-	l := newLimiter(t, 2)
-	p := acquire(t, l, 1)[0]
-	l.Close()
-	require.NoError(t, l.Reconfigure(bounds(9, 0)))
-	_, ok := l.TryAcquire()
-	require.False(t, ok)
-	p.Done(window.Success)
-	require.NoError(t, l.Shutdown(t.Context()))
-	require.NoError(t, l.Reconfigure(aimd.Rules{}))
 }
 
 // Many acquire and release while others reconfigure: nobody is lost, and at the end the limiter is as the
