@@ -7,6 +7,8 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -78,32 +80,23 @@ func TestLogWritesThatNoServiceIsThereAndThatAnErrorIsSuspect(t *testing.T) {
 	}, got)
 }
 
-func TestLogSaysHowManyLinesItLeftOut(t *testing.T) {
-	logger, lines := logged(t)
-	observe := aimd.Log(logger, 2)
-	at := time.Now()
-	for range 5 {
-		observe(aimd.Event{Kind: aimd.Cut, Time: at, Before: 2})
-	}
-	require.Len(t, lines(), 2)
-	observe(aimd.Event{Kind: aimd.Full, Time: at.Add(time.Second), Queued: 7})
-	observe(aimd.Event{Kind: aimd.Late, Time: at.Add(time.Second)})
-	got := lines()
-	require.Len(t, got, 2)
-	require.Equal(t, 3.0, got[0]["left_out"])
-	require.Equal(t, "full: turned away, 7 wait already", got[0]["msg"])
-	require.NotContains(t, got[1], "left_out")
-}
-
-func TestLogLeavesToTheLoggerWhatItWants(t *testing.T) {
+// "It writes at most perSecond lines a second", of those that the logger wants.
+func TestLogLeavesLinesOut(t *testing.T) {
 	var out bytes.Buffer
-	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	observe := aimd.Log(logger, 1)
-	observe(aimd.Event{Kind: aimd.Cut, Time: time.Now()})
-	require.Empty(t, out.String())
-	observe(aimd.Event{Kind: aimd.Paused, Time: time.Now(), Wait: time.Second})
-	require.Contains(t, out.String(), "paused 1s: refused again", "what is not wanted takes no line from what is")
-	require.NotContains(t, out.String(), "left_out")
+	observe := aimd.Log(slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn})), 1)
+	at := time.Now()
+	observe(aimd.Event{Kind: aimd.Cut, Time: at, Before: 2})
+	require.Empty(t, out.String(), "what is not wanted takes no line from what is")
+	for range 4 {
+		observe(aimd.Event{Kind: aimd.Paused, Time: at, Wait: time.Second})
+	}
+	observe(aimd.Event{Kind: aimd.Full, Time: at.Add(time.Second), Queued: 7})
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	require.Len(t, lines, 2)
+	require.Contains(t, lines[0], "paused 1s: refused again")
+	require.NotContains(t, lines[0], "left_out")
+	require.Contains(t, lines[1], `"full: turned away, 7 wait already"`)
+	require.Contains(t, lines[1], `"left_out":3`)
 }
 
 func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
@@ -218,45 +211,46 @@ func TestObserverMayCallBack(t *testing.T) {
 	require.Equal(t, 4, calls)
 }
 
-func TestALawMayShrinkWithoutAnOverload(t *testing.T) {
-	var got aimd.Event
-	law := func(window.Settings) window.Law {
-		return timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd--; return s })
-	}
-	l, err := aimd.New(aimd.Config{Law: law, Observer: func(e aimd.Event) { got = e }})
-	require.NoError(t, err)
-	acquire(t, l, 1)[0].Done(window.Success)
-	require.Equal(t, "shrank: answers got slower, 20 -> 19", got.String())
-	require.EqualValues(t, 19, got.Window.Cwnd)
-}
-
-// A late look shows how things came to be as they are, with no observer.
+// A late look shows how things came to be as they are, with no observer. The law of New takes one from the window for
+// every refusal of a burst: the decisions tell all of the way down, not the first step alone.
 func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 40)
-		start := time.Now()
+		l, err := aimd.New(aimd.Config{InitialWindow: 40})
+		require.NoError(t, err)
 		require.Empty(t, l.Snapshot().Decisions)
-		p := acquire(t, l, 2)
+		start, p := time.Now(), acquire(t, l, 26)
 		time.Sleep(time.Second)
-		p[0].Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: time.Second})
-		p[1].Done(window.Overload)
-		all := l.Snapshot().Decisions
-		require.Len(t, all, 1, "one for a burst")
-		require.Equal(t, aimd.Cut, all[0].Kind)
-		require.Equal(t, 40.0, all[0].Before)
-		require.Equal(t, 20.0, all[0].Window.Cwnd)
-		require.Equal(t, time.Second, all[0].Time.Sub(start))
-		require.Equal(t, time.Second, all[0].RetryAfter)
+		for _, permit := range p {
+			permit.Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: time.Second})
+		}
+		s, at := l.Snapshot(), 40.0
+		for i, e := range s.Decisions {
+			require.InDelta(t, at, e.Before, 1e-9, "it begins where the last one ended: %v", e)
+			require.Contains(t, e.String(), " of ", "it says why")
+			require.Equal(t, time.Second, e.Time.Sub(start))
+			require.Equal(t, time.Second, e.RetryAfter)
+			require.Equal(t, i == 0, e.Kind == aimd.Cut)
+			at = e.Window.Cwnd
+		}
+		require.InDelta(t, s.Cwnd, at, 1e-9)
+		require.LessOrEqual(t, at, 20.0)
 
+		before := slices.Clone(s.Decisions)
 		for range 300 {
 			require.NoError(t, l.Reconfigure(l.Snapshot().Rules))
 		}
 		l.Close()
-		all = l.Snapshot().Decisions
+		require.Equal(t, before, s.Decisions, "a snapshot stays as it is")
+		all := l.Snapshot().Decisions
 		require.Len(t, all, 32, "the latest")
 		require.Equal(t, aimd.Closed, all[31].Kind)
 		for i := range all[1:] {
 			require.Equal(t, all[i].Seq+1, all[i+1].Seq)
+		}
+
+		// A refusal that keeps its body is no longer held.
+		for _, e := range pausedBy(t, usedUp).Snapshot().Decisions {
+			require.NoError(t, e.Err)
 		}
 	})
 }
@@ -291,5 +285,37 @@ func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 		require.Equal(t, 10*time.Second, held[2].MaxRetryAfter, "as far as it is obeyed")
 		require.LessOrEqual(t, held[2].Wait, 11*time.Second)
 		require.Error(t, held[2].Err)
+	})
+}
+
+// At a window of 1 the log has what changes: the gap, and not that the window stays.
+func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		logger, lines := logged(t)
+		gap := 100 * time.Millisecond
+		law := func(window.Settings) window.Law {
+			return timedLaw(func(s window.State, _ window.Answer) window.State {
+				s.Cwnd, s.Spaced = float64(s.Trip)/float64(gap), true
+				return s
+			})
+		}
+		l, err := aimd.New(aimd.Config{Law: law, InitialWindow: 1, Observer: aimd.Log(logger, 100)})
+		require.NoError(t, err)
+		for i := range 83 {
+			if i == 40 {
+				gap *= 2
+			}
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			p.Done(window.Overload)
+		}
+		got := lines()
+		require.Len(t, got, 2)
+		require.Equal(t, "cut: first refusal of a burst, 1 -> 1 every 100ms", got[0]["msg"])
+		require.Equal(t, "cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms", got[1]["msg"])
+		require.EqualValues(t, gap.Seconds(), got[1]["gap"])
+		require.Equal(t, gap, l.Snapshot().Gap)
+		require.Contains(t, l.Snapshot().String(), "cwnd=5e-06 ")
+		require.Contains(t, l.Snapshot().String(), " gap=200ms")
 	})
 }

@@ -93,18 +93,11 @@ func TestMaxRateMayChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxRate = 100 })
 		for _, rate := range []float64{100, 20, 200} {
-			rules := l.Snapshot().Rules
-			rules.MaxRate = rate
-			require.NoError(t, l.Reconfigure(rules))
-			require.Equal(t, rate, l.Snapshot().Rules.MaxRate)
+			require.NoError(t, l.Reconfigure(aimd.Rules{MaxRate: rate}))
 			require.InDelta(t, 10*rate, len(sends(l, 50, 10*time.Second)), 10, "%v a second", rate)
 		}
-		rules := l.Snapshot().Rules
-		rules.MaxRate = 0
-		require.NoError(t, l.Reconfigure(rules))
+		require.NoError(t, l.Reconfigure(aimd.Rules{}))
 		require.Zero(t, l.Snapshot().Gap)
 		require.Greater(t, len(sends(l, 50, 10*time.Second)), 4000)
-		rules.MaxRate = -1
-		require.EqualError(t, l.Reconfigure(rules), "aimd: MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000")
 	})
 }

@@ -159,55 +159,6 @@ func kinds(of ...string) (observe func(*aimd.Config), told func() []aimd.Event) 
 		}
 }
 
-// Until a limiter has had its first answer of any kind, nobody answers there ends after 10 s, for Do and
-// for Each, and says so.
-func TestAWrongPortEndsWithinTheTimeOfTheFirstContact(t *testing.T) {
-	for set, want := range map[time.Duration]time.Duration{0: 10 * time.Second, time.Minute: time.Minute} {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter(t, 4, func(c *aimd.Config) { c.FirstContact = set })
-			start := time.Now()
-			items := 0
-			for _, err := range aimd.Items(t.Context(), l, count(100), func(context.Context, int) error { return nobody }) {
-				require.ErrorIs(t, err, attempt.ErrNoContact)
-				require.ErrorIs(t, err, syscall.ECONNREFUSED)
-				items++
-			}
-			require.Equal(t, 100, items)
-			require.Equal(t, want, time.Since(start))
-			err := l.Do(t.Context(), func(context.Context) error { return nobody })
-			require.EqualError(t, err, "gave up after 1 attempt: the service has never answered in "+want.String()+
-				"; last error: dial tcp: connect: connection refused")
-			require.Equal(t, want, time.Since(start), "at once")
-		})
-	}
-}
-
-// After the first answer, whatever it was, work waits for a service that goes away, and the observer
-// hears why: once.
-func TestAServiceThatGoesAwayEndsNoWork(t *testing.T) {
-	for _, answer := range []error{nil, status{code: 404}, status{code: 503}, errors.New("any")} {
-		synctest.Test(t, func(t *testing.T) {
-			observe, told := kinds(aimd.Away)
-			l := newLimiter(t, 4, observe)
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			_ = l.Do(ctx, func(context.Context) error { return answer })
-			cancel()
-			for range 2 {
-				start := time.Now()
-				require.NoError(t, l.Do(t.Context(), func(context.Context) error {
-					if time.Since(start) < time.Hour {
-						return nobody
-					}
-					return nil
-				}))
-				events := told()
-				require.Len(t, events, 1)
-				require.Equal(t, nobody, events[0].Err)
-			}
-		})
-	}
-}
-
 // A wrong classifier is seen: the observer hears, once, of an error that looks like a refusal and is
 // neutral and final.
 func TestASuspectErrorIsToldOnce(t *testing.T) {
@@ -229,15 +180,20 @@ func TestASuspectErrorIsToldOnce(t *testing.T) {
 	})
 }
 
-// A service that never answered: a connection that is refused or closed at once is tried for 10 s. A name
-// that does not exist and a TLS that does not fit are final at once, after an answer too. The observer hears
-// why, and the window learns nothing.
+var reset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+
+// A service that never answered: a connection that is refused or closed at once is tried for 10 s, or FirstContact,
+// by each item of an Each, and then not at all. A name that does not exist and a TLS that does not fit are final at
+// once, after an answer too. The observer hears why, and the window learns nothing.
 func TestAServiceThatWasNeverReached(t *testing.T) {
 	for name, c := range map[string]struct {
 		err        error
 		classifier attempt.Classifier
+		contact    time.Duration
 		took       time.Duration
 	}{
+		"nobody":                            {err: nobody, took: 10 * time.Second},
+		"nobody for a minute":               {err: nobody, contact: time.Minute, took: time.Minute},
 		"nobody, whose refusal is overload": {err: nobody, classifier: attempt.ConnectionsAsOverload, took: 10 * time.Second},
 		"a hang-up":                         {err: &url.Error{Op: "Get", URL: "http://localhost:9000", Err: io.EOF}, took: 10 * time.Second},
 		"a reset":                           {err: reset, took: 10 * time.Second},
@@ -248,59 +204,75 @@ func TestAServiceThatWasNeverReached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				observe, told := kinds(aimd.Away)
-				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier = c.classifier })
+				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
 				fails := func(context.Context) error { return c.err }
-				start := time.Now()
-				err := l.Do(t.Context(), fails)
-				require.ErrorIs(t, err, c.err)
-				require.Equal(t, c.took > 0, errors.Is(err, attempt.ErrNoContact))
+				start, items := time.Now(), 0
+				for _, err := range aimd.Items(t.Context(), l, count(20), func(ctx context.Context, _ int) error { return fails(ctx) }) {
+					require.ErrorIs(t, err, c.err)
+					require.Equal(t, c.took > 0, errors.Is(err, attempt.ErrNoContact))
+					items++
+				}
+				require.Equal(t, 20, items)
+				require.ErrorIs(t, l.Do(t.Context(), fails), c.err)
 				require.Equal(t, c.took, time.Since(start))
 				events := told()
 				require.Len(t, events, 1)
 				require.Equal(t, c.err, events[0].Err)
 				require.EqualValues(t, 4, l.Snapshot().Cwnd)
-				if c.took == 0 {
-					require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
-					require.ErrorIs(t, l.Do(t.Context(), fails), c.err)
-					require.Zero(t, time.Since(start))
-					require.Len(t, told(), 1)
+				if c.took > 0 {
+					require.ErrorContains(t, l.Do(t.Context(), fails), "gave up after 1 attempt: the service has never answered in "+c.took.String())
+					return
 				}
+				require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+				require.ErrorIs(t, l.Do(t.Context(), fails), c.err)
+				require.Zero(t, time.Since(start))
+				require.Len(t, told(), 1)
 			})
 		})
 	}
 }
 
-var reset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-
-// Work waits for a service that was there, for one that breaks off later than at once, such as an upload, for
-// one that refuses in that way, and for any with FirstContact below 0.
+// Work waits for a service that was there, whatever it answered, for one that breaks off later than at once, such as
+// an upload, for one that refuses in that way, and for any with FirstContact below 0. The observer hears of each
+// absence, once.
 func TestAServiceThatIsWaitedFor(t *testing.T) {
+	nothing := errors.New("no answer")
 	for name, c := range map[string]struct {
-		err        error
-		answered   bool
-		takes      time.Duration
-		classifier attempt.Classifier
-		contact    time.Duration
+		err, answer error
+		takes       time.Duration
+		classifier  attempt.Classifier
+		contact     time.Duration
+		away        int
 	}{
-		"after an answer":   {err: reset, answered: true},
-		"slowly":            {err: reset, takes: time.Second},
-		"as a refusal":      {err: reset, classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)},
-		"without a contact": {err: nobody, contact: -1},
+		"after a success": {err: nobody, away: 2},
+		"after a 404":     {err: nobody, answer: status{code: 404}, away: 2},
+		"after a refusal": {err: nobody, answer: status{code: 503}, away: 2},
+		"after an error":  {err: reset, answer: errors.New("any"), away: 0},
+		"slowly":          {err: reset, answer: nothing, takes: time.Second},
+		"as a refusal": {err: reset, answer: nothing,
+			classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)},
+		"without a contact": {err: nobody, answer: nothing, contact: -1, away: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := newLimiter(t, 4, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
-				if c.answered {
-					require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+				observe, told := kinds(aimd.Away)
+				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
+				if c.answer != nothing {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					_ = l.Do(ctx, func(context.Context) error { return c.answer })
 				}
-				start := time.Now()
-				require.NoError(t, l.Do(t.Context(), func(context.Context) error {
-					time.Sleep(c.takes)
-					if time.Since(start) < time.Minute {
-						return c.err
-					}
-					return nil
-				}))
+				for range 2 {
+					start := time.Now()
+					require.NoError(t, l.Do(t.Context(), func(context.Context) error {
+						time.Sleep(c.takes)
+						if time.Since(start) < time.Minute {
+							return c.err
+						}
+						return nil
+					}))
+				}
+				require.Len(t, told(), c.away)
 			})
 		})
 	}
