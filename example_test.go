@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"expvar"
 	"fmt"
 	"log"
 	"log/slog"
@@ -14,11 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"testing"
-	"testing/synctest"
 	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
@@ -168,23 +165,6 @@ func ExampleConfig_classifier() {
 	// Output: overload timeout
 }
 
-// A limiter for each customer, made when the first request of one comes, and let go of when none came for
-// a while. httplimit.PerHost is the same for hosts.
-func Example_perCustomer() {
-	customers, err := aimd.NewKeyed(func(customer string) (*aimd.Limiter, error) {
-		return aimd.New(aimd.Config{Name: customer, Rules: aimd.Rules{MaxWindow: 64}})
-	}, aimd.KeyedConfig{Idle: time.Hour})
-	if err != nil {
-		log.Fatal(err)
-	}
-	lim, err := customers.For("acme")
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(lim.Snapshot().Name, lim.Do(context.Background(), func(context.Context) error { return nil }))
-	// Output: acme <nil>
-}
-
 // A page that shows the limiter at work, and its decisions in the log.
 func Example_watched() {
 	mux := http.NewServeMux()
@@ -248,17 +228,6 @@ func ExampleLimiter_Reconfigure() {
 	// Output: <nil> 8
 }
 
-// An http.Client that waits for its turn, and sends again what may be sent again.
-func Example_client() {
-	lim, err := aimd.New(aimd.Config{})
-	if err != nil {
-		log.Fatal(err)
-	}
-	client := httplimit.Client(lim)
-	fmt.Println(client.Timeout)
-	// Output: 0s
-}
-
 // newGentle and gentle are a law from outside, for ExampleNew.
 func newGentle(window.Settings) window.Law { return gentle{} }
 
@@ -277,19 +246,92 @@ func (gentle) Answered(_ time.Duration, s window.State, a window.Answer) window.
 
 func (gentle) Timed() bool { return false }
 
-// TestWithVirtualTime is the README's: a test of what waits and backs off takes no time.
-func TestWithVirtualTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lim, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
-		start, calls := time.Now(), 0
-		err = lim.Do(t.Context(), func(context.Context) error {
-			if calls++; calls < 8 {
-				return &httplimit.StatusError{StatusCode: 503}
-			}
-			return nil
-		})
-		require.NoError(t, err)
-		require.Greater(t, time.Since(start), 50*time.Millisecond) // of the bubble's time
+func ExampleNew_rules() {
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Rules: aimd.Rules{QueueBound: 100, MaxAttempts: 3}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = lim.Do(context.Background(), func(context.Context) error { return &httplimit.StatusError{StatusCode: 503} })
+	fmt.Println(err)
+	// Output: gave up after 3 attempts: attempt limit reached; last error: httplimit: 503 Service Unavailable
+}
+
+// A limiter for each bucket, since each has a limit of its own, let go of when nobody asked for it for a while.
+// httplimit.PerHost is the same for hosts.
+func ExampleNewKeyed() {
+	buckets, err := aimd.NewKeyed(func(bucket string) (*aimd.Limiter, error) {
+		fmt.Println("a limiter for", bucket)
+		return aimd.New(aimd.Config{})
+	}, aimd.KeyedConfig{Idle: time.Hour})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, bucket := range []string{"photos", "backups", "photos"} {
+		lim, err := buckets.For(bucket)
+		if err != nil {
+			log.Fatal(err)
+		}
+		_ = lim.Do(context.Background(), func(context.Context) error { return nil })
+	}
+	// Output:
+	// a limiter for photos
+	// a limiter for backups
+}
+
+// A limiter in expvar, which serves it below /debug/vars.
+func ExampleLimiter_Snapshot() {
+	lim, err := aimd.New(aimd.Config{Name: "photos"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	expvar.Publish("photos", expvar.Func(func() any { return lim.Snapshot() }))
+
+	var now aimd.Snapshot
+	err = json.Unmarshal([]byte(expvar.Get("photos").String()), &now) // at /debug/vars
+	fmt.Println(now, err)
+	// Output: cwnd=20.0 ssthresh=1048576.0 in-flight=0 queued=0 success=0 overload=0 timeout=0 neutral=0 client-error=0 cuts=0 pauses=0 late=0 <nil>
+}
+
+// Cuts and pauses in the log, at most ten lines a second.
+func ExampleLog() {
+	logger := slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey || a.Key == "rtt" { // they differ from run to run
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	lim, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Name: "photos", Observer: aimd.Log(logger, 10)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := lim.Acquire(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	p.Done(aimd.Overload)
+	// Output: level=INFO msg="cut: first refusal of a burst, 20 -> 10" limiter=photos kind=cut before=20 cwnd=10 ssthresh=10 in_flight=0 queued=0 outcome=overload
+}
+
+func ExampleDo() {
+	lim, err := aimd.New(aimd.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	page, err := aimd.Do(context.Background(), lim, func(context.Context) (string, error) {
+		return "<html>", nil // a request
 	})
+	fmt.Println(page, err)
+	// Output: <html> <nil>
+}
+
+func ExampleMap() {
+	lim, err := aimd.New(aimd.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	length := func(_ context.Context, url string) (int, error) { return len(url), nil } // a request
+	for r, err := range aimd.Map(context.Background(), lim, slices.Values([]string{"https://example.com/a"}), length) {
+		fmt.Println(r.Item, r.Value, err)
+	}
+	// Output: https://example.com/a 21 <nil>
 }

@@ -2,7 +2,6 @@ package aimd_test
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -94,13 +93,10 @@ func TestKeyedTellsOfThoseEvicted(t *testing.T) {
 	mock := clock.NewMock()
 	var k keyedHelper
 	var gone []*aimd.Limiter
-	k = newKeyed(t, aimd.KeyedConfig{
-		Idle: time.Minute, Keys: 2, Clock: mock,
-		Evicted: func(l *aimd.Limiter) {
-			gone = append(gone, l)
-			require.NotEmpty(t, k.keys(), "it may call back")
-		},
-	})
+	k = newKeyed(t, aimd.KeyedConfig{Idle: time.Minute, Keys: 2, Clock: mock, Evicted: func(l *aimd.Limiter) {
+		gone = append(gone, l)
+		require.NotEmpty(t, k.keys(), "it may call back")
+	}})
 	a, b := k.get(t, "a"), k.get(t, "b")
 	require.Empty(t, gone)
 	c := k.get(t, "c")
@@ -110,34 +106,34 @@ func TestKeyedTellsOfThoseEvicted(t *testing.T) {
 	require.Equal(t, []*aimd.Limiter{a, b, c}, gone, "idle")
 }
 
+// A function that returns an error, or neither that nor a limiter, harms its own key alone.
 func TestKeyedErrors(t *testing.T) {
-	_, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return nil, nil }, aimd.KeyedConfig{Idle: -time.Second})
-	require.EqualError(t, err, "aimd: Idle: -1s is not allowed, want a duration from 1ns")
-	_, err = aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return nil, nil }, aimd.KeyedConfig{Keys: -1})
-	require.EqualError(t, err, "aimd: Keys: -1 is not allowed, want a number from 1")
-	no := errors.New("no")
-	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return nil, no }, aimd.KeyedConfig{})
-	require.NoError(t, err)
-	_, err = k.For("a")
-	require.Equal(t, no, err)
-	require.Empty(t, keyedHelper{k}.keys())
-	_, err = aimd.NewKeyed[string](nil, aimd.KeyedConfig{})
+	none := func(string) (*aimd.Limiter, error) { return nil, nil }
+	for want, c := range map[string]aimd.KeyedConfig{
+		"aimd: Idle: -1s is not allowed, want a duration from 1ns": {Idle: -time.Second},
+		"aimd: Keys: -1 is not allowed, want a number from 1":      {Keys: -1},
+	} {
+		_, err := aimd.NewKeyed(none, c)
+		require.EqualError(t, err, want)
+	}
+	_, err := aimd.NewKeyed[string](nil, aimd.KeyedConfig{})
 	require.EqualError(t, err, "aimd: make: nil is not allowed")
-}
 
-// A function that returns no limiter and no error harms its own key alone.
-func TestKeyedOutlivesANilLimiter(t *testing.T) {
-	mock, n := clock.NewMock(), 0
+	answers := []error{errBoom, nil}
 	k, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) {
-		if n++; n == 1 {
-			return nil, nil
+		if len(answers) > 0 {
+			err := answers[0]
+			answers = answers[1:]
+			return nil, err
 		}
 		return aimd.New(aimd.Config{})
-	}, aimd.KeyedConfig{Idle: time.Minute, Clock: mock})
+	}, aimd.KeyedConfig{})
 	require.NoError(t, err)
 	_, err = k.For("a")
+	require.Equal(t, errBoom, err)
+	_, err = k.For("a")
 	require.EqualError(t, err, "aimd: the limiter of key a: nil is not allowed")
-	mock.Add(time.Hour)
+	require.Empty(t, keyedHelper{k}.keys())
 	for _, key := range []string{"b", "c", "a"} {
 		keyedHelper{k}.get(t, key)
 	}

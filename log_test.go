@@ -2,14 +2,11 @@ package aimd_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"net"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,23 +58,27 @@ func TestLogWritesCutsAndPausesWithTheirReason(t *testing.T) {
 	})
 }
 
-func TestLogWritesThatNoServiceIsThereAndThatAnErrorIsSuspect(t *testing.T) {
-	logger, lines := logged(t)
-	l := newLimiter(t, 4, func(c *aimd.Config) { c.Observer, c.FirstContact = aimd.Log(logger, 0), time.Nanosecond })
-	refused := &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
-	require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return refused }), attempt.ErrNoContact)
-	suspect := errors.New("too many requests")
-	require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error { return suspect }), suspect)
-	var got []map[string]any
-	for _, line := range lines() {
-		if line["kind"] == "away" || line["kind"] == "suspect" {
-			got = append(got, map[string]any{"level": line["level"], "msg": line["msg"], "err": line["err"]})
+// "changes of the window or of its gap at the level Info; the kinds Paused, Full, Late, Away and Suspect at Warn"
+func TestTheLevelsOfTheLog(t *testing.T) {
+	narrowed := aimd.Event{Before: 32, Window: window.State{Cwnd: 30}}
+	for kind, want := range map[string]any{
+		aimd.Paused: "WARN", aimd.Full: "WARN", aimd.Late: "WARN", aimd.Away: "WARN", aimd.Suspect: "WARN", aimd.Cut: "INFO",
+		aimd.Answered: "INFO", aimd.Reconfigured: "INFO", aimd.UsedUp: "INFO", aimd.Closed: "INFO", aimd.Admitted: nil,
+	} {
+		logger, lines := logged(t)
+		e := narrowed
+		e.Kind, e.Err, e.Quota = kind, errBoom, &aimd.Quota{Name: "core", Limit: 60}
+		aimd.Log(logger, 0)(e)
+		got := lines()
+		if want == nil {
+			require.Empty(t, got)
+			continue
 		}
+		require.Equal(t, map[string]any{
+			"level": want, "msg": e.String(), "kind": kind, "before": 32.0, "cwnd": 30.0, "in_flight": 0.0, "queued": 0.0,
+			"err": "boom", "quota": "core (0 of 60 left)",
+		}, got[0])
 	}
-	require.Equal(t, []map[string]any{
-		{"level": "WARN", "err": refused.Error(), "msg": "away: the service is not there: " + refused.Error()},
-		{"level": "WARN", "err": suspect.Error(), "msg": "suspect: final, though it looks like a refusal: " + suspect.Error()},
-	}, got)
 }
 
 // "It writes at most perSecond lines a second", of those that the logger wants.
