@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -41,28 +40,4 @@ func ExampleScenario_Validate() {
 	// server.queue: 10 is not allowed, want slots with it
 	// server.outages[0].for: 0s is not allowed, want a duration from 1ns to 720h0m0s
 	// clients.rate: 0 is not allowed, want one with arrivals: poisson
-}
-
-func ExampleResult_Measures() {
-	scenario := sim.Scenario{
-		Server:  sim.Server{Service: time.Second, Slots: 2, Outages: []sim.Outage{{From: 10 * time.Second, For: 5 * time.Second}}},
-		Clients: sim.Clients{Count: 2, Arrivals: "closed"}, Horizon: time.Minute,
-	}
-	strategy := sim.Strategy{Name: "fixed", Retry: &backoff.Exponential{Min: 3 * time.Second, Factor: 1}}
-	r, err := sim.Run(scenario, strategy, 1)
-	if err != nil {
-		panic(err)
-	}
-	for _, m := range r.Measures() {
-		switch m.Name {
-		case "makespan_s", "attempts", "p99_s", "recovery_s", "outage_sent":
-			fmt.Println(m.Name, m.Value, m.Applies)
-		}
-	}
-	// Output:
-	// makespan_s 60 false
-	// p99_s 7 true
-	// attempts 114 true
-	// outage_sent 4 true
-	// recovery_s 1 true
 }

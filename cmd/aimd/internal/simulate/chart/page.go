@@ -73,7 +73,7 @@ func Page(w io.Writer, story, families []experiment.Study) error {
 	for _, c := range scenario.Index.Chapters {
 		add(c, slices.DeleteFunc(slices.Clone(story), func(s experiment.Study) bool { return !slices.Contains(c.Scenarios, s.Name) }))
 	}
-	add(scenario.Chapter{Title: "Which law when", Text: "The laws of the window against backoff, at services of every kind: one point for each scenario and strategy, the median of a few runs. Lower is better in all of them."}, families)
+	add(scenario.Index.Laws, families)
 	verdict := fmt.Sprintf("All %d expectations hold.", numbers)
 	if unmet > 0 {
 		verdict = fmt.Sprintf("%d of %d expectations do not hold.", unmet, numbers)

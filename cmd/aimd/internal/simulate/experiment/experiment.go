@@ -171,8 +171,14 @@ func (s Study) Warnings() (all []string) {
 // inJSON are the measures of a line of JSON, in their order: a shape that scripts rely on.
 // The last ones, which need watch, regain or clients.background, are left out where they do not apply.
 var (
-	inJSON     = []string{"makespan_s", "span", "attempts", "attempts_per_op", "p50_s", "p99_s", "first_send_p99_s", "peak_in_flight", "jain", "recovery_s", "outage_sent"}
-	whenNeeded = []string{"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "regain_s", "interactive_done", "background_done", "refused_per_hour", "quota_share"}
+	inJSON = []string{
+		"makespan_s", "span", "attempts", "attempts_per_op", "p50_s", "p99_s", "first_send_p99_s", "peak_in_flight", "jain",
+		"recovery_s", "outage_sent",
+	}
+	whenNeeded = []string{
+		"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "regain_s", "interactive_done", "background_done",
+		"refused_per_hour", "quota_share",
+	}
 )
 
 // JSON writes one object per row and line. A number that is only known from below is that bound; a measure

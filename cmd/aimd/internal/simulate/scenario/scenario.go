@@ -207,9 +207,10 @@ var indexText []byte
 
 // Index lists the built-in scenarios by their purpose.
 var Index = func() (x struct {
-	// Chapters have the scenarios of the texts, in the order in which to show them; Others have all others, and
-	// Families those that judge a law.
+	// Chapters have the scenarios of the texts, in the order in which to show them; Others have all others. Laws is
+	// the chapter of the Families.
 	Chapters, Others []Chapter
+	Laws             Chapter
 	Families         []Family
 }) {
 	if err := yaml.Unmarshal(indexText, &x); err != nil {
