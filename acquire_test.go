@@ -105,12 +105,14 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 
 func TestAcquireIsFirstInFirstOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 1)
+		l := newLimiter(t, 1, func(c *aimd.Config) { c.QueueBound = 5 })
 		p := acquire(t, l, 1)[0]
 		to := make(chan got, 10)
 		for i := range 5 {
 			queueUp(t.Context(), fmt.Sprint(i), l.Acquire, to)
 		}
+		_, err := l.Acquire(t.Context())
+		require.Equal(t, attempt.ErrQueueFull, err)
 		queueUp(t.Context(), "failed before", l.Reacquire, to)
 		queueUp(t.Context(), "failed after", l.Reacquire, to)
 		require.Equal(t, 7, l.Snapshot().Queued)
@@ -141,23 +143,14 @@ func TestACancelledWaiterLeavesAtOnce(t *testing.T) {
 		p := acquire(t, l, 1)[0]
 		to := make(chan got, 10)
 		first, giveUp := context.WithCancel(t.Context())
-		deadline, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
 		queueUp(first, "first", l.Acquire, to)
-		queueUp(deadline, "deadline", l.Acquire, to)
 		queueUp(t.Context(), "last", l.Acquire, to)
 
 		giveUp()
 		g := <-to
 		require.Equal(t, "first", g.name)
 		require.Equal(t, context.Canceled, g.err, "as it is, unwrapped")
-		require.Equal(t, 2, l.Snapshot().Queued)
-
-		g = <-to
-		require.Equal(t, "deadline", g.name)
-		require.ErrorIs(t, g.err, context.DeadlineExceeded)
-		require.EqualError(t, g.err, "waited 1s in the queue, place 2 of 2, window 1: context deadline exceeded")
-
+		require.Equal(t, 1, l.Snapshot().Queued)
 		p.Done(window.Success)
 		g = <-to
 		require.Equal(t, "last", g.name)
@@ -197,22 +190,6 @@ func TestCancellationWhileBeingAdmitted(t *testing.T) {
 	require.Zero(t, s.InFlight)
 	require.Zero(t, s.Queued)
 	acquire(t, l, slots)
-}
-
-func TestQueueBound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 1, func(c *aimd.Config) { c.QueueBound = 1 })
-		p := acquire(t, l, 1)[0]
-		to := make(chan got, 10)
-		queueUp(t.Context(), "waits", l.Acquire, to)
-		_, err := l.Acquire(t.Context())
-		require.Equal(t, attempt.ErrQueueFull, err)
-		queueUp(t.Context(), "came back", l.Reacquire, to)
-		require.Equal(t, 2, l.Snapshot().Queued)
-		p.Done(window.Neutral)
-		(<-to).permit.Done(window.Neutral)
-		(<-to).permit.Done(window.Neutral)
-	})
 }
 
 func TestCloseAndShutdown(t *testing.T) {
@@ -280,12 +257,13 @@ func (c *early) AfterFunc(d time.Duration, f func()) *clock.Timer {
 func TestAPauseEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &early{Clock: clock.New()}
-		l := newLimiter(t, 8, func(c *aimd.Config) { c.Clock = source })
+		l := newLimiter(t, 8, func(c *aimd.Config) { c.Clock, c.PauseMin = source, time.Second })
 		refuseBursts(t, l, 2)
 		_, ok := l.TryAcquire()
 		require.False(t, ok, "a pause, though nothing is in flight")
 		require.EqualValues(t, 1, l.Snapshot().Pauses)
 		until := l.Snapshot().PausedUntil
+		require.GreaterOrEqual(t, time.Until(until), 500*time.Millisecond)
 
 		to := make(chan got, 2)
 		queueUp(t.Context(), "a", l.Acquire, to)

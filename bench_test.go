@@ -4,10 +4,8 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/sim"
 )
 
 // BenchmarkAcquire is the cost of a slot: acquire and success.
@@ -47,40 +45,6 @@ func BenchmarkAcquire(b *testing.B) {
 		}
 		wg.Wait()
 	})
-}
-
-// BenchmarkFiveHundredOperations is the same work under each strategy, on virtual time: 500 operations at
-// once for a service of 50 slots, which no window begins with. It reports the time as a multiple of the
-// optimum, and the attempts for one operation.
-func BenchmarkFiveHundredOperations(b *testing.B) {
-	service := sim.Server{Service: 100 * time.Millisecond, Slots: 50, Refusal: sim.Refusal{Time: time.Millisecond}}
-	scenario := sim.Scenario{Server: service, Clients: sim.Clients{Operations: 500}}
-	for _, s := range []struct{ name, strategy string }{
-		{"backoff", "backoff"}, {"Tahoe", "tahoe-0.5"}, {"Reno", "reno-0.5"}, {"New", "probe"},
-	} {
-		b.Run(s.name, func(b *testing.B) {
-			strategy, ok := sim.StrategyNamed(s.strategy)
-			if !ok {
-				b.Fatal(s.strategy)
-			}
-			const seeds = 11
-			var span, attempts float64
-			for b.Loop() {
-				span, attempts = 0, 0
-				for seed := range uint64(seeds) {
-					r, err := sim.Run(scenario, strategy, seed+1)
-					if err != nil || r.Done != r.Operations {
-						b.Fatal(err, r.Done)
-					}
-					span += float64(r.Makespan) / float64(r.Optimum) / seeds
-					attempts += float64(r.Attempts) / float64(r.Operations) / seeds
-				}
-			}
-			b.ReportMetric(span, "x_optimum")
-			b.ReportMetric(attempts, "attempts/op")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
 }
 
 func benchLimiter(b *testing.B, config aimd.Config) *aimd.Limiter {

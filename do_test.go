@@ -180,9 +180,7 @@ func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
 		start := time.Now()
 		require.NoError(t, l.Do(t.Context(), fn))
 		require.Equal(t, 5*time.Second, time.Since(start))
-		for _, err := range aimd.Items(t.Context(), l, count(1), func(ctx context.Context, _ int) error { return fn(ctx) }) {
-			require.NoError(t, err)
-		}
+		require.NoError(t, aimd.Each(t.Context(), l, count(1), func(ctx context.Context, _ int) error { return fn(ctx) }))
 		require.Equal(t, []int{0, 0, 1, 4, 3, 0, 0, 1, 4, 3}, backoffs)
 	})
 }
@@ -190,19 +188,15 @@ func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
 // A Retry-After gets its jitter once: the operation comes back when the pause ends.
 func TestAnOperationComesBackWithThePauseThatItCaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var paused []time.Time // the ends of pauses that the service asked for
-		l := newLimiter(t, 4, func(c *aimd.Config) {
-			c.Observer = func(e aimd.Event) {
-				if e.Kind == aimd.Paused && e.RetryAfter > 0 {
-					paused = append(paused, e.Time.Add(e.Wait))
-				}
-			}
-		})
+		observe, told := kinds(aimd.Paused)
+		l := newLimiter(t, 4, observe)
 		back := 0
-		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
-			if n := len(paused); n > 0 {
-				require.Equal(t, paused[n-1], time.Now())
-				back++
+		require.NoError(t, l.Do(t.Context(), func(context.Context) error {
+			for _, e := range told() {
+				if e.RetryAfter > 0 {
+					require.Equal(t, e.Time.Add(e.Wait), time.Now())
+					back++
+				}
 			}
 			if back == 20 {
 				return nil

@@ -138,18 +138,6 @@ func ExampleNew() {
 	// Output: 9.5
 }
 
-// An observer sees every event with its reason.
-func ExampleConfig_observer() {
-	lim, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) { fmt.Println(e) }})
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(lim.Close())
-	// Output:
-	// closed: takes no more work
-	// <nil>
-}
-
 // A classifier for errors of your own, in front of the one for all others.
 func ExampleConfig_classifier() {
 	errBusy := errors.New("tenant is busy")
@@ -245,16 +233,6 @@ func (gentle) Answered(_ time.Duration, s window.State, a window.Answer) window.
 }
 
 func (gentle) Timed() bool { return false }
-
-func ExampleNew_rules() {
-	lim, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Rules: aimd.Rules{QueueBound: 100, MaxAttempts: 3}})
-	if err != nil {
-		log.Fatal(err)
-	}
-	err = lim.Do(context.Background(), func(context.Context) error { return &httplimit.StatusError{StatusCode: 503} })
-	fmt.Println(err)
-	// Output: gave up after 3 attempts: attempt limit reached; last error: httplimit: 503 Service Unavailable
-}
 
 // A limiter for each bucket, since each has a limit of its own, let go of when nobody asked for it for a while.
 // httplimit.PerHost is the same for hosts.

@@ -204,27 +204,3 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		assert.Equal(t, before, now)
 	}
 }
-
-func TestSettingsReachTheLimiter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 8, func(c *aimd.Config) {
-			c.Rules = aimd.Rules{
-				MinWindow: 2, MaxWindow: 8, QueueBound: 1, MaxAttempts: 2, AttemptTimeout: time.Second,
-				PauseMin: time.Second, PauseMax: 2 * time.Second,
-			}
-		})
-		for _, p := range acquire(t, l, 8) {
-			p.Done(aimd.Success)
-		}
-		wantWindow(t, l, 8, 1024)
-		err := l.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-		require.ErrorIs(t, err, attempt.ErrAttempts)
-		require.EqualValues(t, 2, l.Snapshot().Timeouts)
-		wantWindow(t, l, 2, 2)
-		start := time.Now()
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		require.GreaterOrEqual(t, time.Since(start), 500*time.Millisecond)
-		p.Done(aimd.Success)
-	})
-}

@@ -32,52 +32,32 @@ func logged(t *testing.T) (*slog.Logger, func() []map[string]any) {
 	}
 }
 
-func TestLogWritesCutsAndPausesWithTheirReason(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		logger, lines := logged(t)
-		l := newLimiter(t, 32, func(c *aimd.Config) {
-			c.Name, c.QueueBound, c.Patience = "photos", 1, 2
-			c.Observer = aimd.Log(logger, 0)
-		})
-		require.Equal(t, "photos", l.Snapshot().Name)
-		p := acquire(t, l, 2)
-		p[0].Done(window.Success)
-		require.Empty(t, lines(), "growth is no news")
-		p[1].Done(window.Timeout)
-		require.Equal(t, []map[string]any{{
-			"level": "INFO", "msg": "cut: first timeout of a burst, 32 -> 16", "limiter": "photos", "kind": "cut",
-			"before": 32.0, "cwnd": 16.0, "ssthresh": 16.0, "in_flight": 0.0, "queued": 0.0, "outcome": "timeout",
-		}}, lines())
-		acquire(t, l, 1)[0].Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: time.Second})
-		got := lines()
-		require.Len(t, got, 2)
-		require.Regexp(t, "^cut: first refusal of a burst, 16 -> ", got[0]["msg"])
-		require.Equal(t, "WARN", got[1]["level"])
-		require.Regexp(t, `^paused 1(\.\d)?s: the service asked for 1s$`, got[1]["msg"])
-		require.EqualValues(t, 1, got[1]["retry_after"], "seconds")
-	})
-}
-
 // "changes of the window or of its gap at the level Info; the kinds Paused, Full, Late, Away and Suspect at Warn"
 func TestTheLevelsOfTheLog(t *testing.T) {
-	narrowed := aimd.Event{Before: 32, Window: window.State{Cwnd: 30}}
-	for kind, want := range map[string]any{
+	levels := map[string]any{
 		aimd.Paused: "WARN", aimd.Full: "WARN", aimd.Late: "WARN", aimd.Away: "WARN", aimd.Suspect: "WARN", aimd.Cut: "INFO",
 		aimd.Answered: "INFO", aimd.Reconfigured: "INFO", aimd.UsedUp: "INFO", aimd.Closed: "INFO", aimd.Admitted: nil,
-	} {
-		logger, lines := logged(t)
-		e := narrowed
-		e.Kind, e.Err, e.Quota = kind, errBoom, &aimd.Quota{Name: "core", Limit: 60}
+	}
+	logger, lines := logged(t)
+	for kind, want := range levels {
+		e := aimd.Event{
+			Name: "photos", Kind: kind, Before: 32, Window: window.State{Cwnd: 30, Ssthresh: 30}, Outcome: window.Neutral,
+			RetryAfter: time.Second, Err: errBoom, Quota: &aimd.Quota{Name: "core", Limit: 60},
+		}
 		aimd.Log(logger, 0)(e)
 		got := lines()
 		if want == nil {
 			require.Empty(t, got)
 			continue
 		}
-		require.Equal(t, map[string]any{
-			"level": want, "msg": e.String(), "kind": kind, "before": 32.0, "cwnd": 30.0, "in_flight": 0.0, "queued": 0.0,
-			"err": "boom", "quota": "core (0 of 60 left)",
-		}, got[0])
+		require.Equal(t, []map[string]any{{
+			"level": want, "msg": e.String(), "limiter": "photos", "kind": kind, "before": 32.0, "cwnd": 30.0, "ssthresh": 30.0,
+			"in_flight": 0.0, "queued": 0.0, "outcome": "neutral", "retry_after": 1.0, "err": "boom", "quota": "core (0 of 60 left)",
+		}}, got)
+	}
+	for _, o := range []window.Outcome{window.Success, window.Overload} {
+		aimd.Log(logger, 0)(aimd.Event{Kind: aimd.Answered, Outcome: o, Before: 32, Window: window.State{Cwnd: 32.5}})
+		require.Empty(t, lines(), "growth is no news")
 	}
 }
 
@@ -259,25 +239,14 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 // Of a pause that is shorter than the Retry-After the service was not the reason.
 func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var held []aimd.Event
-		l := newLimiter(t, 8, func(c *aimd.Config) {
-			c.Patience = 3
-			c.MaxRetryAfter = 10 * time.Second
-			c.Observer = func(e aimd.Event) {
-				if e.Kind == aimd.Paused {
-					held = append(held, e)
-				}
-			}
-		})
-		refuse := func(retryAfter time.Duration) {
+		observe, told := kinds(aimd.Paused)
+		l := newLimiter(t, 8, observe, func(c *aimd.Config) { c.Patience, c.MaxRetryAfter = 3, 10*time.Second })
+		for _, after := range []time.Duration{time.Second, time.Second, time.Second, time.Minute} {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
-			p.Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: retryAfter})
+			p.Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: after})
 		}
-		refuse(time.Second)
-		refuse(time.Second)
-		refuse(time.Second)
-		refuse(time.Minute)
+		held := told()
 		require.Len(t, held, 3)
 		require.Zero(t, held[0].RetryAfter, "the second cut in a row: our own pause, of %v", held[0].Wait)
 		require.Equal(t, time.Second, held[1].RetryAfter)

@@ -205,9 +205,10 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// Refusals among successes pause nobody: obeyed by everybody, each Retry-After of a smooth rate cap with
-// short answers would make the client many times slower.
-func TestRetryAfterAmongSuccessesPausesNobody(t *testing.T) {
+// Refusals among successes pause nobody: obeyed by everybody, each Retry-After of a smooth rate cap with short answers
+// would make the client many times slower. Nor do the cuts of an overshoot: the service serves half of what was sent,
+// and refuses the rest, and what is sent next, at once. No success comes in between, but successes are on their way.
+func TestRefusalsAmongSuccessesPauseNobody(t *testing.T) {
 	c := newTrace(t, aimd.Reno(0.5), starting(4))
 	c.arrive(1, 1000)
 	for range 200 {
@@ -215,23 +216,12 @@ func TestRetryAfterAmongSuccessesPausesNobody(t *testing.T) {
 		require.Zero(t, held)
 		c.answer(c.flyers()[0], window.Success)
 	}
-}
 
-// An overshoot of slow start: the service serves half of what was sent, and refuses the rest, and what is
-// sent next, at once. These cuts follow one another with no success in between, but successes are on
-// their way.
-func TestCutsWhileOthersAreServedAreNoStreak(t *testing.T) {
-	c := newTrace(t, aimd.Reno(0.9), starting(40))
+	c = newTrace(t, aimd.Reno(0.9), starting(40))
 	c.arrive(1, 100)
 	cuts := 0
-	for n := 20; len(c.flying) > n; {
-		var refused []int
-		for _, op := range c.flyers() {
-			if op > n {
-				refused = append(refused, op)
-			}
-		}
-		more, held := c.refuseAll(time.Second, refused...)
+	for len(c.flying) > 20 {
+		more, held := c.refuseAll(time.Second, slices.DeleteFunc(c.flyers(), func(op int) bool { return op <= 20 })...)
 		require.Zero(t, held)
 		cuts += more
 	}
