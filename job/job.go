@@ -16,14 +16,14 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Brief is the least time that a job has its worker before it goes back. Our choice: at most ten jobs a second
+// brief is the least time that a job has its worker before it goes back. Our choice: at most ten jobs a second
 // cycle between the engine and each worker, and other queues do not wait long for the worker.
-const Brief = 100 * time.Millisecond
+const brief = 100 * time.Millisecond
 
 // Desk runs the jobs of one server of an engine. The zero Desk lets any number of jobs wait. It is safe for
 // any number of goroutines.
 type Desk struct {
-	// Waiters is the number of jobs that may wait at a time; 0: any number. A job beyond waits for Brief.
+	// Waiters is the number of jobs that may wait at a time; 0: any number. A job beyond waits for 100 ms.
 	Waiters int
 
 	waiting atomic.Int32
@@ -51,7 +51,7 @@ func (d *Desk) Run(ctx context.Context, l *aimd.Limiter, patience time.Duration,
 			return back && !stay, err // ctx may end after do looked
 		}
 		select {
-		case <-time.After(Brief - time.Since(began)):
+		case <-time.After(brief - time.Since(began)):
 		case <-ctx.Done():
 		}
 		if !stay {
@@ -111,7 +111,7 @@ func (w *wait) begin() {
 	switch most := w.desk.Waiters; {
 	case w.stay:
 	case most > 0 && int(n) > most:
-		patience = Brief
+		patience = brief
 	case !w.until.IsZero():
 		patience = time.Until(w.until)
 	}
