@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -19,6 +20,8 @@ import (
 const (
 	maxHorizon = 30 * 24 * time.Hour
 	maxNumber  = 10_000_000
+	anyTime    = "0s 720h"
+	anyNumber  = "0 10000000"
 )
 
 // Validate returns nil, or an error that joins an aimd.SettingError for each field of the scenario and of the
@@ -87,22 +90,15 @@ func (c checker) fields(v reflect.Value) {
 // bounds allows the numbers between two bounds, which are with them. Without bounds a duration and a whole
 // number have the bounds of this package.
 func (c checker) bounds(field string, v any, bounds string) {
-	low, high, given := strings.Cut(bounds, " ")
 	switch x := v.(type) {
 	case time.Duration:
-		least, most := time.Duration(0), maxHorizon
-		if given {
-			least, most = *checked(time.ParseDuration(low)), *checked(time.ParseDuration(high))
-		}
-		c.wrong(setting.Duration(field, &x, 0, least, most))
+		low, high, _ := strings.Cut(cmp.Or(bounds, anyTime), " ")
+		c.wrong(setting.Duration(field, &x, 0, *checked(time.ParseDuration(low)), *checked(time.ParseDuration(high))))
 	case int:
-		least, most := 0, maxNumber
-		if given {
-			least, most = *checked(strconv.Atoi(low)), *checked(strconv.Atoi(high))
-		}
-		c.wrong(setting.Count(field, &x, 0, least, most))
+		low, high, _ := strings.Cut(cmp.Or(bounds, anyNumber), " ")
+		c.wrong(setting.Count(field, &x, 0, *checked(strconv.Atoi(low)), *checked(strconv.Atoi(high))))
 	case float64:
-		if given {
+		if low, high, given := strings.Cut(bounds, " "); given {
 			c.wrong(setting.Number(field, &x, 0, *checked(strconv.ParseFloat(low, 64)), *checked(strconv.ParseFloat(high, 64))))
 		}
 	}
