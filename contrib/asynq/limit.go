@@ -37,8 +37,10 @@ func Limit(c *asynq.Config, s Settings) (asynq.MiddlewareFunc, error) {
 	switch {
 	case c == nil:
 		return nil, fmt.Errorf("aimdasynq: %w", &aimd.SettingError{Name: "config", Value: "nil"})
-	case (s.Limiter == nil) == (s.Of == nil):
-		return nil, fmt.Errorf("aimdasynq: %w", &aimd.SettingError{Name: "Limiter", Value: fmt.Sprint(s.Limiter), Want: "either Limiter or Of"})
+	case s.Limiter == nil && s.Of == nil:
+		return nil, fmt.Errorf("aimdasynq: %w", &aimd.SettingError{Name: "Limiter", Value: "nil", Want: "either Limiter or Of"})
+	case s.Limiter != nil && s.Of != nil:
+		return nil, fmt.Errorf("aimdasynq: %w", &aimd.SettingError{Name: "Of", Value: "a function", Want: "either Limiter or Of"})
 	}
 	excuse(c)
 	d := &job.Desk{Waiters: max(0, s.Waiters)}

@@ -91,5 +91,8 @@ func TestWrongSettings(t *testing.T) {
 	_, err := aimdasynq.Limit(nil, aimdasynq.Settings{Limiter: newLimiter(t)})
 	assert.EqualError(t, err, "aimdasynq: config: nil is not allowed")
 	_, err = aimdasynq.Limit(&asynq.Config{}, aimdasynq.Settings{})
-	assert.EqualError(t, err, "aimdasynq: Limiter: <nil> is not allowed, want either Limiter or Of")
+	assert.EqualError(t, err, "aimdasynq: Limiter: nil is not allowed, want either Limiter or Of")
+	of := func(context.Context, *asynq.Task) (*aimd.Limiter, error) { return nil, nil }
+	_, err = aimdasynq.Limit(&asynq.Config{}, aimdasynq.Settings{Limiter: newLimiter(t), Of: of})
+	assert.EqualError(t, err, "aimdasynq: Of: a function is not allowed, want either Limiter or Of")
 }

@@ -41,8 +41,10 @@ func Limit(c *river.Config, s Settings) error {
 	switch {
 	case c == nil:
 		return fmt.Errorf("aimdriver: %w", &aimd.SettingError{Name: "config", Value: "nil"})
-	case (s.Limiter == nil) == (s.Of == nil):
-		return fmt.Errorf("aimdriver: %w", &aimd.SettingError{Name: "Limiter", Value: fmt.Sprint(s.Limiter), Want: "either Limiter or Of"})
+	case s.Limiter == nil && s.Of == nil:
+		return fmt.Errorf("aimdriver: %w", &aimd.SettingError{Name: "Limiter", Value: "nil", Want: "either Limiter or Of"})
+	case s.Limiter != nil && s.Of != nil:
+		return fmt.Errorf("aimdriver: %w", &aimd.SettingError{Name: "Of", Value: "a function", Want: "either Limiter or Of"})
 	}
 	if s.Of == nil {
 		s.Of = func(*rivertype.JobRow) (*aimd.Limiter, error) { return s.Limiter, nil }

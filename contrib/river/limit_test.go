@@ -107,5 +107,8 @@ func TestTheLimiterOfAJob(t *testing.T) {
 func TestWrongSettings(t *testing.T) {
 	assert.EqualError(t, aimdriver.Limit(nil, aimdriver.Settings{}), "aimdriver: config: nil is not allowed")
 	assert.EqualError(t, aimdriver.Limit(&river.Config{}, aimdriver.Settings{}),
-		"aimdriver: Limiter: <nil> is not allowed, want either Limiter or Of")
+		"aimdriver: Limiter: nil is not allowed, want either Limiter or Of")
+	of := func(*rivertype.JobRow) (*aimd.Limiter, error) { return nil, nil }
+	assert.EqualError(t, aimdriver.Limit(&river.Config{}, aimdriver.Settings{Limiter: newLimiter(t, aimd.Config{}), Of: of}),
+		"aimdriver: Of: a function is not allowed, want either Limiter or Of")
 }
