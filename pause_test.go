@@ -41,33 +41,43 @@ func pausedBy(t *testing.T, refusal error, change ...func(*aimd.Config)) *aimd.L
 	return l
 }
 
-// A call whose deadline ends before the pause does fails at once, with the reason; one without a deadline
-// waits.
+// A call whose deadline ends before the pause does, or whose wait is longer than GiveUpAfter, fails at once, with the
+// reason, and an Each pulls no more items; others wait.
 func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		refusal error
-		most    time.Duration
-		want    string
+	const daily = ` of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`
+	for name, c := range map[string]struct {
+		refusal        error
+		most, deadline time.Duration
+		giveUp         time.Duration
+		reason         error
+		want           string
 	}{
-		{"obeyed", usedUp, 24 * time.Hour,
-			`gave up before the first attempt: paused until 12:00:00: Retry-After 12h0m0s of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`},
-		{"cut", usedUp, 5 * time.Minute,
-			`gave up before the first attempt: paused until 00:05:00: Retry-After 12h0m0s (cut to 5m0s by MaxRetryAfter) of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`},
-		{"our own", status{code: 503}, 0, "gave up before the first attempt: paused until 00:00:00: refused again and again"},
+		"obeyed": {usedUp, 24 * time.Hour, time.Minute, 0, context.DeadlineExceeded,
+			"paused until 12:00:00: Retry-After 12h0m0s" + daily},
+		"cut": {usedUp, 5 * time.Minute, time.Minute, 0, context.DeadlineExceeded,
+			"paused until 00:05:00: Retry-After 12h0m0s (cut to 5m0s by MaxRetryAfter)" + daily},
+		"our own": {status{code: 503}, 0, 10 * time.Millisecond, 0, context.DeadlineExceeded,
+			"paused until 00:00:00: refused again and again"},
+		"GiveUpAfter": {usedUp, 24 * time.Hour, 24 * time.Hour, time.Hour, attempt.ErrQuota,
+			"out of quota, a retry soon does not help: paused until 12:00:00: Retry-After 12h0m0s" + daily},
 	} {
-		t.Run(c.name, func(t *testing.T) {
+		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := pausedBy(t, c.refusal, func(cfg *aimd.Config) { cfg.MaxRetryAfter, cfg.Rand = c.most, noJitter() })
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+				l := pausedBy(t, c.refusal, func(cfg *aimd.Config) { cfg.MaxRetryAfter, cfg.GiveUpAfter, cfg.Rand = c.most, c.giveUp, noJitter() })
+				ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
 				defer cancel()
 				start := time.Now()
-				err := l.Do(ctx, func(context.Context) error { t.Error("runs"); return nil })
-				require.Zero(t, time.Since(start))
-				require.ErrorIs(t, err, context.DeadlineExceeded)
+				_, err := l.Acquire(ctx)
+				require.ErrorIs(t, err, c.reason)
 				require.EqualError(t, err, c.want)
+				for item, err := range aimd.Items(ctx, l, count(100), succeed) {
+					require.Zero(t, item)
+					require.EqualError(t, err, "gave up before the first attempt: "+c.want)
+				}
+				require.Zero(t, time.Since(start))
 
 				until := l.Snapshot().PausedUntil
+				time.Sleep(max(0, time.Until(until)-time.Hour)) // less than GiveUpAfter is left
 				p, err := l.Acquire(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, until, time.Now())
@@ -76,22 +86,13 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 			})
 		})
 	}
-}
-
-// Each pulls no more items then.
-func TestEachStopsAtAPauseThatOutlastsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for reason, giveUp := range map[error]time.Duration{context.DeadlineExceeded: 0, attempt.ErrQuota: time.Hour} {
-			l := pausedBy(t, usedUp, func(c *aimd.Config) { c.GiveUpAfter = giveUp })
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			items := 0
-			for _, err := range aimd.Items(ctx, l, count(100), func(context.Context, int) error { return nil }) {
-				require.ErrorIs(t, err, reason)
-				items++
-			}
-			cancel()
-			require.Equal(t, 1, items)
-		}
+	synctest.Test(t, func(t *testing.T) { // the operation that is refused, too
+		l, start := newLimiter(t, 8, func(c *aimd.Config) { c.GiveUpAfter = time.Hour }), time.Now()
+		err := l.Do(t.Context(), func(context.Context) error { return usedUp })
+		require.ErrorIs(t, err, attempt.ErrQuota)
+		require.EqualError(t, err, "gave up after 1 attempt: out of quota, a retry soon does not help: "+
+			"a wait of 12h0m0s is longer than 1h0m0s (GiveUpAfter); last error: 429 Too Many Requests: DAILY_LIMIT_EXCEEDED")
+		require.Zero(t, time.Since(start), "though MaxRetryAfter is 5 minutes")
 	})
 }
 
@@ -137,30 +138,6 @@ func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
 		g = <-to // else a deadlock of the bubble: none is left to wait
 		require.Equal(t, "long", g.name)
 		require.ErrorContains(t, g.err, "paused until ")
-	})
-}
-
-// A wait that is longer than GiveUpAfter is ErrQuota: of the operation that was refused, and of those
-// that find the pause, with a deadline or without.
-func TestALongerWaitThanGiveUpAfterIsOutOfQuota(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		giveUp := func(c *aimd.Config) { c.GiveUpAfter, c.MaxAttempts, c.Patience = time.Hour, 0, 2 }
-		l := newLimiter(t, 8, giveUp)
-		start := time.Now()
-		err := l.Do(t.Context(), func(context.Context) error { return usedUp })
-		require.ErrorIs(t, err, attempt.ErrQuota)
-		require.EqualError(t, err, "gave up after 1 attempt: out of quota, a retry soon does not help: "+
-			"a wait of 12h0m0s is longer than 1h0m0s (GiveUpAfter); last error: 429 Too Many Requests: DAILY_LIMIT_EXCEEDED")
-		require.Zero(t, time.Since(start), "though MaxRetryAfter is 5 minutes")
-
-		l = pausedBy(t, usedUp, func(c *aimd.Config) { c.GiveUpAfter, c.Rand = time.Hour, noJitter() })
-		_, err = l.Acquire(t.Context())
-		require.ErrorIs(t, err, attempt.ErrQuota)
-		require.EqualError(t, err, "out of quota, a retry soon does not help: paused until 12:00:00: "+
-			`Retry-After 12h0m0s of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`)
-		time.Sleep(11*time.Hour + time.Second)
-		_, err = l.Acquire(t.Context())
-		require.NoError(t, err, "less than an hour is left")
 	})
 }
 

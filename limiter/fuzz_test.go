@@ -2,6 +2,7 @@ package limiter_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ func FuzzGateAgainstTheText(f *testing.F) {
 	f.Add([]byte{16, 24, 0, 1, 0, 24, 23, 1, 25, 1, 1, 1})
 	f.Add([]byte{16, 160, 0, 15, 1, 0, 23, 1, 0, 0, 15, 1, 1, 0, 31, 1, 2, 24, 24, 24, 1, 7, 3, 1, 0, 15, 1, 0x9e, 0, 1, 4, 0, 15, 1})
 	f.Add([]byte("00\x0072002")) // a pause with the window full
+	f.Add([]byte("20000\xe602")) // the rules that hold already
 	f.Fuzz(func(t *testing.T, input []byte) {
 		if len(input) < 3 || len(input) > 1000 {
 			return
@@ -46,15 +48,17 @@ type model struct {
 	queue queue.Queue[int]
 	twin  *literalTwin
 	law   func(factor float64) window.NewLaw
-	// made is what the gate was made with.
-	made limiter.Settings
-	now  time.Duration
+	// made is what the gate was made with, bounds its window's settings now.
+	made   limiter.Settings
+	bounds window.Settings
+	now    time.Duration
 	// seen is what the gate was told of time with the latest event.
 	seen time.Duration
 
-	// timed: the law is told round-trip times. rtt is the last one.
-	timed bool
-	rtt   time.Duration
+	// timed: the law is told round-trip times; watched: the driver tells the time of every event. rtt is the last
+	// round-trip time.
+	timed, watched bool
+	rtt            time.Duration
 
 	ops      int
 	items    []*queue.Item[int] // by operation
@@ -106,8 +110,9 @@ func newModel(t *testing.T, kind, initial byte) *model {
 	s := starting(start)
 	m := &model{
 		t: t, twin: newLiteralTwin(tahoe, start, ssthresh, factor), law: law, made: s,
-		answered: map[uint64]bool{}, admitted: start, timed: kind&16 == 16,
+		answered: map[uint64]bool{}, admitted: start, timed: kind&16 == 16, watched: kind&8 == 8,
 	}
+	m.bounds = window.Settings{Initial: start, Min: 1, Max: window.MaxWindow}
 	if m.timed {
 		m.law = func(factor float64) window.NewLaw {
 			return func(s window.Settings) window.Law { return told{law(factor)(s), m} }
@@ -125,7 +130,7 @@ func newModel(t *testing.T, kind, initial byte) *model {
 
 // at is what a driver tells the gate of time, if it is needed.
 func (m *model) at(needed bool) time.Duration {
-	if needed {
+	if needed || m.watched {
 		return m.now
 	}
 	return 0
@@ -218,7 +223,7 @@ func (m *model) answer(which int, o window.Outcome) {
 	a, ok := m.core.Answered(m.seen, f.ticket, o, 0)
 	require.True(m.t, ok)
 	require.Equal(m.t, o, a.Outcome)
-	if m.timed {
+	if m.timed || m.watched {
 		require.Equal(m.t, m.rtt, a.RTT)
 	}
 	require.False(m.t, m.answered[f.ticket.ID()], "every id is answered at most once")
@@ -316,6 +321,10 @@ func (m *model) reconfigure(which int) {
 		return
 	}
 	require.NoError(m.t, err)
+	if *w == m.bounds { // the law stays
+		factor = m.twin.factor
+	}
+	m.bounds = *w
 	m.twin.reconfigured(w.Min, w.Max, factor, initial)
 }
 
@@ -342,7 +351,7 @@ func (m *model) drain() {
 		require.Greater(m.t, k.ID(), m.lastID, "a fresh id, and it rises")
 		require.Equal(m.t, m.twin.sent(k.ID()), i.Value, "the same operation")
 		m.book(i.Value, k)
-		m.waiting = without(m.waiting, i.Value)
+		m.waiting = slices.DeleteFunc(m.waiting, func(op int) bool { return op == i.Value })
 	}
 }
 
@@ -383,13 +392,4 @@ func (m *model) settle() {
 	}
 	require.Zero(m.t, m.core.Flying())
 	require.Zero(m.t, m.queue.Len())
-}
-
-func without(ops []int, op int) []int {
-	for i, x := range ops {
-		if x == op {
-			return append(ops[:i], ops[i+1:]...)
-		}
-	}
-	return ops
 }

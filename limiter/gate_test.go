@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
@@ -437,24 +436,6 @@ func TestALawWithALargerLeastWindowIsPaused(t *testing.T) {
 	require.True(t, c.paused())
 }
 
-// "A time that runs backwards counts as the latest one"
-func TestTimeThatRunsBackwards(t *testing.T) {
-	c := newTrace(t, aimd.Reno(0.5), limiter.Settings{})
-	c.now = 100 * time.Second
-	c.arrive(1, 60)
-	c.refuseAll(0)
-	c.refuseAll(0)
-	until := c.PausedUntil()
-	require.True(t, c.paused())
-	for _, now := range []time.Duration{50 * time.Second, until, 50 * time.Second} {
-		c.now = now
-		c.drain()
-		require.Equal(t, until, c.PausedUntil())
-		require.Equal(t, len(c.sent) > 30, len(c.flying) > 0, "the pause that ended stays ended")
-	}
-	require.NotEmpty(t, c.flying)
-}
-
 // A law keeps what it learned when nothing that it is made from has changed. Who waits goes as the new rules allow.
 func TestReconfigured(t *testing.T) {
 	made := 0
@@ -495,18 +476,5 @@ func TestReconfiguredEndsAPauseThatIsTooLong(t *testing.T) {
 		require.Equal(t, want, x.due())
 		x.advance(want)
 		require.Equal(t, 1, x.Flying())
-	}
-}
-
-func TestSettings(t *testing.T) {
-	for want, s := range map[string]limiter.Settings{
-		"Min: -2 is not allowed, want a number from 1 to 1048576":                {Window: window.Settings{Min: -2}},
-		"Patience: -1 is not allowed, want a number from 1":                      {Patience: -1},
-		"PauseMin: 10s is not allowed, want a duration from 1ms to 5s":           {PauseMin: 10 * time.Second},
-		"PauseMax: 2h0m0s is not allowed, want a duration from 1ms to 1h0m0s":    {PauseMax: 2 * time.Hour},
-		"MaxRetryAfter: -1s is not allowed, want a duration from 1ms to 24h0m0s": {MaxRetryAfter: -time.Second},
-	} {
-		_, err := limiter.NewGate(aimd.Reno(0.5), s)
-		assert.EqualError(t, err, want)
 	}
 }
