@@ -17,14 +17,15 @@ import (
 // has the order of the text. To drive a gate:
 //
 //   - One goroutine at a time calls it, or a lock is held. Every time is the time since one start of the driver.
-//   - Tell it each attempt that ended, by Answered or Withdrawn, once for each ticket.
-//   - After each event, also if an operation came or left, call Next with the number of operations that wait, until it
-//     returns false, and send an attempt of the first of them for each ticket.
+//   - A new operation may go at once by Tried, if none waits. Otherwise it waits.
+//   - Report each attempt that ended, by Answered or Withdrawn, once for each ticket.
+//   - After each event call Next with the number of operations that wait, until it returns false. For each ticket send
+//     an attempt of the operation that is first. That an operation came or left is an event too.
 //   - Then set one timer for Deadline, if there is one. The timer is an event without a name: call Next again.
 //   - A failed operation waits for the longer of Backoff and Obeyed, without a slot, before it waits for the gate.
 //
-// A question (Open, State, Deadline, PausedUntil) changes nothing. A time that runs backwards counts as the latest
-// one, so 0 will do for an event that needs no time: see Timed.
+// A question (Open, State, Gap, PausedUntil) changes nothing. A time that runs backwards counts as the latest one, so
+// 0 will do for an event that needs no time: see Timed.
 type Gate struct {
 	window.Window
 	rules Settings
