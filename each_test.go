@@ -140,10 +140,11 @@ func TestHowALoopEnds(t *testing.T) {
 		fn    func(context.Context, int) error
 		guard func()
 		// loop is what the body of the loop does.
-		loop  func() (leave bool)
-		ctx   func(context.Context) (context.Context, context.CancelFunc)
-		close bool
-		panic string
+		loop func() (leave bool)
+		// within is the time of ctx, 0 for no end.
+		within time.Duration
+		close  bool
+		panic  string
 		// oks is the least number of items without an error, last the error of the last with one, "" if none has.
 		oks  int
 		last string
@@ -158,14 +159,8 @@ func TestHowALoopEnds(t *testing.T) {
 		"a guard panics":     {guard: panics, panic: "panic in Each: boom\n\ngoroutine"},
 		"a guard exits":      {guard: exits, panic: "the function called runtime.Goexit"},
 		"the limiter closes": {close: true, last: "gave up before the first attempt: aimd: closed"},
-		"ctx is over": {last: "gave up before the first attempt: context canceled", ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
-			ctx, cancel := context.WithCancel(ctx)
-			cancel()
-			return ctx, cancel
-		}},
-		"ctx ends": {fn: waits, oks: 1, last: "context deadline exceeded", ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeout(ctx, time.Second)
-		}},
+		"ctx is over":        {within: -1, last: "gave up before the first attempt: context deadline exceeded"},
+		"ctx ends":           {within: time.Second, fn: waits, oks: 1, last: "context deadline exceeded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -180,8 +175,8 @@ func TestHowALoopEnds(t *testing.T) {
 					require.NoError(t, l.Close())
 				}
 				ctx, items := t.Context(), c.items
-				if c.ctx != nil {
-					limited, cancel := c.ctx(ctx)
+				if c.within != 0 {
+					limited, cancel := context.WithTimeout(ctx, c.within)
 					defer cancel()
 					ctx = limited
 				}
@@ -220,6 +215,9 @@ func TestHowALoopEnds(t *testing.T) {
 				require.Equal(t, c.last == "", last == "", last)
 				require.Contains(t, thrown, c.panic)
 				require.Equal(t, c.panic == "", thrown == "", thrown)
+				if strings.Contains(thrown, "panic in Each: boom") {
+					require.Contains(t, thrown, "each_test.go", "where it happened")
+				}
 				require.Zero(t, running.Load())
 				require.Zero(t, l.Snapshot().InFlight)
 				require.Zero(t, w.open.Load())
