@@ -39,8 +39,9 @@ type Gate struct {
 	sent time.Duration
 	// last is the number of the attempt sent last.
 	last uint64
-	// spaced: the gap alone kept back the operation at the front, so the next send is as late as the timer.
-	spaced bool
+	// delayed: the next send is late, since the operation at the front had to wait for the timer of the gap or, if
+	// the law catches up, for the window.
+	delayed bool
 	// spread is the factor of the next gap, if it is spread.
 	spread float64
 
@@ -73,7 +74,7 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 	if !g.Open() || g.Timed() && !g.open(now) {
 		return window.Ticket{}, false
 	}
-	g.spaced = false
+	g.delayed = false
 	return g.send(), true
 }
 
@@ -162,7 +163,7 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 func (g *Gate) Next(now time.Duration, waiting int) (window.Ticket, bool) {
 	g.waiting = waiting
 	if waiting == 0 || !g.open(now) {
-		g.spaced = waiting > 0 && g.Open() && g.now >= g.pausedUntil
+		g.delayed = waiting > 0 && (g.Open() || g.catchUp() > 0) && g.now >= g.pausedUntil
 		return window.Ticket{}, false
 	}
 	return g.send(), true
@@ -282,18 +283,27 @@ func (g *Gate) send() window.Ticket {
 	return t
 }
 
-// space notes a send that the next gap counts from: the time it was due, if only the timer made it late. If
-// the window was full or the queue empty, that would be a credit, and a burst of two.
+// space notes a send that the next gap counts from: the time it was due, if only the timer made it late, or the
+// window at a law that catches up. If the queue was empty, that would be a credit, and a burst.
 func (g *Gate) space() {
 	due := g.now
-	if g.spaced {
-		due = max(g.spacedUntil(), g.now-lateness)
+	if g.delayed {
+		due = max(g.spacedUntil(), g.now-max(lateness, g.catchUp()))
 	}
 	g.sent = due
 	g.spread = 1
 	if g.spaces() {
 		g.spread = g.jitter()
 	}
+}
+
+// catchUp is how late the window may make a send without delaying those after it; 0 unless the law catches up, or
+// if there is a greatest rate.
+func (g *Gate) catchUp() time.Duration {
+	if s := g.State(); s.CatchUp && g.apart == 0 {
+		return s.Trip
+	}
+	return 0
 }
 
 func (g *Gate) jitter() float64 { return 0.5 + g.rules.Rand.Float64() }

@@ -336,6 +336,42 @@ func TestOnlyALateTimerIsMadeUpFor(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 5}, c.sent)
 }
 
+// "spaced sends which had to wait for the window follow at once, those of one Trip at most" (window.State)
+func TestALawThatCatchesUp(t *testing.T) {
+	gap := 10 * ms
+	for _, c := range []struct {
+		late  time.Duration
+		rules limiter.Settings
+		sends int // at once, when the window opens
+	}{
+		{30 * ms, limiter.Settings{}, 4},
+		{time.Minute, limiter.Settings{}, 9}, // a Trip is 80 ms
+		{time.Minute, limiter.Settings{MaxRate: 100}, 1},
+	} {
+		law := func(window.Settings) window.Law {
+			return timedLaw(func(s window.State, _ window.Answer) window.State {
+				s.Spaced, s.CatchUp, s.Cwnd = true, true, 8
+				return s
+			})
+		}
+		c.rules.Window.Initial = 1
+		l := newTrace(t, law, c.rules)
+		l.arrive(1, 1)
+		l.advance(8 * gap)
+		l.answer(1, window.Success)
+		l.arrive(2, 30)
+		for range 7 {
+			l.advance(gap)
+		}
+		require.Len(t, l.sent, 9, "the window is full")
+		l.advance(gap + c.late)
+		for op := 2; op <= len(l.sent); op++ {
+			l.answer(op, window.Neutral) // the round trip stays
+		}
+		require.Len(t, l.sent, 9+c.sends, "%v, %v", c.late, c.rules.MaxRate)
+	}
+}
+
 func TestALeastAndAGreatestRate(t *testing.T) {
 	c := newTrace(t, aimd.Reno(0.5), limiter.Settings{MaxRate: 0.0001})
 	c.arrive(1, 2)

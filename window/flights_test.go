@@ -21,7 +21,7 @@ func FuzzFlightsAgainstASet(f *testing.F) {
 			if n := int(step >> 1); step%2 == 0 { // up to 127 more are sent
 				for range n {
 					now := time.Duration(len(given))
-					k := f.sent(now)
+					k := f.sent(now, 0)
 					require.EqualValues(t, len(given)+1, k.id, "ids rise by one")
 					given, set[k] = append(given, k), now
 				}
@@ -36,8 +36,8 @@ func FuzzFlightsAgainstASet(f *testing.F) {
 				sent, landed := f.landed(k)
 				_, again := f.landed(k)
 				// Not by require: it would take most of the time.
-				if has != flies || landed != flies || sent != want || again {
-					t.Fatalf("%v: in the set %v, has %v, landed %v, again %v, sent at %v, want %v", k, flies, has, landed, again, sent, want)
+				if has != flies || landed != flies || sent.sent != want || again {
+					t.Fatalf("%v: in the set %v, has %v, landed %v, again %v, sent at %v, want %v", k, flies, has, landed, again, sent.sent, want)
 				}
 				delete(set, k)
 			}
@@ -54,9 +54,9 @@ func FuzzFlightsAgainstASet(f *testing.F) {
 // flight.
 func TestFlightsTakeTheRoomOfTheMostAtATime(t *testing.T) {
 	var f flights
-	never := f.sent(7)
+	never := f.sent(7, 0)
 	for range 1_000_000 {
-		a, b := f.sent(0), f.sent(0)
+		a, b := f.sent(0, 0), f.sent(0, 0)
 		for _, k := range []Ticket{a, b} {
 			if _, ok := f.landed(k); !ok {
 				t.Fatal(k)
@@ -70,5 +70,5 @@ func TestFlightsTakeTheRoomOfTheMostAtATime(t *testing.T) {
 	}
 	sent, ok := f.landed(never)
 	require.True(t, ok)
-	require.EqualValues(t, 7, sent)
+	require.EqualValues(t, 7, sent.sent)
 }

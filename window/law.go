@@ -16,6 +16,9 @@ type State struct {
 	// Spaced says that sends are spread over the round trip, one each Trip/Cwnd. If the law is not Timed it has
 	// no effect.
 	Spaced bool `json:"spaced,omitempty"`
+	// CatchUp says that spaced sends which had to wait for the window follow at once, those of one Trip at most.
+	// Without it their time is lost. It has no effect under a greatest rate.
+	CatchUp bool `json:"catch_up,omitempty"`
 	// Trip is the mean round trip of the accepted answers, the latest of which count most; until one is
 	// accepted, that of the first answer. It is above 0 for a law that is Timed, and 0 for other laws. The
 	// window measures it; a law cannot change it.
@@ -47,6 +50,9 @@ type Answer struct {
 	Ignored bool
 	// Flying is the number of attempts in flight, the answered one included (the text's size(flying)).
 	Flying int
+	// Early: the attempt was sent sooner after the one before than half of Trip/Cwnd. A limit of requests a second
+	// refuses such attempts, and a limit of requests at a time does not. False unless the law is Timed.
+	Early bool
 	// RTT is the time from send to answer, of no use unless the law is Timed.
 	RTT time.Duration
 }

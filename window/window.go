@@ -31,6 +31,8 @@ type Window struct {
 	known bool
 	// gap is the time between two sends that spreads the window over the round trip; 0: sends are not spaced.
 	gap time.Duration
+	// near is half of the gap that would spread the window, whether sends are spaced or not: see Answer.Early.
+	near time.Duration
 	// limit is the whole attempts in Cwnd, and one at least.
 	limit int
 	// settings have the bounds of state.Cwnd.
@@ -62,17 +64,17 @@ func New(newLaw NewLaw, s Settings) (Window, error) {
 
 // Sent books an attempt and returns its ticket. It never refuses. now is of no use if the time of the answer is not
 // told either.
-func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now) }
+func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now, w.near) }
 
 // Answered ends an attempt, and returns it as the law saw it, or false if it is not in flight. The order is the
 // text's: read flying with the answered attempt in it, ask the law, then remove the attempt.
 func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a Answer, ok bool) {
 	a = Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
-	sent, ok := w.landed(t)
+	f, ok := w.landed(t)
 	if !ok {
 		return Answer{}, false
 	}
-	a.RTT = max(0, now-sent)
+	a.RTT, a.Early = max(0, now-f.sent), f.early
 	if w.timed {
 		w.measure(a)
 		w.decide(w.law.Answered(now, w.state, a))
@@ -105,7 +107,7 @@ func (w *Window) measure(a Answer) {
 }
 
 func (w *Window) decide(next State) {
-	w.state.Spaced = next.Spaced && w.timed
+	w.state.Spaced, w.state.CatchUp = next.Spaced && w.timed, next.CatchUp
 	if finite(next.Ssthresh) {
 		w.state.Ssthresh = min(max(next.Ssthresh, MinWindow), MaxWindow)
 	}
@@ -121,7 +123,7 @@ func (w *Window) resize(cwnd float64) {
 		least = trip / float64(maxGap)
 	}
 	cwnd = min(max(cwnd, least), w.settings.Max)
-	w.state.Cwnd, w.gap = cwnd, 0
+	w.state.Cwnd, w.gap, w.near = cwnd, 0, time.Duration(min(trip/cwnd/2, float64(maxGap)))
 	if w.state.Spaced {
 		w.gap = time.Duration(min(math.Round(trip/cwnd), float64(maxGap)))
 		if w.gap <= grain {
@@ -141,11 +143,11 @@ func (w *Window) Withdrawn(t Ticket) bool {
 	return ok
 }
 
-func (w *Window) landed(t Ticket) (sent time.Duration, ok bool) {
-	if sent, ok = w.flying.landed(t); ok && t.id <= w.ignored {
+func (w *Window) landed(t Ticket) (f flight, ok bool) {
+	if f, ok = w.flying.landed(t); ok && t.id <= w.ignored {
 		w.pending--
 	}
-	return sent, ok
+	return f, ok
 }
 
 // Restarted makes the window as small as it may be without being a rate, and keeps ssthresh (RFC 5681,
@@ -245,7 +247,9 @@ func (w *Window) made(newLaw NewLaw, s Settings) error {
 // place. So the memory depends on the most attempts that were ever in flight at a time.
 type flights struct {
 	// last is the id given last. Ids rise by one and are never given twice.
-	last   uint64
+	last uint64
+	// latest is the time of the latest send.
+	latest time.Duration
 	places []flight
 	// free are the places without an attempt.
 	free []uint32
@@ -253,21 +257,25 @@ type flights struct {
 
 // flight is an attempt in flight; id is 0 if the place is free.
 type flight struct {
-	id   uint64
-	sent time.Duration
+	id    uint64
+	sent  time.Duration
+	early bool
 }
 
 func (f *flights) n() int { return len(f.places) - len(f.free) }
 
-func (f *flights) sent(now time.Duration) Ticket {
+// sent gives the attempt its id. It is early if it is sent less than near after the attempt before.
+func (f *flights) sent(now, near time.Duration) Ticket {
 	f.last++
+	sent := flight{id: f.last, sent: now, early: now-f.latest < near}
+	f.latest = now
 	if last := len(f.free) - 1; last >= 0 {
 		place := f.free[last]
 		f.free = f.free[:last]
-		f.places[place] = flight{id: f.last, sent: now}
+		f.places[place] = sent
 		return Ticket{f.last, place}
 	}
-	f.places = append(f.places, flight{id: f.last, sent: now})
+	f.places = append(f.places, sent)
 	return Ticket{f.last, uint32(len(f.places) - 1)}
 }
 
@@ -275,13 +283,12 @@ func (f *flights) has(t Ticket) bool {
 	return t.id != 0 && int(t.place) < len(f.places) && f.places[t.place].id == t.id
 }
 
-// landed removes the attempt and returns when it was sent, or false if it is not in flight.
-func (f *flights) landed(t Ticket) (sent time.Duration, ok bool) {
+// landed removes the attempt, or reports false if it is not in flight.
+func (f *flights) landed(t Ticket) (landed flight, ok bool) {
 	if !f.has(t) {
-		return 0, false
+		return landed, false
 	}
-	p := &f.places[t.place]
-	sent, p.id = p.sent, 0
+	landed, f.places[t.place].id = f.places[t.place], 0
 	f.free = append(f.free, t.place)
-	return sent, true
+	return landed, true
 }

@@ -201,6 +201,24 @@ func TestRoundTripTimes(t *testing.T) {
 	require.Equal(t, []time.Duration{1e9, 2e9, 3e9, 4e9}, told)
 }
 
+// "the attempt was sent sooner after the one before than half of Trip/Cwnd", which is 10 ms here
+func TestEarlyAttempts(t *testing.T) {
+	as := func(wait time.Duration, law window.Law) bool {
+		w := newTrace(t, law, window.Settings{Initial: 10})
+		require.NoError(t, w.Restored(window.State{Cwnd: 10, Ssthresh: 10, Trip: 200 * time.Millisecond}))
+		w.now = time.Second
+		first := w.send(1)[0]
+		w.now += wait
+		second := w.send(1)[0]
+		require.False(t, w.answer(first, window.Success).Early)
+		return w.answer(second, window.Success).Early
+	}
+	same := lawFunc(func(s window.State, _ window.Answer) window.State { return s })
+	require.True(t, as(9*time.Millisecond, timed{same}))
+	require.False(t, as(11*time.Millisecond, timed{same}))
+	require.False(t, as(0, same), "the law is not timed")
+}
+
 // A law from outside may be wrong: "If a law returns nonsense (NaN, an infinity), the window stays as it was."
 func TestNonsenseFromALawChangesNothing(t *testing.T) {
 	start := window.State{Cwnd: 20, Ssthresh: 1024}
