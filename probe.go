@@ -47,6 +47,10 @@ import (
 //	    so does the round trip by Little's law, the window is the ceiling: growth gained nothing.
 //	    Answers that only differ in length are slow, too, but the accepted rate grows with the window.
 //	  - From the first ceiling on, sends are spaced, but not in a trial of a held window below four.
+//	  - Spaced sends that had to wait for the window follow at once, from the first refusal on, unless more than a
+//	    fifth of the early attempts are refused, as at a limit of requests a second. Early are those that were sent
+//	    sooner after the one before than half of the gap. The share is of as many of the last answers as fly, 40 at
+//	    most, without timeouts.
 //	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
 //	    the rate before, and one a second. From there each refusal takes a twentieth.
 //	  - The first success after a silence restores half of what was accepted in a round trip before,
@@ -107,6 +111,8 @@ type probe struct {
 	before float64
 	// share is the share of refusals among the last answers, of which there are as many as fly.
 	share float64
+	// early is that share among the attempts that were sent early; 1 before the first refusal.
+	early float64
 	// taken is how many were accepted since the last silence, from the time began on; -Inf after a timeout. most is
 	// the most that were accepted between two silences, +Inf if the service goes up and down.
 	began, taken, most float64
@@ -142,10 +148,10 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 	}
 	switch {
 	case a.Outcome.Accepted():
-		p.share -= p.share / p.last(a)
+		p.note(a, 0)
 		return p.state(p.success(now, s.Cwnd, a))
 	case a.Outcome.Overloaded():
-		if p.share += (1 - p.share) / p.last(a); a.Outcome == window.Timeout {
+		if p.note(a, 1); a.Outcome == window.Timeout {
 			p.began = math.Inf(-1)
 		}
 		return p.state(p.refusal(now, s.Cwnd, a))
@@ -164,18 +170,30 @@ func (p *probe) begin(now float64, s window.State, a window.Answer) {
 	}
 }
 
+// note keeps the shares of refusals among the last answers, of which there are as many as fly, at most two batches.
+func (p *probe) note(a window.Answer, refused float64) {
+	last := max(2, min(2*p.batch, float64(a.Flying)))
+	if p.share == 0 {
+		p.early = 1 - refused
+	} else if a.Early && a.Outcome != window.Timeout {
+		p.early += (refused - p.early) / last
+	}
+	p.share += (refused - p.share) / last
+}
+
+// many reports whether a share of refusals is more than those that mean nothing have.
+func (p *probe) many(share float64) bool { return share > p.few/p.batch }
+
 // state is the window. Sends are not spaced before the first refusal, nor in the trial of a few: in a longer
 // trial other clients make room, and it seems to pay.
 func (p *probe) state(w float64) window.State {
 	refused := p.ceiling <= window.MaxWindow || p.own > 0
 	return window.State{
 		Cwnd: w, Ssthresh: min(max(1, p.ceiling), window.MaxWindow),
-		Spaced: w < 1 || refused && !(p.phase == trying && p.held < p.few),
+		Spaced:  w < 1 || refused && !(p.phase == trying && p.held < p.few),
+		CatchUp: !p.many(p.early),
 	}
 }
-
-// last is how many answers p.share is a mean of: as many as fly, at most two batches.
-func (p *probe) last(a window.Answer) float64 { return max(2, min(2*p.batch, float64(a.Flying))) }
 
 // span is the time for which the accepted rate is a mean.
 func (p *probe) span() float64 { return max(0.5, p.trip) }
@@ -278,7 +296,7 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 		return w
 	}
 	p.heed(now)
-	if math.IsInf(p.ceiling, 1) && p.own == 0 && p.share <= p.few/p.batch {
+	if math.IsInf(p.ceiling, 1) && p.own == 0 && !p.many(p.share) {
 		return w
 	}
 	// A batch more and p.few allow for chance.

@@ -193,6 +193,38 @@ func TestProbeSpreadsItsSendsOnceRefused(t *testing.T) {
 	require.Equal(t, 625*ms, p.Gap(), "two may fly, and the gap makes it 1.6")
 }
 
+// "Spaced sends that had to wait for the window follow at once, from the first refusal on, unless more than a fifth
+// of the early attempts are refused"
+func TestProbeCatchesUpUnlessEarlyOnesAreRefused(t *testing.T) {
+	// catchesUp answers pairs of attempts. The second of a pair is sent so long after the first, and one in n of
+	// these has the outcome. It reports whether the law catches up then.
+	catchesUp := func(apart time.Duration, n int, o window.Outcome) bool {
+		p := newProbed(t, window.Settings{})
+		require.NoError(t, p.Restored(window.State{Cwnd: 40, Ssthresh: 40, Trip: 200 * ms}))
+		for range 38 { // never end
+			p.Sent(p.now)
+		}
+		for i := range 120 {
+			first := p.Sent(p.now)
+			p.now += apart
+			second := p.Sent(p.now)
+			p.now += 200 * ms
+			p.Answered(p.now, first, window.Success)
+			if i%n != 0 {
+				p.Answered(p.now, second, window.Success)
+			} else {
+				p.Answered(p.now, second, o)
+			}
+		}
+		return p.State().CatchUp
+	}
+	require.False(t, catchesUp(0, 1, window.Success), "nothing was refused")
+	require.True(t, catchesUp(0, 9, window.Overload), "one in nine: as any service may")
+	require.False(t, catchesUp(0, 3, window.Overload), "a third")
+	require.True(t, catchesUp(0, 3, window.Timeout), "a timeout says nothing of a rate")
+	require.True(t, catchesUp(50*ms, 3, window.Overload), "they were not early")
+}
+
 // steady is a window of 40 without a ceiling, of which 19 have flown in each of many round trips of 100 ms.
 func steady(t *testing.T) *probed {
 	p := newProbed(t, window.Settings{Initial: 40})

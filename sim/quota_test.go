@@ -22,11 +22,8 @@ func quoted(all ...sim.Quota) sim.Scenario {
 	}
 }
 
-// deaf is the default law without the reports, and probe with them.
-var (
-	deaf  = sim.Strategy{Name: "deaf", Window: sim.Window{Law: "probe", NoQuota: true}}
-	probe = sim.Strategy{Name: "probe", Window: sim.Window{Law: "probe"}}
-)
+// deaf is the default law without the reports.
+var deaf = sim.Strategy{Name: "deaf", Window: sim.Window{Law: "probe", NoQuota: true}}
 
 // A quota bounds what is served, whoever asks.
 func TestAQuotaBoundsWhatIsServed(t *testing.T) {
