@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -125,29 +124,25 @@ func (r *run) show(c *cobra.Command, s experiment.Study) (unmet int, err error) 
 	return unmet, figure.Write(r.svg, chart.Figures(s))
 }
 
-// lawRuns is the number of runs of each scenario of a law: their medians hardly
-// move with more, and the figures are not what judges.
-const lawRuns = 3
-
 func figuresCommand() *cobra.Command {
 	var out string
 	c := cli.Help(help, &cobra.Command{
-		Use: "figures", Short: "Make all figures of the texts and the laws, and their page", Args: cli.NoArgs,
+		Use: "figures", Short: "Make all figures of the texts, and their page", Args: cli.NoArgs,
 	})
 	c.Flags().StringVar(&out, "out", "figures", "write into this `directory`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if err := cli.MakeDir("out", out); err != nil {
 			return cli.Usage(c, err)
 		}
-		story, laws, err := studies(c)
+		story, err := studies(c)
 		drawn := 0
-		for _, s := range slices.Concat(story, laws) {
+		for _, s := range story {
 			figures := chart.Figures(s)
 			drawn += len(figures)
 			err = errors.Join(err, figure.Write(out, figures))
 		}
 		file := filepath.Join(out, "index.html")
-		if failed := cli.WriteFile("out", file, func(w io.Writer) error { return chart.Page(w, story, laws) }); failed != nil {
+		if failed := cli.WriteFile("out", file, func(w io.Writer) error { return chart.Page(w, story) }); failed != nil {
 			return errors.Join(err, failed)
 		}
 		fmt.Fprintf(c.OutOrStdout(), "%d figures, and the page %s\n", drawn, file)
@@ -156,38 +151,22 @@ func figuresCommand() *cobra.Command {
 	return c
 }
 
-// studies runs the scenarios of the texts, and the families of scenarios of the laws. A family is one study: the names of
-// its scenarios are a sweep. After an error it returns what it has.
-func studies(c *cobra.Command) (story, laws []experiment.Study, err error) {
-	of := func(name string, settings ...string) (study experiment.Study) {
-		if err != nil {
-			return study
-		}
-		s, failed := load(name, settings)
-		if err = failed; err == nil {
-			s.NoTraces = len(settings) > 0 // a family's figure has medians alone
-			study, err = play(c, s)
-		}
-		return study
-	}
+// studies runs the scenarios of the texts. After an error it returns what it has.
+func studies(c *cobra.Command) (story []experiment.Study, err error) {
 	for _, name := range scenario.Story() {
-		if s := of(name); len(s.Rows) > 0 {
-			story = append(story, s)
+		s, err := load(name, nil)
+		if err != nil {
+			return story, err
+		}
+		study, err := play(c, s)
+		if len(study.Rows) > 0 {
+			story = append(story, study)
+		}
+		if err != nil {
+			return story, err
 		}
 	}
-	for _, f := range scenario.Index.Families {
-		family := experiment.Study{Scenario: f.Scenario(lawRuns)}
-		for _, name := range f.Scenarios {
-			for _, r := range of(name, fmt.Sprintf("runs=%d", lawRuns)).Rows {
-				r.At = []string{"scenario=" + name}
-				family.Rows = append(family.Rows, r)
-			}
-		}
-		if len(family.Rows) > 0 {
-			laws = append(laws, family)
-		}
-	}
-	return story, laws, err
+	return story, nil
 }
 
 // play makes the runs of a scenario, and shows how far they are.

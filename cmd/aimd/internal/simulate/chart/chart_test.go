@@ -111,34 +111,10 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// A family has a figure for each of its two measures, with a point for each scenario and strategy.
-func TestFamily(t *testing.T) {
-	f := scenario.Family{Name: "law-x", Title: "X", Scenarios: []string{"law-one", "law-two"}, Measures: [2]string{"makespan_s", "attempts_per_op"}}
-	x := experiment.Study{Scenario: f.Scenario(3)}
-	for _, name := range f.Scenarios {
-		for _, r := range study(t, base).Rows {
-			r.At = []string{"scenario=" + name}
-			x.Rows = append(x.Rows, r)
-		}
-	}
-	figures := Figures(x)
-	require.Len(t, figures, 2)
-	assert.Equal(t, []string{"law-x-makespan-s", "law-x-attempts-per-op"}, []string{figures[0].Name, figures[1].Name})
-	svg, err := figures[1].SVG()
-	require.NoError(t, err)
-	for _, text := range []string{"law-two", "backoff", "attempts per operation, the median of 3 runs"} {
-		assert.Contains(t, string(svg), text)
-	}
-	assert.Len(t, newTable(x, label).Rows, 4)
-	html := written(t, nil, []experiment.Study{x})
-	assert.Contains(t, html, `<h2>Which law when</h2>`)
-	assert.Contains(t, html, `<h3 id="law-x">X<code>law-x</code></h3>`)
-}
-
-func written(t *testing.T, story, families []experiment.Study) string {
+func written(t *testing.T, story ...experiment.Study) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, Page(&b, story, families))
+	require.NoError(t, Page(&b, story))
 	return b.String()
 }
 
@@ -160,7 +136,7 @@ func TestPage(t *testing.T) {
 	s.Name = scenario.Story()[0]
 	met := study(t, base+"expect: [{strategy: backoff, measure: done, is: 40}]\n")
 	met.Name = scenario.Story()[1]
-	html := written(t, []experiment.Study{s, met}, nil)
+	html := written(t, s, met)
 	assert.Equal(t, 4, strings.Count(html, `<svg class="figure"`))
 	for _, text := range []string{
 		"1 of 3 expectations do not hold.", "A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class=" bad">40 (not as expected)</td>`,
@@ -174,7 +150,7 @@ func TestPage(t *testing.T) {
 	for _, url := range regexp.MustCompile(`https?://[^"'\s<]*`).FindAllString(html, -1) {
 		assert.Contains(t, []string{"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink", scenario.Index.Chapters[0].Source.URL}, url)
 	}
-	assert.Contains(t, written(t, []experiment.Study{met}, nil), "All 1 expectations hold.")
+	assert.Contains(t, written(t, met), "All 1 expectations hold.")
 }
 
 // A ratio is not printed for a run that lost work
@@ -194,7 +170,7 @@ func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
 		require.NoError(t, err)
 		studies = append(studies, experiment.Study{Scenario: s})
 	}
-	html := written(t, studies, nil)
+	html := written(t, studies...)
 	for _, name := range scenario.Story() {
 		assert.Equal(t, 1, strings.Count(html, `<h3 id="`+name+`">`), name)
 	}

@@ -25,7 +25,7 @@ var (
 	}}).Parse(pageText))
 )
 
-// chapter is the studies of one text, or of the laws.
+// chapter is the studies of one text.
 type chapter struct {
 	scenario.Chapter
 	Sections []section
@@ -54,26 +54,25 @@ func newSection(s experiment.Study) section {
 	return x
 }
 
-// Page writes the page of the scenarios of the texts, in chapters, and of the families of the laws: for a screen,
-// light or dark, wide or narrow. It is one file that needs no other and no network.
-func Page(w io.Writer, story, families []experiment.Study) error {
+// Page writes the page of the scenarios of the texts, in chapters: for a screen, light or dark, wide or narrow. It is
+// one file that needs no other and no network.
+func Page(w io.Writer, story []experiment.Study) error {
 	var chapters []chapter
 	numbers, unmet := 0, 0
-	add := func(c scenario.Chapter, studies []experiment.Study) {
+	for _, c := range scenario.Index.Chapters {
 		x := chapter{Chapter: c}
-		for _, s := range studies {
+		for _, s := range story {
+			if !slices.Contains(c.Scenarios, s.Name) {
+				continue
+			}
 			x.Sections = append(x.Sections, newSection(s))
 			numbers += len(s.Verdicts())
 			unmet += x.Sections[len(x.Sections)-1].Unmet
 		}
-		if len(studies) > 0 {
+		if len(x.Sections) > 0 {
 			chapters = append(chapters, x)
 		}
 	}
-	for _, c := range scenario.Index.Chapters {
-		add(c, slices.DeleteFunc(slices.Clone(story), func(s experiment.Study) bool { return !slices.Contains(c.Scenarios, s.Name) }))
-	}
-	add(scenario.Index.Laws, families)
 	verdict := fmt.Sprintf("All %d expectations hold.", numbers)
 	if unmet > 0 {
 		verdict = fmt.Sprintf("%d of %d expectations do not hold.", unmet, numbers)

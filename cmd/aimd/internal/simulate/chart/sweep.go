@@ -12,7 +12,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
@@ -82,9 +81,6 @@ func (d drawing) curve() {
 	}
 	p.NominalX(sweep.Values...)
 	p.X.Label.Text, p.X.Min, p.X.Max = label(sweep.Field), -0.5, float64(len(sweep.Values))-0.5
-	if len(strings.Join(sweep.Values, " ")) > 60 { // many names are slanted
-		p.X.Tick.Label.Rotation, p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = math.Pi/8, draw.XRight, draw.YTop
-	}
 	d.scale(p)
 }
 

@@ -192,26 +192,13 @@ type Chapter struct {
 	Scenarios []string
 }
 
-// Family is some of the scenarios of the laws, alike in what limits the service.
-type Family struct {
-	// Name is the name of its figure; Title says what limits.
-	Name, Title string
-	// Scenarios are the names of the scenarios.
-	Scenarios []string
-	// Measures are the two measures that differ between the laws.
-	Measures [2]string
-}
-
 //go:embed index.yaml
 var indexText []byte
 
 // Index lists the built-in scenarios by their purpose.
 var Index = func() (x struct {
-	// Chapters have the scenarios of the texts, in the order in which to show them; Others have all others. Laws is
-	// the chapter of the Families.
+	// Chapters have the scenarios of the texts, in the order in which to show them; Others have all others.
 	Chapters, Others []Chapter
-	Laws             Chapter
-	Families         []Family
 }) {
 	if err := yaml.Unmarshal(indexText, &x); err != nil {
 		panic(err) // the text is our own
@@ -227,16 +214,6 @@ func scenarios(chapters []Chapter) (names []string) {
 		names = append(names, c.Scenarios...)
 	}
 	return names
-}
-
-// Scenario stands for all scenarios of the family: their names are a sweep.
-func (f Family) Scenario(runs int) (s Scenario) {
-	s.Name, s.Title, s.Runs = f.Name, f.Title, runs
-	s.Sweep = []Sweep{{Field: "scenario", Values: f.Scenarios}}
-	for _, m := range f.Measures {
-		s.Plot = append(s.Plot, Plot{Kind: Curve, Name: strings.ReplaceAll(m, "_", "-"), Measure: m, LogY: true})
-	}
-	return s
 }
 
 // Story are the names of the scenarios that show the claims of the texts, in their order.
