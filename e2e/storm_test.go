@@ -22,9 +22,9 @@ import (
 // fixed retry it is above 1500; backoff leaves some 800 behind, of which more than
 // 1000/s leave while 200/s come, Reno some 100.
 var (
-	stormServer = []string{"server", "--address", "127.0.0.1:0", "--duration", "2m", "--report", "500ms",
+	stormServer = []string{"server", "--address", "127.0.0.1:0", "--report", "500ms",
 		"--limit", "10", "--baseDelay", "50ms", "--factor", "1.05", "-K", "14", "--recheck", "25ms", "--backlog", strconv.Itoa(stormBacklog)}
-	stormClient = []string{"client", "--duration", "2m", "--report", "500ms",
+	stormClient = []string{"client", "--report", "500ms",
 		"--clients", "300", "--lambda", "3", "--timeout", "500ms"}
 )
 

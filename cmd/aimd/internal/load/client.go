@@ -27,8 +27,8 @@ import (
 // clients are the many clients of "Exponential Backoff or how not to crash a server": each
 // sends requests at random moments. All numbers must be positive.
 type clients struct {
-	period
-	url string
+	every time.Duration // from a line to the next
+	url   string
 	// n clients send one request at a time each.
 	n int
 	// lambda is the mean time from the end of a client's operation to the begin of the next,
@@ -49,7 +49,7 @@ type ends struct{ ok, errors, timedOut, gaveUp atomic.Int64 }
 
 func newClients() *clients {
 	return &clients{
-		period: period{every: 5 * time.Second}, url: "http://127.0.0.1:8070" + path, n: 1000, lambda: 10, timeout: 2 * time.Second,
+		every: 5 * time.Second, url: "http://127.0.0.1:8070" + path, n: 1000, lambda: 10, timeout: 2 * time.Second,
 		name: "fixed", fixed: 100 * time.Millisecond,
 	}
 }
@@ -78,7 +78,7 @@ func ClientCommand() *cobra.Command {
 	f.Var(value.Duration(&s.max, time.Millisecond, 24*time.Hour), "max-delay", "longest delay of those that grow; without it the strategy's own")
 	cli.NoDefault(f, "min-delay", "max-delay")
 	f.Var(value.URL(&s.url, "a URL like http://127.0.0.1:8070/api", func(*url.URL) bool { return true }), "url", "the address of the requests")
-	s.flags(f, "send")
+	f.Var(value.Duration(&s.every, 100*time.Millisecond, time.Hour), "report", "time from a line to the next")
 	cli.Complete(c, "strategy", names)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		working, err := strategy.New(s.strategy())
@@ -105,8 +105,6 @@ func (c *clients) strategy() sim.Strategy {
 
 // run sends until the context ends, and writes lines, and a summary at the end.
 func (c *clients) run(ctx context.Context, s strategy.Strategy, stdout io.Writer) error {
-	ctx, cancel := c.bound(ctx)
-	defer cancel()
 	// A dial outlives its request. Without a bound many dials would use up the files.
 	transport := &http.Transport{DialContext: (&net.Dialer{Timeout: c.timeout}).DialContext, MaxIdleConnsPerHost: c.n}
 	defer transport.CloseIdleConnections()
@@ -116,20 +114,19 @@ func (c *clients) run(ctx context.Context, s strategy.Strategy, stdout io.Writer
 		wg.Go(func() { c.client(ctx, s) })
 	}
 	var before [3]int64
-	err := c.lines(ctx, stdout, func(time.Time) string {
+	lines(ctx, stdout, c.every, func(time.Time) string {
 		last := before
 		before = [3]int64{c.ends.ok.Load(), c.ends.errors.Load(), c.ends.timedOut.Load()}
 		return rates(last, before, c.every)
 	})
-	cancel()
 	wg.Wait()
 	text := fmt.Sprintf("%s: OK: %d, errors: %d, timedout: %d; %d were given up.\n",
 		s.Name, c.ends.ok.Load(), c.ends.errors.Load(), c.ends.timedOut.Load(), c.ends.gaveUp.Load())
 	if s.Limiter != nil {
 		text += s.Limiter.Snapshot().String() + "\n"
 	}
-	_, failure := io.WriteString(stdout, text)
-	return errors.Join(err, failure)
+	_, err := io.WriteString(stdout, text)
+	return err
 }
 
 // client is one client: "Each client thread executes queries at intervals corresponding to an
@@ -169,9 +166,6 @@ func (c *clients) attempt(ctx context.Context) error {
 	return err
 }
 
-// bodyMost is the most of an answer that is read, in bytes.
-const bodyMost = 1 << 20
-
 func (c *clients) send(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url, nil)
 	if err != nil {
@@ -186,7 +180,7 @@ func (c *clients) send(ctx context.Context) error {
 		return err
 	}
 	// Read, so that its connection can serve again.
-	_, err = io.Copy(io.Discard, io.LimitReader(resp.Body, bodyMost))
+	_, err = io.Copy(io.Discard, resp.Body)
 	return err
 }
 

@@ -24,12 +24,6 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// aimd runs a command line in an empty directory.
-func aimd(t *testing.T, args ...string) clitest.Outcome {
-	t.Helper()
-	return clitest.Run(t, []*cobra.Command{ServerCommand(), ClientCommand()}, args...)
-}
-
 // The flags and defaults of the programs of "How not to crash a server".
 func TestTheProgramsFlags(t *testing.T) {
 	client, server := ClientCommand().Flags(), ServerCommand().Flags()
@@ -117,15 +111,6 @@ func TestWhatAttemptsComeTo(t *testing.T) {
 	}
 }
 
-// The duration ends a run as Ctrl-C does. A deadline would end each operation whose next attempt
-// is due after it, and its client would send another one: a storm in the last seconds.
-func TestDurationIsNoDeadline(t *testing.T) {
-	got := aimd(t, "client", "--strategy", "exponential", "--min-delay", "1m", "--clients", "5", "--lambda", "0.001",
-		"--url", "http://127.0.0.1:1/api", "--duration", "100ms")
-	require.Zero(t, got.Status, got.Stderr)
-	assert.Equal(t, "exponential: OK: 0, errors: 5, timedout: 0; 0 were given up.\n", got.Stdout, "each client waits for its second attempt")
-}
-
 func TestClientLines(t *testing.T) {
 	_, stdout := sent(t, "reno-0.9", time.Minute, 10, func(http.ResponseWriter, *http.Request) {})
 	assert.Regexp(t, `^reno-0.9: .*\ncwnd=20\.0 ssthresh=1024\.0 .*\n$`, stdout)
@@ -164,7 +149,9 @@ func TestServerServesClient(t *testing.T) {
 	}
 	go io.Copy(io.Discard, said)
 
-	got := aimd(t, "client", "--url", url, "--clients", "10", "--lambda", "0.01", "--duration", "300ms", "--report", "100ms")
+	moment, over := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, over)
+	got := clitest.Here(moment, []*cobra.Command{ClientCommand()}, "client", "--url", url, "--clients", "10", "--lambda", "0.01", "--report", "100ms")
 	require.Zero(t, got.Status, got.Stderr)
 	assert.Regexp(t, `^(OK: \d+\.\d\d req/sec, errors: 0\.00 req/sec, timedout: 0\.00 req/sec\n)+fixed: OK: [1-9]\d*, errors: 0, timedout: 0; 0 were given up\.\n$`, got.Stdout)
 	end()
@@ -172,9 +159,4 @@ func TestServerServesClient(t *testing.T) {
 	assert.Regexp(t, `^([A-Z][a-z]{2} [ 123]\d \d\d:\d\d:\d\d\.\d{3}: concurrency: +\d+, last delay: (0s|1ms)\n)+`+
 		`Served [1-9]\d* requests, \d+ of them for clients that had given up.\n$`, lines.String())
 	require.NoError(t, say.Close())
-
-	got = aimd(t, "server", "--address", "127.0.0.1:0", "--duration", "10ms")
-	require.Zero(t, got.Status, got.Stderr)
-	assert.Contains(t, got.Stderr, "Listening at http://127.0.0.1:")
-	assert.Equal(t, "Served 0 requests, 0 of them for clients that had given up.\n", got.Stdout)
 }

@@ -22,7 +22,7 @@ import (
 // server is the service of "Exponential Backoff or how not to crash a server". It also works
 // for clients that have given up. All numbers must be positive.
 type server struct {
-	period
+	every time.Duration // from a line to the next
 	// limit is the number of requests at a time that are served without slowdown, in base each.
 	limit int
 	base  time.Duration
@@ -44,7 +44,7 @@ type server struct {
 
 func newServer() *server {
 	return &server{
-		period: period{every: time.Second}, limit: 30, base: 100 * time.Millisecond, factor: 1.05, k: 15, recheck: 50 * time.Millisecond,
+		every: time.Second, limit: 30, base: 100 * time.Millisecond, factor: 1.05, k: 15, recheck: 50 * time.Millisecond,
 		address: "127.0.0.1:8070", backlog: 128,
 	}
 }
@@ -66,7 +66,7 @@ func ServerCommand() *cobra.Command {
 	f.Var(value.Duration(&s.recheck, time.Millisecond, time.Minute), "recheck", "time after which a request computes its service time again; service times are whole multiples of it")
 	f.Var(value.Address(&s.address), "address", "where to listen; 127.0.0.1 is this machine alone, 0.0.0.0 all its addresses")
 	f.Var(value.Whole(&s.backlog, 0, 65_535), "backlog", "most connections that the kernel keeps while the server is stopped; 0: the system's maximum, 4096 on most")
-	s.flags(f, "serve")
+	f.Var(value.Duration(&s.every, 100*time.Millisecond, time.Hour), "report", "time from a line to the next")
 	return c
 }
 
@@ -111,7 +111,7 @@ func (s *server) serve(ctx context.Context) http.HandlerFunc {
 
 // run serves until the context ends, and writes lines, and a summary at the end.
 func (s *server) run(ctx context.Context, stdout, stderr io.Writer) error {
-	ctx, cancel := s.bound(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	l, err := net.Listen("tcp", s.address)
 	if err == nil && s.backlog > 0 {
@@ -129,13 +129,13 @@ func (s *server) run(ctx context.Context, stdout, stderr io.Writer) error {
 		cancel() // a server that has failed has no more lines
 	}()
 	fmt.Fprintf(stderr, "Listening at http://%s%s, Ctrl-C ends it.\n", l.Addr(), path)
-	err = s.lines(ctx, stdout, s.line)
+	lines(ctx, stdout, s.every, s.line)
 	_ = h.Close() // the listener is all that could fail to close
 	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(served, err)
+		return served
 	}
-	_, failure := fmt.Fprintf(stdout, "Served %d requests, %d of them for clients that had given up.\n", s.answers.Load(), s.abandoned.Load())
-	return errors.Join(err, failure)
+	_, err = fmt.Fprintf(stdout, "Served %d requests, %d of them for clients that had given up.\n", s.answers.Load(), s.abandoned.Load())
+	return err
 }
 
 // line is like the text's program:
