@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
@@ -101,12 +100,10 @@ func TestStatuses(t *testing.T) {
 		"nothing else":   {"exit 9", []string{"--again", "8"}, 9, "failed after 1 attempt: status 9, not one of --again\n"},
 		"again":          {count("8"), []string{"--again", "8"}, 0, "try 2: status 8: --again; again in "},
 		"again said":     {"echo queue capacity reached >&2; " + count("8"), []string{"--again-says", "Queue Capacity"}, 0, `try 2: status 8, said "Queue Capacity": --again-says; again in `},
-		"overload":       {count("22"), []string{"--overload", "22", "--again", "1"}, 0, "try 2: status 22: --overload; again in "},
 		"not executable": {"exit 126", nil, 126, "failed after 1 attempt: status 126: --never\n"},
 		"killed":         {"kill -TERM $$", nil, 143, "failed after 1 attempt: killed: terminated\n"},
 		"crashed":        {"kill -SEGV $$", []string{"--max-attempts", "2"}, 139, "gave up after 2 attempts"},
 		"out of time":    {"exit 5", []string{"--form", "constant", "--min", "1h", "--for", "1m"}, 5, "gave up after 1 attempt: the next attempt is due in "},
-		"Retry-After":    {`printf '< HTTP/1.1 503 SlowDown\r\n< Retry-After: 120\r\n' >&2; exit 22`, []string{"--overload", "22", "--for", "1m"}, 22, "< Retry-After: 120\r\naimd: gave up after 1 attempt: the next attempt is due in 2m"},
 		"took too long":  {"trap 'kill $!; exit 0' TERM; sleep 60 & wait", []string{"--timeout", "200ms", "--max-attempts", "1"}, 124, "last error: took too long\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -265,11 +262,11 @@ func TestTheExamplesRun(t *testing.T) {
 func TestOnlyTheEndOfStandardErrorIsHeard(t *testing.T) {
 	h := new(heard)
 	write := func(s string) { _, _ = h.Write([]byte(s)) }
-	write("Retry-After: 9\n" + strings.Repeat("x", longestTail))
-	assert.Zero(t, h.retryAfter())
-	write("\nretry-")
-	write("AFTER: 7\r\n")
-	assert.Equal(t, 7*time.Second, h.retryAfter())
+	write("Busy" + strings.Repeat("x", longestTail))
+	assert.False(t, h.says("busy"))
+	write("\nbu")
+	write("SY\n")
+	assert.True(t, h.says("busy"))
 
 	chunk := make([]byte, 32<<10)
 	assert.Zero(t, testing.AllocsPerRun(100, func() { _, _ = h.Write(chunk) }))

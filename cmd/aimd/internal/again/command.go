@@ -157,10 +157,9 @@ type announcer struct {
 // Decide implements attempt.Policy.
 func (a announcer) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
 	d := a.policy.Decide(ctx, f)
-	wait := max(d.Delay, d.RetryAfter)
 	at, bounded := ctx.Deadline()
-	if d.Retry && (!bounded || time.Until(at) >= wait) { // else there is no other try
-		fmt.Fprintf(a.stderr, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.Rounded(wait))
+	if d.Retry && (!bounded || time.Until(at) >= d.Delay) { // else there is no other try
+		fmt.Fprintf(a.stderr, "aimd: try %d: %v; again in %v\n", f.Attempt, f.Err, value.Rounded(d.Delay))
 	}
 	return d
 }

@@ -3,16 +3,11 @@ package again
 import (
 	"bytes"
 	"fmt"
-	"net/http"
-	"regexp"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -28,15 +23,13 @@ type rule struct {
 type rules []*rule
 
 var (
-	final    = attempt.Verdict{Outcome: window.Neutral}
-	another  = attempt.Verdict{Outcome: window.Neutral, Retry: true}
-	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
+	final   = attempt.Verdict{Outcome: window.Neutral}
+	another = attempt.Verdict{Outcome: window.Neutral, Retry: true}
 )
 
 func (rs *rules) flags(f *pflag.FlagSet) {
 	*rs = rules{
 		{name: "never", about: "are final", verdict: final, statuses: []int{cannotRun, notFound}},
-		{name: "overload", about: "mean that the service is too busy", verdict: overload},
 		{name: "again", about: "are worth another try", verdict: another},
 	}
 	for _, r := range *rs {
@@ -57,10 +50,9 @@ func (rs rules) check() error {
 	return nil
 }
 
-// listen reports whether standard error matters: for words, or for the Retry-After of an overload. The
-// command does not see a terminal there then.
+// listen reports whether words on standard error matter. The command does not see a terminal there then.
 func (rs rules) listen() bool {
-	return slices.ContainsFunc(rs, func(r *rule) bool { return len(r.words) > 0 || r.verdict == overload && len(r.statuses) > 0 })
+	return slices.ContainsFunc(rs, func(r *rule) bool { return len(r.words) > 0 })
 }
 
 // judge returns the verdict on a try that ended with that status, and the reason.
@@ -103,18 +95,4 @@ func (h *heard) end() []byte { return h.tail[max(0, len(h.tail)-longestTail):] }
 // says reports whether the words are there, in capitals or not.
 func (h *heard) says(words string) bool {
 	return bytes.Contains(bytes.ToLower(h.end()), bytes.ToLower([]byte(words)))
-}
-
-// header is a Retry-After as servers and tools show it.
-var header = regexp.MustCompile(`(?i)\bretry-after: *([^\r\n]+)`)
-
-// retryAfter returns the last valid Retry-After, or 0.
-func (h *heard) retryAfter() (last time.Duration) {
-	for _, m := range header.FindAllSubmatch(h.end(), -1) {
-		after := http.Header{"Retry-After": {strings.TrimSpace(string(m[1]))}}
-		if d, ok := httplimit.RetryAfter(after, time.Now()); ok {
-			last = d
-		}
-	}
-	return last
 }

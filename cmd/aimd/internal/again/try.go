@@ -126,7 +126,6 @@ func (t *try) ended(status int, killed syscall.Signal, late bool, h *heard) *fai
 		f.why, f.verdict = "killed: "+killed.String(), final
 	default:
 		f.verdict, f.why = t.rules.judge(status, h)
-		f.verdict.RetryAfter = h.retryAfter()
 	}
 	return f
 }
