@@ -4,7 +4,7 @@
 //	periodicity remotely. Maintain a remotely configured client feature
 //	blacklist." (Safe Client Behaviour.)
 //
-// A [Client] looks at a source, an address ([NewHTTP]) or a file ([NewFile]), on a jittered
+// A [Client] looks at a source, such as an address ([NewHTTP]), on a jittered
 // schedule (package schedule). The source has a small [Document] of JSON:
 //
 //	{

@@ -8,14 +8,13 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/aimd-go/aimd/internal/setting"
 )
 
-// Source is the place that documents come from: NewHTTP, NewFile, or one of your own.
+// Source is the place that documents come from: NewHTTP, or one of your own, such as a file: os.ReadFile, and no mark.
 type Source interface {
 	// Fetch returns the present document, and a mark by which the source knows the document again (an ETag),
 	// or "". have is the mark of the document in force, "" at first: if the mark is the same, the data may be
@@ -23,57 +22,6 @@ type Source interface {
 	Fetch(ctx context.Context, have string) (data []byte, mark string, err error)
 	// String names the source in errors and in Snapshot. It holds no secrets.
 	String() string
-}
-
-// fileSource is the Source of NewFile: a path.
-type fileSource string
-
-// NewFile returns the source that reads a local file of 256 KiB at most, which need not exist yet. Replace the
-// file by renaming another one over it: a half-written file is refused until the next look.
-func NewFile(path string) (Source, error) {
-	if path == "" {
-		return nil, fmt.Errorf("remote: %w", setting.Wrong("file", `""`, "a path"))
-	}
-	return fileSource(path), nil
-}
-
-// String is the path.
-func (f fileSource) String() string { return string(f) }
-
-// Fetch reads the file. It has no mark: a document is compared as a whole.
-func (f fileSource) Fetch(ctx context.Context, _ string) (data []byte, mark string, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, "", err
-	}
-	if data, err = read(string(f)); err != nil {
-		err = fmt.Errorf("remote: %w", err)
-	}
-	return data, "", err
-}
-
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() { // to open a pipe, or to read a device, may never end
-		return nil, setting.Wrong(path, info.Mode().Type(), "a regular file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readAll(f, path)
-}
-
-// readAll reads to the end, of maxSize bytes at most.
-func readAll(r io.Reader, what string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxSize+1))
-	if err == nil && len(data) > maxSize {
-		err = fmt.Errorf("%s: more than %d bytes is not allowed", what, maxSize)
-	}
-	return data, err
 }
 
 // The most bytes of a header that is read, and of an ETag that is kept. Our choice.
@@ -171,7 +119,10 @@ func (h *webSource) Fetch(ctx context.Context, have string) (data []byte, mark s
 	case err != nil || media != "application/json" && !strings.HasSuffix(media, "+json"):
 		return nil, "", fmt.Errorf("content type: %q is not allowed, want application/json", cut(kind, 60))
 	}
-	data, err = readAll(resp.Body, "body")
+	data, err = io.ReadAll(io.LimitReader(resp.Body, maxSize+1))
+	if err == nil && len(data) > maxSize {
+		err = fmt.Errorf("body: more than %d bytes is not allowed", maxSize)
+	}
 	if err != nil {
 		return nil, "", err
 	}

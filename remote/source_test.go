@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -257,41 +255,4 @@ func TestAnETagThatIsUnfitIsNeitherKeptNorSent(t *testing.T) {
 		require.Empty(t, mark)
 	}
 	require.Equal(t, []string{"", "", "", ""}, asked)
-}
-
-func TestFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "clients.json")
-	source, err := remote.NewFile(path)
-	require.NoError(t, err)
-	require.Equal(t, path, source.String())
-	write := func(s string) { require.NoError(t, os.WriteFile(path, []byte(s), 0o644)) }
-
-	a := &applied{}
-	c := looked(t, source, remote.Config{}, a.apply)
-	require.Contains(t, c.Snapshot().LastError, "remote: ", "it need not be there yet")
-	require.Contains(t, c.Snapshot().LastError, path)
-	write(version(1, 8))
-	require.NoError(t, c.Refresh(t.Context()))
-	require.NoError(t, c.Refresh(t.Context()))
-	write(version(2, 8)[:20])
-	require.ErrorContains(t, c.Refresh(t.Context()), "remote: "+path+": document: unexpected end of JSON input", "half written")
-	// A file of the same size, written within the file system's tick, is another document.
-	write(version(2, 9))
-	require.NoError(t, c.Refresh(t.Context()))
-	require.Equal(t, []uint64{1, 2}, a.all())
-
-	write(strings.Repeat(" ", maxSize+1))
-	require.ErrorContains(t, c.Refresh(t.Context()), "more than 262144 bytes is not allowed")
-	require.NoError(t, os.Remove(path))
-	require.ErrorIs(t, c.Refresh(t.Context()), os.ErrNotExist)
-	require.NoError(t, os.Mkdir(path, 0o700))
-	require.ErrorContains(t, c.Refresh(t.Context()), "want a regular file")
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, _, err = source.Fetch(ctx, "")
-	require.ErrorIs(t, err, context.Canceled)
-	require.EqualValues(t, 2, c.Snapshot().Version)
-
-	_, err = remote.NewFile("")
-	assert.EqualError(t, err, `remote: file: "" is not allowed, want a path`)
 }
