@@ -20,9 +20,6 @@ import (
 const SlowDown = `<?xml version="1.0" encoding="UTF-8"?>
 <Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message><RequestId>1</RequestId></Error>`
 
-// Script answers a request in the server's place if it returns true.
-type Script = func(http.ResponseWriter, *http.Request) bool
-
 // Store is a server on loopback, or in memory. Set the fields, then Start it; Close or Stop it at the end. Like a
 // real service it continues with a request if the client goes away. The zero Store refuses nothing; Next is
 // required. After the start it is safe for any number of goroutines.
@@ -43,8 +40,9 @@ type Store struct {
 	Jitter func() time.Duration
 	// Refusal answers the other requests; nil: Refuse.
 	Refusal http.HandlerFunc
-	// Script, if it is not nil, sees the requests that are not refused.
-	Script Script
+	// Script, if it is not nil, sees the requests that are not refused, and answers in the place of Next where it
+	// returns true.
+	Script func(http.ResponseWriter, *http.Request) bool
 
 	stopped                           chan struct{}
 	mu                                sync.Mutex
@@ -140,18 +138,4 @@ func Answer(w http.ResponseWriter, r *http.Request, status int, body string) {
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, body)
-}
-
-// First returns a Script for the first request that matches, and no other.
-func First(match func(*http.Request) bool, do http.HandlerFunc) Script {
-	var once sync.Once
-	return func(w http.ResponseWriter, r *http.Request) (answered bool) {
-		if match(r) {
-			once.Do(func() {
-				do(w, r)
-				answered = true
-			})
-		}
-		return answered
-	}
 }

@@ -74,13 +74,20 @@ func slots(n int, service time.Duration) func(*store) {
 }
 
 // scripted is a change of newStore.
-func scripted(script s3test.Script) func(*store) {
+func scripted(script func(http.ResponseWriter, *http.Request) bool) func(*store) {
 	return func(s *store) { s.Script = script }
 }
 
 // once scripts the first request only.
 func once(answer http.HandlerFunc) func(*store) {
-	return scripted(s3test.First(func(*http.Request) bool { return true }, answer))
+	var asked atomic.Bool
+	return scripted(func(w http.ResponseWriter, r *http.Request) bool {
+		first := !asked.Swap(true)
+		if first {
+			answer(w, r)
+		}
+		return first
+	})
 }
 
 // hang holds a request until its client has gone, which a server sees only once it has read the body.

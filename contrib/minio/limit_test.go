@@ -15,6 +15,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -106,10 +107,14 @@ func TestLimitWithinDoWaitsForNoSecondSlot(t *testing.T) {
 // CompleteMultipartUpload.
 func TestMultipart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		completing := func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Query().Has("uploadId") }
-		s := newStore(t, 2, 10*time.Millisecond, s3test.First(completing, func(w http.ResponseWriter, r *http.Request) {
-			s3test.Answer(w, r, http.StatusOK, "\n \n"+s3test.SlowDown)
-		}))
+		var slowed atomic.Bool
+		s := newStore(t, 2, 10*time.Millisecond, func(w http.ResponseWriter, r *http.Request) bool {
+			first := r.Method == http.MethodPost && r.URL.Query().Has("uploadId") && !slowed.Swap(true)
+			if first {
+				s3test.Answer(w, r, http.StatusOK, "\n \n"+s3test.SlowDown)
+			}
+			return first
+		})
 		l := newLimiter(t, aimd.Config{InitialWindow: 6})
 		c := s.client(t, l)
 		content := make([]byte, 22<<20)
@@ -290,14 +295,14 @@ type store struct {
 	backend gofakes3.Backend
 }
 
-func newStore(t *testing.T, slots int, service time.Duration, script s3test.Script) *store {
+func newStore(t *testing.T, slots int, service time.Duration, script func(http.ResponseWriter, *http.Request) bool) *store {
 	t.Helper()
 	s := start(slots, service, script)
 	t.Cleanup(s.Close)
 	return s
 }
 
-func start(slots int, service time.Duration, script s3test.Script) *store {
+func start(slots int, service time.Duration, script func(http.ResponseWriter, *http.Request) bool) *store {
 	s := &store{backend: s3mem.New()}
 	// Not WithAutoBucket: of two first requests at a time the one may find no bucket.
 	for _, name := range []string{bucket, "photos"} {

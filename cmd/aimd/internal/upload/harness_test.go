@@ -37,7 +37,7 @@ type world struct {
 	// of multipart requests: "PUT", "POST?uploads", "PUT?partNumber".
 	requests map[string]int
 	// intercept answers in the store's place if it returns true.
-	intercept s3test.Script
+	intercept func(http.ResponseWriter, *http.Request) bool
 }
 
 func newWorld(t *testing.T) *world {
