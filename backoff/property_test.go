@@ -7,75 +7,15 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// jitters are all forms of it with the least and the most that each makes of 1.
-var jitters = []struct {
-	backoff.Jitter
-	lo, hi float64
-}{
-	{backoff.Jitter{}, 1, 1},
-	{backoff.Full(), 0, 1},
-	{backoff.Equal(), 0.5, 1},
-	{backoff.Proportional(0.5), 0.5, 1.5},
-	{backoff.Uniform(1, 2), 1, 2},
-	{backoff.Normal(0.1), 0, math.Inf(1)},
-}
-
-func TestDelaysStayWithinTheirBounds(t *testing.T) {
-	const lo, hi = 20 * time.Millisecond, 5 * time.Second
-	for _, j := range jitters {
-		for name, b := range map[string]backoff.Exponential{
-			"constant":    {Min: hi, Max: hi, Factor: 1},
-			"cap, jitter": {Min: lo, Max: hi},
-			"jitter, cap": {Min: lo, Max: hi, CapLast: true},
-			"compound":    {Min: lo, Max: hi, Compound: true},
-		} {
-			b.Jitter = j.Jitter
-			most := time.Duration(min(float64(hi)*j.hi, float64(backoff.MaxDelay)))
-			if b.CapLast {
-				most = hi
-			}
-			least := time.Duration(float64(lo) * min(j.lo, 1))
-			r := newRand(7)
-			for chain := range 50 {
-				for n, d := range delays(b, r, 30) {
-					if d < least || d > most {
-						t.Fatalf("%s, %v: retry %d of %d waits %v, want %v to %v", name, j, n+1, chain, d, least, most)
-					}
-				}
-			}
-		}
-	}
-}
-
-// At any attempt number, with the least and the most that a random source draws.
-func TestNoNumberOfRetriesOverflows(t *testing.T) {
-	numbers := []int{math.MinInt, -1, 0, 1, 2, 62, 63, 64, 65, 100, 1023, 1024, 1025, 1 << 30, math.MaxInt - 1, math.MaxInt}
-	lasts := []time.Duration{math.MinInt64, 0, 1, time.Hour, backoff.MaxDelay, math.MaxInt64}
-	wide := map[string]backoff.Exponential{
-		"wide":      {Min: 1, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Uniform(0, 100)},
-		"wide, cap": {Min: 1, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Uniform(0, 100), CapLast: true},
-		"compound":  {Min: backoff.MaxDelay, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Normal(1), Compound: true},
-		"last try":  {Factor: 1, Max: backoff.MaxDelay, LastTry: true},
-	}
-	for name, b := range wide {
-		require.NoError(t, backoff.Check(b), name)
-		for _, n := range numbers {
-			for _, last := range lasts {
-				for _, r := range []fixed{{0, -40}, {math.Nextafter(1, 0), 40}, middle} {
-					d, ok := b.Delay(backoff.State{Retry: n, Last: last}, r)
-					assert.True(t, 0 <= d && d <= backoff.MaxDelay, "%s: retry %d after %v waits %v", name, n, last, d)
-					assert.True(t, ok || name == "last try", name)
-				}
-			}
-		}
-	}
-	assert.Equal(t, backoff.MaxDelay, one(t, wide["wide"], math.MaxInt, middle))
-	assert.Zero(t, one(t, wide["wide, cap"], math.MaxInt, fixed{}), "0 times a delay beyond all bounds is 0, no NaN")
+func TestTheLongestDelays(t *testing.T) {
+	wide := backoff.Exponential{Min: 1, Max: backoff.MaxDelay, Factor: 1000, Jitter: backoff.Uniform(0, 100)}
+	assert.Equal(t, backoff.MaxDelay, one(t, wide, math.MaxInt, middle))
+	wide.CapLast = true
+	assert.Zero(t, one(t, wide, math.MaxInt, fixed{}), "0 times a delay beyond all bounds is 0, no NaN")
 	assert.Positive(t, backoff.MaxDelay+backoff.MaxDelay, "two of the longest can be added")
 }
 
@@ -113,17 +53,16 @@ func TestJitterHasItsDistribution(t *testing.T) {
 	}
 	for _, c := range []struct {
 		jitter backoff.Jitter
-		cdf    func(float64) float64
+		lo, hi float64
 	}{
-		{backoff.Full(), uniformCDF(0, 1)},
-		{backoff.Equal(), uniformCDF(0.5, 1)},
-		{backoff.Proportional(0.5), uniformCDF(0.5, 1.5)},
-		{backoff.Proportional(0.6), uniformCDF(0.4, 1.6)},
-		{backoff.Uniform(1, 2), uniformCDF(1, 2)},
-		{backoff.Normal(0.1), normalCDF(1, 0.1)},
+		{backoff.Full(), 0, 1}, {backoff.Equal(), 0.5, 1}, {backoff.Proportional(0.5), 0.5, 1.5},
+		{backoff.Proportional(0.6), 0.4, 1.6}, {backoff.Uniform(1, 2), 1, 2},
 	} {
-		assert.Less(t, distance(draw(c.jitter), c.cdf), critical, "%v", c.jitter)
+		all := draw(c.jitter)
+		assert.Less(t, distance(all, uniformCDF(c.lo, c.hi)), critical, "%v", c.jitter) // which sorts them
+		assert.True(t, c.lo <= all[0] && all[n-1] <= c.hi, "%v: %v to %v", c.jitter, all[0], all[n-1])
 	}
+	assert.Less(t, distance(draw(backoff.Normal(0.1)), normalCDF(1, 0.1)), critical)
 	// The test would tell a wrong one.
 	assert.Greater(t, distance(draw(backoff.Proportional(0.55)), uniformCDF(0.4, 1.6)), critical)
 	assert.Greater(t, distance(draw(backoff.Normal(0.11)), normalCDF(1, 0.1)), critical)
@@ -136,6 +75,12 @@ func FuzzDelay(f *testing.F) {
 	f.Add(int64(1e8), int64(3e10), 2.0, 0.5, 1.0, uint8(1), 3, int64(1e9), 0.5, 0.1)
 	f.Add(int64(-1), int64(math.MaxInt64), math.NaN(), math.Inf(1), -1.0, uint8(255), math.MaxInt, int64(math.MinInt64), math.NaN(), math.Inf(-1))
 	f.Add(int64(1), int64(backoff.MaxDelay), 1000.0, 0.0, 100.0, uint8(2), math.MaxInt, int64(backoff.MaxDelay), 0.0, 0.0)
+	for _, retry := range []int{math.MinInt, 0, 64, 1024, math.MaxInt} { // as wide as can be, with the least and the most draws
+		for _, kind := range []uint8{1, 64 + 1, 32 + 3, 16} {
+			f.Add(int64(1), int64(backoff.MaxDelay), 1000.0, 1.0, 100.0, kind, retry, int64(math.MaxInt64), math.Nextafter(1, 0), 40.0)
+			f.Add(int64(1), int64(backoff.MaxDelay), 1000.0, 0.0, 100.0, kind, retry, int64(math.MinInt64), 0.0, -40.0)
+		}
+	}
 	// A cap that no float64 can hold.
 	f.Add(int64(40), int64(backoff.MaxDelay)-9, 2.0, 0.0, 0.0, uint8(0), math.MaxInt, int64(0), 0.0, 0.0)
 	f.Fuzz(func(t *testing.T, lo, hi int64, factor, a, b float64, kind uint8, retry int, last int64, u, n float64) {
