@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -103,41 +102,4 @@ func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 	lim, err := aimd.New(config)
 	require.NoError(t, err)
 	return lim
-}
-
-// Each block of Go in the pages stands in a test here, or in the Examples of the root, word for word but for
-// the indentation.
-func TestThePagesShowWhatIsTested(t *testing.T) {
-	var page string
-	for _, name := range []string{"../recipes.md", "../coming-from.md"} {
-		text, err := os.ReadFile(name)
-		require.NoError(t, err)
-		page += string(text)
-	}
-	files, err := filepath.Glob("*_test.go")
-	require.NoError(t, err)
-	var tested strings.Builder
-	for _, f := range append(files, "../../example_test.go") {
-		source, err := os.ReadFile(f)
-		require.NoError(t, err)
-		tested.WriteString(flat(string(source)))
-	}
-	blocks := strings.Split(page, "```go\n")[1:]
-	require.GreaterOrEqual(t, len(blocks), 7)
-	for _, b := range blocks {
-		code, _, ended := strings.Cut(b, "```")
-		require.True(t, ended)
-		require.True(t, strings.Contains(tested.String(), flat(code)), "no test has these lines:\n%s", code)
-	}
-}
-
-// flat is the text without indentation.
-func flat(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" {
-			b.WriteString(line + "\n")
-		}
-	}
-	return b.String()
 }

@@ -16,8 +16,8 @@ import (
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// What docs/parts.md and the README's "In production" show is from Examples, line for
-// line, so that it compiles.
+// What docs/parts.md, docs/recipes.md, docs/coming-from.md and the README's "In production" show is from Examples and
+// tests, line for line, so that it compiles.
 func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 	t.Chdir(root)
 	pages := files(t, ".md")
@@ -27,7 +27,7 @@ func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 	for path, text := range examples {
 		examples[path] = unindented(text)
 	}
-	blocks := goBlock.FindAllStringSubmatch(pages["docs/parts.md"]+production, -1)
+	blocks := goBlock.FindAllStringSubmatch(pages["docs/parts.md"]+pages["docs/recipes.md"]+pages["docs/coming-from.md"]+production, -1)
 	require.Greater(t, len(blocks), 10)
 	for _, block := range blocks {
 		for _, piece := range strings.Split(unindented(block[1]), "\n...\n") {
