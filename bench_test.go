@@ -2,7 +2,6 @@ package aimd_test
 
 import (
 	"context"
-	"sync"
 	"testing"
 
 	"github.com/aimd-go/aimd"
@@ -10,50 +9,23 @@ import (
 
 // BenchmarkAcquire is the cost of a slot: acquire and success.
 func BenchmarkAcquire(b *testing.B) {
-	ctx := context.Background()
-	cycle := func(b *testing.B, l *aimd.Limiter) {
-		p, err := l.Acquire(ctx)
-		if err != nil {
-			b.Fatal(err)
-		}
-		p.Done(aimd.Success)
-	}
-	b.Run("uncontended", func(b *testing.B) {
-		l := benchLimiter(b, aimd.Config{})
-		b.ReportAllocs()
-		for b.Loop() {
-			cycle(b, l)
-		}
-	})
-	b.Run("observed", func(b *testing.B) {
-		l := benchLimiter(b, aimd.Config{Observer: func(aimd.Event) {}})
-		b.ReportAllocs()
-		for b.Loop() {
-			cycle(b, l)
-		}
-	})
-	b.Run("64-goroutines-on-16-slots", func(b *testing.B) {
-		l := benchLimiter(b, aimd.Config{InitialWindow: 16, Rules: aimd.Rules{MaxWindow: 16}})
-		b.ReportAllocs()
-		var wg sync.WaitGroup
-		for range 64 {
-			wg.Go(func() {
-				for range b.N/64 + 1 {
-					cycle(b, l)
+	for name, c := range map[string]aimd.Config{"alone": {}, "observed": {Observer: func(aimd.Event) {}}} {
+		b.Run(name, func(b *testing.B) {
+			c.Law = aimd.Reno(0.5)
+			l, err := aimd.New(c)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for ctx := context.Background(); b.Loop(); {
+				p, err := l.Acquire(ctx)
+				if err != nil {
+					b.Fatal(err)
 				}
-			})
-		}
-		wg.Wait()
-	})
-}
-
-func benchLimiter(b *testing.B, config aimd.Config) *aimd.Limiter {
-	config.Law = aimd.Reno(0.5)
-	l, err := aimd.New(config)
-	if err != nil {
-		b.Fatal(err)
+				p.Done(aimd.Success)
+			}
+		})
 	}
-	return l
 }
 
 // Acquire and success must not allocate: they are on every request's path.

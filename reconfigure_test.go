@@ -4,12 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
@@ -142,40 +142,26 @@ func TestReconfigureChangesTheLimitsOfWhatRuns(t *testing.T) {
 func TestReconfigureUnderLoad(t *testing.T) {
 	l := newLimiter(t, 20)
 	var work, tune sync.WaitGroup
+	outcomes := []window.Outcome{window.Neutral, window.Timeout, window.Success, window.Success}
 	for range 8 {
 		work.Go(func() {
 			for i := range 2000 {
-				p, err := l.Acquire(t.Context())
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				o := window.Success
-				switch {
-				case i%50 == 0:
-					o = window.Neutral
-				case i%50 == 1:
-					o = window.Timeout
-				}
-				p.Done(o)
+				p, err := l.Acquire(context.Background())
+				assert.NoError(t, err)
+				p.Done(outcomes[i%len(outcomes)])
 			}
 		})
 	}
-	stop := make(chan struct{})
-	for _, tunings := range [][]aimd.Rules{
-		{bounds(0, 1), bounds(6, 0), {QueueBound: 100}},
-		{bounds(0, 2), bounds(9, 9), bounds(2, 1)},
-	} {
+	stop, wrong := make(chan struct{}), bounds(2, 1)
+	for _, rules := range [][]aimd.Rules{{bounds(0, 1), bounds(6, 0), {QueueBound: 100}}, {bounds(0, 2), bounds(9, 9), wrong}} {
 		tune.Go(func() {
 			for i := 0; ; i++ {
 				select {
 				case <-stop:
 					return
 				default:
-				}
-				tuning := tunings[i%len(tunings)]
-				if err := l.Reconfigure(tuning); (err == nil) == (tuning == bounds(2, 1)) {
-					t.Error(err)
+					r := rules[i%len(rules)]
+					assert.Equal(t, r == wrong, l.Reconfigure(r) != nil)
 				}
 			}
 		})
@@ -185,16 +171,11 @@ func TestReconfigureUnderLoad(t *testing.T) {
 	tune.Wait()
 	require.NoError(t, l.Reconfigure(bounds(3, 3)))
 	s := l.Snapshot()
-	require.Zero(t, s.InFlight)
-	require.Zero(t, s.Queued)
-	require.EqualValues(t, 8*2000, s.Attempts)
-	require.Zero(t, s.Late)
-	p := acquire(t, l, 3)
+	require.Equal(t, []uint64{8 * 2000, 0}, []uint64{s.Attempts, s.Late})
+	require.Zero(t, s.InFlight+s.Queued)
+	acquire(t, l, 3)
 	_, ok := l.TryAcquire()
 	require.False(t, ok)
-	for _, permit := range slices.Backward(p) {
-		permit.Done(window.Success)
-	}
 }
 
 // bounds are settings that bound the window; 0: the default.

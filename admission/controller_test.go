@@ -302,29 +302,13 @@ func TestNothingLeaks(t *testing.T) {
 }
 
 func BenchmarkAdmit(b *testing.B) {
-	b.Run("free", func(b *testing.B) {
-		b.ReportAllocs()
-		c, ctx := controller(b, Fixed(32), Config{}), context.Background()
-		for b.Loop() {
-			p, err := c.Admit(ctx, tag.Tags{})
-			if err != nil {
-				b.Fatal(err)
-			}
-			p.Done(window.Success)
+	b.ReportAllocs()
+	c, ctx := controller(b, Fixed(32), Config{}), context.Background()
+	for b.Loop() {
+		p, err := c.Admit(ctx, tag.Tags{})
+		if err != nil {
+			b.Fatal(err)
 		}
-	})
-	b.Run("parallel", func(b *testing.B) {
-		b.ReportAllocs()
-		c, ctx := controller(b, Fixed(1<<20), Config{}), context.Background()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				p, err := c.Admit(ctx, tag.Tags{})
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				p.Done(window.Success)
-			}
-		})
-	})
+		p.Done(window.Success)
+	}
 }

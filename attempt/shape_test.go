@@ -294,14 +294,3 @@ func TestShapesWithALongList(t *testing.T) {
 	require.Equal(t, denied, attempt.Classify(list(64)))
 	require.Equal(t, denied, attempt.Classify(&googleError{Code: 403, Body: `{"reason":"` + strings.Repeat("x", 64<<10) + `","code":"rateLimitExceeded"}`}))
 }
-
-func BenchmarkClassify(b *testing.B) {
-	for name, err := range map[string]error{"unknown": errors.New("any"), "an SDK": fmt.Errorf("read: %w", &googleError{Code: 503})} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				attempt.Classify(err)
-			}
-		})
-	}
-}

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"encoding/json"
 	"iter"
 	"maps"
 	"testing"
@@ -112,20 +111,4 @@ func TestAClientWithoutALimiter(t *testing.T) {
 		still := w.news(&p).Limiters[1].Samples
 		require.Equal(t, over.Samples, still[len(still)-1:], "nothing is looked at any more")
 	})
-}
-
-// BenchmarkTick is the cost of one event of a page, without the writing.
-func BenchmarkTick(b *testing.B) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	w, p := Handler(Of(l)).(*handler).watch, page{every: usual, seen: map[int]known{}}
-	b.ReportAllocs()
-	for b.Loop() {
-		w.polled = time.Time{}
-		if _, err := json.Marshal(w.news(&p)); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
