@@ -233,10 +233,12 @@ func TestPanicsGiveThePlaceBackAndGoOn(t *testing.T) {
 		handler(t, next, d, c).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	}
 	for _, reason := range []any{http.ErrAbortHandler, "boom"} {
-		assert.PanicsWithValue(t, reason, func() {
-			serve(func(http.ResponseWriter, *http.Request) { panic(reason) }, httplimit.HandlerConfig{})
-		})
-		d.ended(window.Neutral)
+		for _, written := range []string{"", "half an ans"} {
+			assert.PanicsWithValue(t, reason, func() {
+				serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, written); panic(reason) }, httplimit.HandlerConfig{})
+			})
+			d.ended(window.Neutral)
+		}
 	}
 	assert.PanicsWithValue(t, "in a hook", func() {
 		serve(http.NotFound, httplimit.HandlerConfig{Outcome: func(int) window.Outcome { panic("in a hook") }})

@@ -3,10 +3,8 @@ package httplimit_test
 import (
 	"context"
 	"io"
-	"log"
 	"math/rand/v2"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
@@ -18,12 +16,10 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/tag"
 )
 
 // capped is a service that refuses more than 16 requests at a time with 429, and counts what it did.
@@ -171,102 +167,6 @@ func TestNoSlotIsLostWhateverCallersDo(t *testing.T) {
 	})
 }
 
-// Requests that panic, hijack, stream, hang up and are refused, all at once: never more than the limit
-// are in service, and in the end every place is free.
-func TestHandlerLeaksNothing(t *testing.T) {
-	for _, p := range inMemory {
-		t.Run(p.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				const limit = 4
-				d := newDoor(t, admission.Fixed(limit), admission.Config{QueueBound: 8, QueueTime: 20 * time.Millisecond})
-				var inside, most atomic.Int64
-				h := handler(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					if r.URL.Path != "/hijack" { // who hijacks holds no place, and may go on
-						n := inside.Inc()
-						defer inside.Dec()
-						for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-						}
-					}
-					misbehave(w, r)
-				}), d)
-				s := p.start(t, h)
-				s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the panics
-				var all sync.WaitGroup
-				for g := range 16 {
-					all.Go(func() { hammer(t, s, rand.New(rand.NewPCG(uint64(g), 1))) })
-				}
-				all.Wait()
-				synctest.Wait()
-				d.stands(0, 0)
-				assert.LessOrEqual(t, most.Load(), int64(limit))
-				snapshot := d.Snapshot()
-				assert.Positive(t, snapshot.Successes)
-				assert.Positive(t, snapshot.Neutrals)
-				t.Log(snapshot)
-			})
-		})
-	}
-}
-
-// misbehave does what the request's path says.
-func misbehave(w http.ResponseWriter, r *http.Request) {
-	switch r.URL.Path {
-	case "/panic":
-		panic(http.ErrAbortHandler)
-	case "/late-panic":
-		_, _ = io.WriteString(w, "half an ans")
-		panic("boom")
-	case "/hijack":
-		conn, _, err := http.NewResponseController(w).Hijack()
-		if err == nil {
-			_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
-			conn.Close()
-		}
-	case "/stream":
-		for range 3 {
-			_, _ = io.WriteString(w, "line\n")
-			_ = http.NewResponseController(w).Flush()
-		}
-	case "/wait":
-		select {
-		case <-r.Context().Done():
-		case <-time.After(time.Millisecond):
-		}
-	}
-}
-
-func hammer(t *testing.T, s *httptest.Server, random *rand.Rand) {
-	paths := []string{"/", "/panic", "/late-panic", "/stream", "/wait"}
-	if s.TLS == nil {
-		paths = append(paths, "/hijack")
-	}
-	for range 50 {
-		ctx, cancel := context.WithCancel(t.Context())
-		if random.IntN(4) == 0 {
-			time.AfterFunc(time.Duration(random.IntN(2000))*time.Microsecond, cancel)
-		}
-		req := get(ctx, s.URL+paths[random.IntN(len(paths))])
-		httplimit.SetTags(req.Header, tag.Tags{Criticality: tag.Sheddable + tag.Criticality(random.IntN(4)), Attempt: random.IntN(3)})
-		if resp, err := s.Client().Do(req); err == nil {
-			_, _ = io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
-		}
-		cancel()
-	}
-}
-
-// BenchmarkRoundTrip is a round trip over the loopback with 1 KiB of body: without a limiter, with one,
-// and with one for each host. In "cancel" the context can end, so that the body watches it.
-func BenchmarkRoundTrip(b *testing.B) {
-	kib := make([]byte, 1<<10)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(kib) }))
-	defer s.Close()
-	roundTrips(b, s.Client().Transport, s.URL)
-}
-
-// BenchmarkOverhead is the same without a network: what the limiter itself costs.
-func BenchmarkOverhead(b *testing.B) { roundTrips(b, memory(), memoryURL) }
-
 // memory is net/http's Transport with a service in memory, at memoryURL.
 func memory() *http.Transport {
 	header, tr := http.Header{}, &http.Transport{}
@@ -309,7 +209,10 @@ type nothing struct{}
 func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
 func (nothing) Close() error             { return nil }
 
-func roundTrips(b *testing.B, bare http.RoundTripper, url string) {
+// BenchmarkOverhead is a round trip without a network, without a limiter, with one, and with one for each host: what
+// the limiter costs. In "cancel" the context can end, so that the body watches it.
+func BenchmarkOverhead(b *testing.B) {
+	bare := memory()
 	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	if err != nil {
 		b.Fatal(err)
@@ -334,7 +237,7 @@ func roundTrips(b *testing.B, bare http.RoundTripper, url string) {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
 			buf := make([]byte, 2<<10)
-			req := get(c.ctx, url)
+			req := get(c.ctx, memoryURL)
 			for b.Loop() {
 				resp, err := c.rt.RoundTrip(req)
 				if err != nil {

@@ -115,10 +115,12 @@ func TestPushback(t *testing.T) {
 		}
 	}
 	// The longer of a RetryInfo and a pushback counts, and the error is still the status that it was.
+	l := one(t, aimd.Config{})
 	err := call(t.Context(), to(t, &service{answers: func(_ context.Context, trailer func(metadata.MD)) error {
 		trailer(metadata.Pairs("grpc-retry-pushback-ms", "2000"))
 		return withRetryInfo(codes.Unavailable, durationpb.New(time.Second))
-	}}, aimdgrpc.Limit(loaded(t))...))
+	}}, aimdgrpc.Limit(l.Limiter)...))
+	l.told(window.Overload)
 	assert.Equal(t, after(overload, 2*time.Second), attempt.Classify(err), "the limiter's own classifier reads it")
 	assert.Equal(t, 2*time.Second, aimdgrpc.Classify(err).RetryAfter)
 	assert.EqualError(t, err, "rpc error: code = Unavailable desc = later")
