@@ -92,14 +92,6 @@ func (b *Budget) Admit(_ context.Context, attempt int) error {
 // Ended makes no difference: a retry is paid for however it ends.
 func (b *Budget) Ended(context.Context, window.Outcome) {}
 
-// Counts returns the requests within the window, and how many were retries.
-func (b *Budget) Counts() (requests, retries int) {
-	now := b.clock.Since(b.made)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.core.Counts(now)
-}
-
 // SetShare changes the share: greater than 0, less than 1; 0 brings the one of NewBudget back. If it returns an
 // error, the old one stays.
 func (b *Budget) SetShare(share float64) error {

@@ -89,9 +89,3 @@ func (b *Core) Exhausted(now time.Duration) (over time.Duration, requests, retri
 	}
 	return over, sent.All, sent.Marked
 }
-
-// Counts returns the requests within the window, and how many were retries.
-func (b *Core) Counts(now time.Duration) (requests, retries int) {
-	sent := b.sent.Sum(now)
-	return sent.All, sent.Marked
-}

@@ -42,7 +42,7 @@ func TestTheShareIsOfAllRequests(t *testing.T) {
 	sent(b, start, start+time.Millisecond, 900)
 	now := start + time.Millisecond
 	assert.Equal(t, 100, asked(b, now, 1000))
-	requests, retries := b.Counts(now)
+	_, requests, retries := b.Exhausted(now)
 	assert.Equal(t, 1000, requests)
 	assert.Equal(t, 100, retries)
 	assert.Zero(t, asked(b, now, 1))
@@ -81,7 +81,7 @@ func TestRetriesLeaveTheWindowWithTheirRequests(t *testing.T) {
 	b.Sent(start)
 	require.True(t, b.Asked((start + 100*time.Millisecond)))
 	for now := start; now < start+11*time.Second; now += 50 * time.Millisecond {
-		requests, retries := b.Counts(now)
+		_, requests, retries := b.Exhausted(now)
 		require.LessOrEqual(t, retries, requests, "after %v", now-start)
 	}
 }
