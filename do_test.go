@@ -76,42 +76,6 @@ func TestDoHoldsNoSlotWhileItWaits(t *testing.T) {
 	})
 }
 
-func TestDoHeedsItsContextWhereverItIs(t *testing.T) {
-	refused := func(context.Context) error { return status{code: 503, after: time.Hour} }
-	hangs := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
-	for name, c := range map[string]struct {
-		full     bool
-		fn       func(context.Context) error
-		attempts int
-	}{
-		"queued":      {true, hangs, 0},
-		"running":     {false, hangs, 1},
-		"backing off": {false, refused, 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := newLimiter(t, 1)
-				if c.full {
-					acquire(t, l, 1)
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				time.AfterFunc(time.Second, cancel)
-				start := time.Now()
-				err := l.Do(ctx, c.fn)
-				require.Equal(t, time.Second, time.Since(start))
-				require.ErrorIs(t, err, context.Canceled)
-				var story *attempt.Error
-				require.ErrorAs(t, err, &story)
-				require.Equal(t, c.attempts, story.Attempts)
-				require.Equal(t, context.Canceled, story.Reason)
-				s := l.Snapshot()
-				require.Zero(t, s.Queued)
-				require.Zero(t, s.Timeouts, "the caller's time was up, not the attempt's")
-			})
-		})
-	}
-}
-
 func TestDoDoesNotWaitForADeadlineThatComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 1)

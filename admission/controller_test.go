@@ -73,29 +73,6 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 	})
 }
 
-// A client that vanished gives its place back, the one in the queue at once.
-func TestWhoVanishesLeavesTheQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := controller(t, Fixed(1), Config{QueueBound: 1})
-		p, err := c.Admit(t.Context(), tag.Tags{})
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(t.Context())
-		gone := admit(ctx, c, interactive)
-		cancel()
-		synctest.Wait()
-		require.Equal(t, context.Canceled, (<-gone).err)
-		next := admit(t.Context(), c, interactive)
-		require.Empty(t, next, "there is room in the queue again")
-		p.Done(window.Success)
-		synctest.Wait()
-		(<-next).permit.Done(window.Success)
-		_, err = c.Admit(ctx, interactive)
-		require.Equal(t, context.Canceled, err)
-		n := c.Snapshot().ByCriticality[tag.Critical]
-		require.Equal(t, Counts{Admitted: 2, Delayed: 1, Vanished: 2}, n)
-	})
-}
-
 // One event for each request, at its end, and the counts.
 func TestObserverIsToldEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

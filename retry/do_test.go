@@ -250,24 +250,6 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 	}
 }
 
-func TestTheEndOfTheContextEndsIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(retry.WithIdempotent(t.Context()), time.Second)
-		defer cancel()
-		start := time.Now()
-		n, err := attempts(t, ctx, nil, status{code: 503, after: time.Hour})
-		require.Equal(t, 1, n)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Zero(t, time.Since(start), "the next attempt would be after the deadline")
-		<-ctx.Done()
-		err = retry.Do(ctx, nil, func(context.Context) error { t.Error("runs"); return nil })
-		require.EqualError(t, err, "gave up before the first attempt: context deadline exceeded")
-		var late interface{ Timeout() bool }
-		require.ErrorAs(t, err, &late)
-		require.True(t, late.Timeout())
-	})
-}
-
 func TestAnAttemptThatTakesTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPolicy(t, retry.Config{Timeouts: true, AttemptTimeout: time.Second})

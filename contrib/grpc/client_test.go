@@ -386,24 +386,6 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// No operation with the only slot waits for a second one: Do around a call or a stream, a call within a
-// call, a call that the opening of a stream makes (fetching credentials, say).
-func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
-	l := one(t, aimd.Config{})
-	client := to(t, &service{}, aimdgrpc.Limit(l.Limiter)...)
-	within := func(ctx context.Context) error { return call(ctx, client) }
-	require.NoError(t, l.Do(t.Context(), within))
-	require.NoError(t, invoke(t.Context(), l, within))
-	l.told(window.Success, window.Success)
-	stream, err := open(t.Context(), l, func(ctx context.Context, _ []grpc.CallOption) (grpc.ClientStream, error) {
-		return handmade{end: func() error { return io.EOF }}, within(ctx)
-	})
-	require.NoError(t, err)
-	l.held()
-	require.Equal(t, io.EOF, stream.RecvMsg(nil))
-	l.told(window.Success)
-}
-
 // guard keeps what it was asked, and what it heard.
 type guard struct {
 	refusal  error
