@@ -119,10 +119,7 @@ func (h *webSource) Fetch(ctx context.Context, have string) (data []byte, mark s
 	case err != nil || media != "application/json" && !strings.HasSuffix(media, "+json"):
 		return nil, "", fmt.Errorf("content type: %q is not allowed, want application/json", cut(kind, 60))
 	}
-	data, err = io.ReadAll(io.LimitReader(resp.Body, maxSize+1))
-	if err == nil && len(data) > maxSize {
-		err = fmt.Errorf("body: more than %d bytes is not allowed", maxSize)
-	}
+	data, err = io.ReadAll(io.LimitReader(resp.Body, maxSize+1)) // Parse refuses what is longer than maxSize
 	if err != nil {
 		return nil, "", err
 	}
