@@ -81,8 +81,11 @@ func work(calls int, call func(n int) error) (failed int) {
 // blocked is a client of the base, and what its limiter says of suspects.
 func blocked(t *testing.T, b base, rules aimd.Rules) (call func(ctx context.Context, method string) error, told *[]string) {
 	told = new([]string)
+	var mu sync.Mutex // answers come at once
 	l, err := aimd.New(aimd.Config{Rules: rules, Observer: func(e aimd.Event) {
 		if e.Kind == aimd.Suspect {
+			mu.Lock()
+			defer mu.Unlock()
 			*told = append(*told, e.String())
 		}
 	}})

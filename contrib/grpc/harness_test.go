@@ -151,7 +151,7 @@ func (s *service) FullDuplexCall(stream duplexServer) error {
 }
 
 // serve starts a server in memory. It returns the option that dials it, whatever the address, and what stops it.
-func serve(t testing.TB, s pb.TestServiceServer, opts ...grpc.ServerOption) (grpc.DialOption, func()) {
+func serve(t *testing.T, s pb.TestServiceServer, opts ...grpc.ServerOption) (grpc.DialOption, func()) {
 	listener, server := bufconn.Listen(1<<16), grpc.NewServer(opts...)
 	pb.RegisterTestServiceServer(server, s)
 	healthpb.RegisterHealthServer(server, health.NewServer())
@@ -162,7 +162,7 @@ func serve(t testing.TB, s pb.TestServiceServer, opts ...grpc.ServerOption) (grp
 }
 
 // dial returns a client, and its connection.
-func dial(t testing.TB, opts ...grpc.DialOption) (pb.TestServiceClient, *grpc.ClientConn) {
+func dial(t *testing.T, opts ...grpc.DialOption) (pb.TestServiceClient, *grpc.ClientConn) {
 	t.Helper()
 	conn, err := grpc.NewClient("passthrough:///any", append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	require.NoError(t, err)
@@ -171,7 +171,7 @@ func dial(t testing.TB, opts ...grpc.DialOption) (pb.TestServiceClient, *grpc.Cl
 }
 
 // to returns a client of a server with the service.
-func to(t testing.TB, s *service, opts ...grpc.DialOption) pb.TestServiceClient {
+func to(t *testing.T, s *service, opts ...grpc.DialOption) pb.TestServiceClient {
 	t.Helper()
 	dialer, _ := serve(t, s)
 	client, _ := dial(t, append(opts, dialer)...)
