@@ -32,9 +32,9 @@ func succeed(context.Context, int) error { return nil }
 
 func TestEachReportsEveryItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := 0
+		var n atomic.Int64 // attempts of several items are admitted at a time
 		w := &guard{refuse: func() error {
-			if n++; n%10 == 3 {
+			if n.Inc()%10 == 3 {
 				return errors.New("refused by a guard")
 			}
 			return nil

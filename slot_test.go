@@ -129,9 +129,12 @@ var nobody error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError(
 
 // kinds are an observer, and what it was told of these kinds.
 func kinds(of ...string) (observe func(*aimd.Config), told func() []aimd.Event) {
+	var mu sync.Mutex
 	var events []aimd.Event
 	return func(c *aimd.Config) {
 			c.Observer = func(e aimd.Event) {
+				mu.Lock()
+				defer mu.Unlock()
 				for _, k := range of {
 					if e.Kind == k {
 						events = append(events, e)
@@ -139,6 +142,8 @@ func kinds(of ...string) (observe func(*aimd.Config), told func() []aimd.Event) 
 				}
 			}
 		}, func() []aimd.Event {
+			mu.Lock()
+			defer mu.Unlock()
 			got := events
 			events = nil
 			return got

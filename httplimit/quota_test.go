@@ -67,8 +67,11 @@ func busy(ctx context.Context, rt http.RoundTripper, goroutines, most int) (acce
 // Requests wait for the reset of the service's quota, and none is refused.
 func TestAQuotaIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var used []aimd.Event
 		l, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) {
+			mu.Lock()
+			defer mu.Unlock()
 			if e.Kind == aimd.UsedUp {
 				used = append(used, e)
 			}
