@@ -127,6 +127,9 @@ func TestAJobOfFinalAnswersIsAsFastAsOneOfSuccesses(t *testing.T) {
 // nobody is the error of a dial to a port where nobody listens.
 var nobody error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 
+// forgotten is the error of a name that is not found.
+var forgotten = &net.DNSError{Err: "no such host", Name: "store.example", IsNotFound: true}
+
 // kinds are an observer, and what it was told of these kinds.
 func kinds(of ...string) (observe func(*aimd.Config), told func() []aimd.Event) {
 	var mu sync.Mutex
@@ -175,7 +178,7 @@ var reset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read",
 
 // A service that never answered: a connection that is refused or closed at once is tried for 10 s, or FirstContact,
 // by each item of an Each, and then not at all. A name that does not exist and a TLS that does not fit are final at
-// once, after an answer too. The observer hears why, and the window learns nothing.
+// once, the TLS after an answer too. The observer hears why, and the window learns nothing.
 func TestAServiceThatWasNeverReached(t *testing.T) {
 	for name, c := range map[string]struct {
 		err        error
@@ -188,7 +191,7 @@ func TestAServiceThatWasNeverReached(t *testing.T) {
 		"nobody, whose refusal is overload": {err: nobody, classifier: attempt.ConnectionsAsOverload, took: 10 * time.Second},
 		"a hang-up":                         {err: &url.Error{Op: "Get", URL: "http://localhost:9000", Err: io.EOF}, took: 10 * time.Second},
 		"a reset":                           {err: reset, took: 10 * time.Second},
-		"no such host":                      {err: &net.DNSError{Err: "no such host", Name: "store.example", IsNotFound: true}},
+		"no such host":                      {err: forgotten},
 		"a certificate":                     {err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}},
 		"no TLS":                            {err: &url.Error{Op: "Get", URL: "https://localhost", Err: tls.RecordHeaderError{}}},
 	} {
@@ -215,6 +218,9 @@ func TestAServiceThatWasNeverReached(t *testing.T) {
 					return
 				}
 				require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
+				if c.err == error(forgotten) {
+					return // it is waited for from now on
+				}
 				require.ErrorIs(t, l.Do(t.Context(), fails), c.err)
 				require.Zero(t, time.Since(start))
 				require.Len(t, told(), 1)
@@ -236,6 +242,7 @@ func TestAServiceThatIsWaitedFor(t *testing.T) {
 		away        int
 	}{
 		"after a success": {err: nobody, away: 2},
+		"without a name":  {err: forgotten, away: 2},
 		"after a 404":     {err: nobody, answer: status{code: 404}, away: 2},
 		"after a refusal": {err: nobody, answer: status{code: 503}, away: 2},
 		"after an error":  {err: reset, answer: errors.New("any"), away: 0},

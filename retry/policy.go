@@ -229,7 +229,8 @@ func notSent(err error) bool {
 	if errors.As(err, &story) && story.Attempts > 1 {
 		return false // the last attempt was not sent; those before it may have been
 	}
-	return fact.Of(err).Unsent || fact.Undialed(err)
+	f := fact.Of(err)
+	return f.Unsent || f.Undialed
 }
 
 // Do runs fn, and again while the policy allows it. It returns nil once fn did, otherwise an

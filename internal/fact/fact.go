@@ -22,6 +22,10 @@ type Facts struct {
 	Unanswered bool
 	// Unreached: the dial, the name's resolution or the TLS handshake failed.
 	Unreached bool
+	// Undialed: there was no connection, so the request was not sent.
+	Undialed bool
+	// Forgotten: the service's name was not found.
+	Forgotten bool
 	// OfContext: the error is a context's.
 	OfContext bool
 }
@@ -31,11 +35,15 @@ func Of(err error) Facts {
 	if err == nil {
 		return Facts{}
 	}
+	var name *net.DNSError
+	named := errors.As(err, &name)
 	f := Facts{
 		Unsent:    says(err, func(e interface{ NotSent() bool }) bool { return e.NotSent() }),
-		Unreached: unreached(err),
+		Undialed:  named || undialed(err),
+		Forgotten: named && name.IsNotFound,
 		OfContext: errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded),
 	}
+	f.Unreached = f.Undialed || unreached(err)
 	f.Unanswered = unanswered(err, f)
 	return f
 }
@@ -56,16 +64,18 @@ func unanswered(err error, f Facts) bool {
 }
 
 func unreached(err error) bool {
-	var name *net.DNSError
-	return errors.As(err, &name) || Undialed(err) || OfTLS(err) || NoRoute(err) ||
+	return OfTLS(err) || NoRoute(err) ||
 		errors.Is(err, syscall.ECONNREFUSED) || says(err, func(e interface{ Unreached() bool }) bool { return e.Unreached() })
 }
 
-// Undialed reports whether the connection could not be made, so that the request was not sent.
-func Undialed(err error) bool {
+func undialed(err error) bool {
 	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect")
+	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || handshake.MatchString(words(err))
 }
+
+// handshake is how net/http words a TLS handshake that took longer than Transport.TLSHandshakeTimeout. The
+// handshake comes before the first byte of the request.
+var handshake = regexp.MustCompile("net/http: TLS handshake timeout")
 
 // OfTLS reports a TLS that does not fit: another attempt fails in the same way.
 func OfTLS(err error) bool {

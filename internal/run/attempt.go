@@ -286,6 +286,9 @@ func (a *Attempt) noted(v attempt.Verdict, f fact.Facts, err error) attempt.Verd
 			// The load of a service that was never there is unknown.
 			v.Outcome, v.Reason = window.Neutral, reason
 			v.Retry = v.Retry && reason == nil
+		} else {
+			// The name of a service that was there is not found: an outage of the resolver or of our network.
+			v.Retry = v.Retry || f.Forgotten && v.Reason == nil
 		}
 	case !f.Unanswered && !f.OfContext:
 		s.Contact(true, nil)
