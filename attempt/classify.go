@@ -19,12 +19,15 @@ import (
 //     what an answer means.
 //   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED timeout; again.
 //     INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED,
-//     FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other code is neutral.
+//     FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other code is neutral, and so is
+//     RESOURCE_EXHAUSTED for a message that is too large.
 //   - SQLState() string, or a field SQLState, of PostgreSQL (pgx, pq) and MySQL (go-sql-driver): too many
 //     connections and a server that starts are overload, a statement's timeout is a timeout, a server that
 //     stops and a transaction that lost to another one are neutral; again. So is driver.ErrBadConn.
 //   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are overload,
-//     INTERNAL_ERROR and CANCEL neutral; again.
+//     INTERNAL_ERROR and CANCEL neutral; again. A GOAWAY with ENHANCE_YOUR_CALM is overload; again.
+//   - A *textproto.Error of 421, 425, 426 or 45x, as of net/smtp: neutral; again. If its text names a rate
+//     limit, throttling or the like, it is overload, as is every 4xx with such a text.
 //   - Timeout() bool, as with net.Error and context.DeadlineExceeded: timeout; again.
 //   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out of reach:
 //     neutral; again. ConnectionsAsOverload decides otherwise.
@@ -92,7 +95,7 @@ func Classify(err error) Verdict {
 	if v := classifyAnswer(err); v.Outcome.Valid() {
 		return v
 	}
-	for _, classify := range []func(error) Verdict{classifyGRPC, classifySQL, classifyStream, classifyLocal} {
+	for _, classify := range []func(error) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal} {
 		if v := classify(err); v.Outcome.Valid() {
 			if v.Retry {
 				v.RetryAfter = retryAfter(err)

@@ -3,6 +3,7 @@ package attempt
 import (
 	"database/sql/driver"
 	"errors"
+	"net/textproto"
 	"reflect"
 
 	"github.com/aimd-go/aimd/internal/fact"
@@ -59,6 +60,9 @@ type streamError struct {
 func (streamError) Error() string { return "stream error" }
 
 func classifyStream(err error) Verdict {
+	if fact.Calmed(err) {
+		return overload
+	}
 	var stream streamError
 	if !errors.As(err, &stream) {
 		return Verdict{}
@@ -67,6 +71,22 @@ func classifyStream(err error) Verdict {
 	case 0x7, 0xb: // REFUSED_STREAM, ENHANCE_YOUR_CALM
 		return overload
 	case 0x2, 0x8: // INTERNAL_ERROR, CANCEL
+		return again
+	}
+	return Verdict{}
+}
+
+// classifyMail reads the reply of a server of mail or files. Replies of 4xx are "transient negative": 421 closes the
+// connection, 425 and 426 are of the connection for a file, and 45x of the mail or file system (RFC 5321, section
+// 4.2; RFC 959, section 4.2). Those of news servers, such as 423 and 430 for an article that is not there, are final.
+func classifyMail(err error) Verdict {
+	var reply *textproto.Error
+	switch {
+	case !errors.As(err, &reply), reply.Code < 400, reply.Code > 499:
+		return Verdict{}
+	case fact.Refuses(reply):
+		return overload
+	case reply.Code == 421, reply.Code == 425, reply.Code == 426, reply.Code/10 == 45:
 		return again
 	}
 	return Verdict{}
@@ -95,9 +115,12 @@ func classifyLocal(err error) Verdict {
 
 // classifyGRPC finds a gRPC status by its methods' names: its type lives in another module.
 func classifyGRPC(err error) Verdict {
-	code, ok := grpcCode(err)
-	if !ok {
+	code, text, ok := grpcStatus(err)
+	switch {
+	case !ok:
 		return Verdict{}
+	case code == 8 && hasAny(text, tooLarge...):
+		return Verdict{Outcome: window.Neutral}
 	}
 	switch code {
 	case 8, 14: // RESOURCE_EXHAUSTED, UNAVAILABLE
@@ -112,7 +135,11 @@ func classifyGRPC(err error) Verdict {
 	return Verdict{Outcome: window.Neutral}
 }
 
-func grpcCode(err error) (code uint64, ok bool) {
+// tooLarge is how grpc-go and C++, Java, and .NET say RESOURCE_EXHAUSTED of a message that is too large. gRPC has
+// no code for that.
+var tooLarge = []string{"larger than max", "exceeds maximum size", "exceeds the maximum configured message size"}
+
+func grpcStatus(err error) (code uint64, text string, ok bool) {
 	for e := range tree(err) {
 		m := reflect.ValueOf(e).MethodByName("GRPCStatus")
 		if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 {
@@ -120,8 +147,8 @@ func grpcCode(err error) (code uint64, ok bool) {
 		}
 		c := m.Call(nil)[0].MethodByName("Code")
 		if c.IsValid() && c.Type().NumIn() == 0 && c.Type().NumOut() == 1 && c.Type().Out(0).Kind() == reflect.Uint32 {
-			return c.Call(nil)[0].Uint(), true
+			return c.Call(nil)[0].Uint(), e.Error(), true
 		}
 	}
-	return 0, false
+	return 0, "", false
 }

@@ -2,6 +2,8 @@ package httplimit_test
 
 import (
 	"context"
+	"crypto/tls"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -64,4 +66,51 @@ func TestAHandshakeThatTimesOutSentNothing(t *testing.T) {
 		require.Equal(t, 2, dials)
 		require.Equal(t, 1, served)
 	})
+}
+
+// frames speaks HTTP/2 by hand. It answers a request with 204, or with a GOAWAY that asks for calm.
+func frames(c net.Conn, goAway bool) {
+	defer c.Close()
+	_, _ = io.CopyN(io.Discard, c, 24)                // the preface
+	_, _ = c.Write([]byte{0, 0, 0, 4, 0, 0, 0, 0, 0}) // SETTINGS
+	for head := make([]byte, 9); ; {
+		if _, err := io.ReadFull(c, head); err != nil {
+			return
+		}
+		_, _ = io.CopyN(io.Discard, c, int64(head[1])<<8+int64(head[2]))
+		switch {
+		case head[3] == 4 && head[4]&1 == 0:
+			_, _ = c.Write([]byte{0, 0, 0, 4, 1, 0, 0, 0, 0}) // its SETTINGS are noted
+		case head[3] == 1 && goAway:
+			_, _ = c.Write([]byte{0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xb}) // ENHANCE_YOUR_CALM, no stream is served
+		case head[3] == 1:
+			_, _ = c.Write(append([]byte{0, 0, 1, 1, 5}, append(head[5:9:9], 0x89)...)) // :status 204
+		}
+	}
+}
+
+// A server that has enough says GOAWAY with ENHANCE_YOUR_CALM. net/http does not send again by itself if that meets
+// the first request of a connection (golang/go#76296, zeromicro/go-zero#3250).
+func TestGoAwayOnTheFirstStream(t *testing.T) {
+	pattern := serve2(t, nil)
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: pattern.TLS.Certificates, NextProtos: []string{"h2"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = ln.Close() })
+	go func() {
+		for connections := 0; ; connections++ {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go frames(c, connections == 0)
+		}
+	}()
+	over := pattern.Client().Transport.(*http.Transport).Clone()
+	t.Cleanup(over.CloseIdleConnections)
+	l := narrow(t, aimd.Config{})
+	resp, err := clientOn(over, l).Get("https://" + ln.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, 204, resp.StatusCode)
+	require.EqualValues(t, 1, l.Snapshot().Overloads)
 }

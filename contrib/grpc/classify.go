@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -34,8 +33,6 @@ const (
 //     there is a grpc-retry-pushback-ms too. Negative delays, and those over a year, do not count.
 //   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason attempt.ErrQuota,
 //     unless there is a RetryInfo: then the quota comes back soon, as Google's quotas per minute do.
-//   - A RESOURCE_EXHAUSTED for a message that is too large is neutral and final: gRPC has no code of its
-//     own for that.
 func Classify(err error) attempt.Verdict {
 	if _, ok := status.FromError(err); !ok {
 		return attempt.Verdict{}
@@ -72,8 +69,6 @@ func read(err error, trailer metadata.MD, reached bool) error {
 	after = max(after, retryInfo(s))
 	v := attempt.Classify(err)
 	switch {
-	case tooLarge(s):
-		v = attempt.Verdict{Outcome: window.Neutral}
 	case after == 0 && outOfQuota(s):
 		v = attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
 	case after == 0 && !forbidden && !unreached:
@@ -116,17 +111,4 @@ func pushedBack(trailer metadata.MD) (after time.Duration, forbidden bool) {
 		return 0, true
 	}
 	return min(time.Duration(ms)*time.Millisecond, longestDelay), false
-}
-
-// tooLarge knows the words of grpc-go and C++, of Java, and of .NET.
-func tooLarge(s *status.Status) bool {
-	if s.Code() != codes.ResourceExhausted {
-		return false
-	}
-	for _, words := range [...]string{"larger than max", "exceeds maximum size", "exceeds the maximum configured message size"} {
-		if strings.Contains(s.Message(), words) {
-			return true
-		}
-	}
-	return false
 }

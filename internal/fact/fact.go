@@ -95,7 +95,13 @@ func CutOff(err error) bool {
 }
 
 // closed is how net/http words a connection that the server closed, or that was lost.
-var closed = regexp.MustCompile("http: server closed idle connection|http2: (server sent GOAWAY|client connection lost|Transport received Server's graceful shutdown)")
+var closed = regexp.MustCompile("http: server closed idle connection|http2: (server sent GOAWAY|client connection lost|Transport received (GOAWAY|Server's graceful shutdown))")
+
+// Calmed reports whether the server closed the connection to have fewer requests.
+func Calmed(err error) bool { return calm.MatchString(words(err)) }
+
+// calm is how net/http words a GOAWAY with ENHANCE_YOUR_CALM, on the first stream of a connection and on later ones.
+var calm = regexp.MustCompile("http2: (Transport received|server sent) GOAWAY .*ENHANCE_YOUR_CALM")
 
 // NoRoute reports whether there was no route to the service.
 func NoRoute(err error) bool {

@@ -1,0 +1,56 @@
+package attempt_test
+
+import (
+	"errors"
+	"fmt"
+	"net/textproto"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/aimd-go/aimd/attempt"
+)
+
+// largeError is gRPC's error of a message that is too large.
+type largeError struct {
+	grpcError
+	text string
+}
+
+func (e largeError) Error() string { return "rpc error: code = ResourceExhausted desc = " + e.text }
+
+// Faults of errors that users of other clients reported. Each lost work here once, or was asked for ever.
+func TestErrorsOfStrangers(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want attempt.Verdict
+	}{
+		// golang/go#76296, curl/curl#5119: on the first stream of a connection, and on a later one.
+		{errors.New("http2: Transport received GOAWAY from server ErrCode:ENHANCE_YOUR_CALM"), overload},
+		{errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1999, ErrCode=ENHANCE_YOUR_CALM, debug="too_many_pings"`), overload},
+		{errors.New("http2: Transport received GOAWAY from server ErrCode:INTERNAL_ERROR"), again},
+		{errors.New("ENHANCE_YOUR_CALM"), unknown},
+
+		// grpc/grpc#10612, temporalio/sdk-go#466, thanos-io/thanos#4708.
+		{largeError{grpcError{8}, "grpc: received message larger than max (5308389 vs. 4194304)"}, final},
+		{fmt.Errorf("call: %w", largeError{grpcError{8}, "gRPC message exceeds maximum size 4194304: 5308389"}), final},
+		{largeError{grpcError{8}, "Received message exceeds the maximum configured message size."}, final},
+		{largeError{grpcError{14}, "larger than max"}, overload},
+
+		// knadh/listmonk#2273, nodemailer/nodemailer#436.
+		{&textproto.Error{Code: 454, Msg: "Throttling failure: Maximum sending rate exceeded."}, overload},
+		{&textproto.Error{Code: 450, Msg: "Too many requests. Try again later."}, overload},
+		{fmt.Errorf("send: %w", &textproto.Error{Code: 432, Msg: "4.3.2 throttled"}), overload},
+		{&textproto.Error{Code: 421, Msg: "Service not available, closing transmission channel."}, again},
+		{&textproto.Error{Code: 425, Msg: "Can't open data connection."}, again},
+		{&textproto.Error{Code: 426, Msg: "Connection closed; transfer aborted."}, again},
+		{&textproto.Error{Code: 450, Msg: "4.2.0 Greylisted"}, again},
+		{&textproto.Error{Code: 459, Msg: "busy"}, again},
+		{&textproto.Error{Code: 460, Msg: "busy"}, unknown},
+		{&textproto.Error{Code: 430, Msg: "No such article"}, unknown},
+		{&textproto.Error{Code: 423, Msg: "No such article"}, unknown},
+		{&textproto.Error{Code: 550, Msg: "no such user; rate limit"}, unknown},
+	} {
+		assert.Equal(t, c.want, attempt.Classify(c.err), "%v", c.err)
+	}
+}
