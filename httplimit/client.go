@@ -9,6 +9,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
 )
 
 // patience is three times the longest Retry-After that a limiter obeys by default. Our choice.
@@ -22,14 +23,21 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //
 // Which requests are sent again, if the limiter's classifier allows it:
 //
+//	any that was certainly not sent                      there was no connection
+//	any with retry.WithOnce, or a nonce in it            never; see below
+//	any whose body cannot be read twice                  never; http.NewRequest sees to the usual readers
 //	GET, HEAD, OPTIONS, TRACE, PUT, DELETE               after every failure
 //	any, with an Idempotency-Key or retry.WithIdempotent after every failure
-//	any, after a 429                                     the service did not do the work
-//	any, after a 403 of a block (attempt.Verdict.Denied) the same
+//	any, after a 4xx that is no time-out                 the service did not do the work
 //	any, after a 503                                     with Transport.ResendUnavailable
-//	any that was certainly not sent                      there was no connection
 //	POST, PATCH and others, after other failures         never
-//	any whose body cannot be read twice                  never; http.NewRequest sees to the usual readers
+//	PUT and DELETE with a condition, such as If-Match    as a POST
+//
+// A condition would fail by what the first attempt did, and the caller would take its own object for another's.
+//
+// A request with a nonce is one of ACME (application/jose+json), of OAuth 1, or with a DPoP proof. The service takes
+// the nonce once, so the caller gets the first answer, with its Retry-After. If a RoundTripper beneath the Transport
+// signs, each attempt has a nonce of its own, and the request is sent again as any other.
 //
 // The caller gets the last answer as it came, whatever its status. Without one the error is as with a
 // retrier ([NewRetrier]). Client is short for New(nil, l).Client(): [New] has a base, for a proxy, a private CA, or
@@ -81,7 +89,7 @@ type refusals struct {
 // Decide decides as the policy does for work that may be done twice, if the work was not done.
 func (r refusals) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
 	var answer *StatusError
-	if f.Verdict.Denied || errors.As(f.Err, &answer) && (answer.StatusCode == http.StatusTooManyRequests ||
+	if errors.As(f.Err, &answer) && (answer.StatusCode < http.StatusInternalServerError && f.Verdict.Outcome != window.Timeout ||
 		r.unavailable && answer.StatusCode == http.StatusServiceUnavailable) {
 		ctx = retry.WithIdempotent(ctx)
 	}

@@ -3,6 +3,7 @@ package httplimit_test
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/retry"
 )
 
 // Faults of connections and of requests that users of other clients reported. Each lost work here once.
@@ -113,4 +115,77 @@ func TestGoAwayOnTheFirstStream(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, 204, resp.StatusCode)
 	require.EqualValues(t, 1, l.Snapshot().Overloads)
+}
+
+// If-None-Match: * stores the object, and the answer is lost. A second PUT would get 412 for its own object
+// (aws/aws-sdk-java-v2#6580). What was certainly not done is sent again.
+func TestAConditionalPutIsNotSentTwice(t *testing.T) {
+	for name, of := range resenders {
+		for _, c := range []struct {
+			method, header string
+			first, sent    int
+		}{
+			{"PUT", "If-None-Match", 0, 1}, {"PUT", "If-None-Match", 500, 1}, {"PUT", "If-None-Match", 408, 1},
+			{"PUT", "If-None-Match", 429, 2},
+			{"PUT", "If-Match", 0, 1}, {"DELETE", "If-Match", 0, 1}, {"DELETE", "If-Unmodified-Since", 0, 1},
+			{"PUT", "X-Goog-If-Generation-Match", 0, 1}, {"PUT", "X-Goog-If-Metageneration-Match", 0, 1},
+			{"PUT", "If-Modified-Since", 0, 2}, {"GET", "If-None-Match", 0, 2},
+		} {
+			t.Run(fmt.Sprint(name, c), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := &script{statuses: []int{c.first, 200}}
+					req, err := http.NewRequestWithContext(t.Context(), c.method, anyURL, strings.NewReader("mine"))
+					require.NoError(t, err)
+					req.Header.Set(c.header, "*")
+					resp, err := of(t, s, narrow(t, aimd.Config{Rules: aimd.Rules{FirstContact: -1}})).RoundTrip(req)
+					if err == nil {
+						require.NoError(t, resp.Body.Close())
+					}
+					require.Len(t, s.requests, c.sent)
+				})
+			})
+		}
+	}
+}
+
+// A nonce is taken once: the same bytes again get 400 badNonce, and the caller never hears of the limit
+// (go-acme/lego#2679). What was not sent is sent again.
+func TestANonceIsSentOnce(t *testing.T) {
+	for name, of := range resenders {
+		for _, c := range []struct {
+			header, value string
+			once          bool
+		}{
+			{"Content-Type", "application/jose+json", true}, {"Content-Type", "application/jose+json; charset=utf-8", true},
+			{"Content-Type", "application/json", false}, {"Dpop", "eyJ0eXAiOiJkcG9wK2p3dCJ9", true},
+			{"Authorization", `oauth realm="x", oauth_nonce="7d8f3e4a"`, true}, {"Authorization", `OAuth 2-token`, false},
+			{"Authorization", "Bearer oauth_nonce", false}, {"By", "retry.WithOnce", true},
+		} {
+			for _, status := range []int{429, 503, 403} {
+				t.Run(fmt.Sprint(name, c, status), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						s := &script{statuses: []int{status, 400}, header: http.Header{"Retry-After": {"120"}}}
+						dials := 0
+						over := base(func(r *http.Request) (*http.Response, error) {
+							if dials++; dials == 1 {
+								return nil, refusedDial
+							}
+							return s.RoundTrip(r)
+						})
+						req, err := http.NewRequestWithContext(t.Context(), "POST", anyURL, strings.NewReader("nonce"))
+						require.NoError(t, err)
+						if req.Header.Set(c.header, c.value); c.header == "By" {
+							req = req.WithContext(retry.WithOnce(retry.WithIdempotent(t.Context())))
+						}
+						resp, err := of(t, over, narrow(t, aimd.Config{})).RoundTrip(req)
+						require.NoError(t, err)
+						require.NoError(t, resp.Body.Close())
+						again := !c.once && status != 503
+						require.Equal(t, again, len(s.requests) > 1)
+						require.Equal(t, !again, resp.StatusCode == status, "the caller sees the refusal")
+					})
+				})
+			}
+		}
+	}
 }

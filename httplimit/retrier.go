@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/answer"
@@ -25,8 +28,9 @@ import (
 // The policy reads a [StatusError], for an answer of status 400 or more, or the base's error. A request
 // may be done twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110,
 // section 9.2.2), if it has an Idempotency-Key or X-Idempotency-Key header, or if its context says so
-// (retry.WithIdempotent). A request that was refused with 429 was not done. A request is sent again only if its
-// body can be: it has none, or GetBody, as http.NewRequest sets it for the readers that it knows.
+// (retry.WithIdempotent). A request that was refused with a 4xx was not done, unless that is a time-out. A PUT with a
+// condition and a request with a nonce are as with a [Client]. A request is sent again only if its body can be: it
+// has none, or GetBody, as http.NewRequest sets it for the readers that it knows.
 //
 // An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and closed, so
 // that its connection can be used again. The caller gets the last answer as it came, its body unread.
@@ -71,27 +75,45 @@ func (r *retrier) send(a *run.Attempt, req *http.Request) (*http.Response, attem
 	return resp, a.End(err), err
 }
 
-// terms is the request's context, which says whether the request may be done twice.
+// terms is the request's context, which says whether the request may be sent or done twice.
 func terms(req *http.Request) context.Context {
-	if idempotent(req) {
+	switch {
+	case nonce(req.Header):
+		return retry.WithOnce(req.Context())
+	case idempotent(req):
 		return retry.WithIdempotent(req.Context())
 	}
 	return req.Context()
 }
 
+// nonce reports a request with a nonce that the service takes once: of ACME (RFC 8555, section 6.5), OAuth 1
+// (RFC 5849, section 3.3), or DPoP (RFC 9449, section 11.1).
+func nonce(h http.Header) bool {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	scheme, parameters, _ := strings.Cut(h.Get("Authorization"), " ")
+	return kind == "application/jose+json" || h.Get("Dpop") != "" ||
+		strings.EqualFold(scheme, "OAuth") && strings.Contains(parameters, "oauth_nonce")
+}
+
 // idempotent reports whether a request may be done twice: "the idempotent methods ... PUT, DELETE, and
-// safe request methods" (RFC 9110, section 9.2.2). The headers are those that net/http goes by.
+// safe request methods" (RFC 9110, section 9.2.2). The keys are those that net/http goes by.
 func idempotent(req *http.Request) bool {
 	switch req.Method {
-	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
 		return true
-	}
-	for _, name := range []string{"Idempotency-Key", "X-Idempotency-Key"} {
-		if _, ok := req.Header[name]; ok {
+	case http.MethodPut, http.MethodDelete:
+		if !has(req.Header, "If-Match", "If-None-Match", "If-Unmodified-Since", "X-Goog-If-Generation-Match", "X-Goog-If-Metageneration-Match") {
 			return true
 		}
 	}
-	return false
+	return has(req.Header, "Idempotency-Key", "X-Idempotency-Key")
+}
+
+func has(h http.Header, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		_, ok := h[name]
+		return ok
+	})
 }
 
 func rewinds(req *http.Request) bool {

@@ -10,7 +10,7 @@
 //
 // What happens if
 //   - the work may not be done twice: it is not tried again, unless it certainly was not sent. If it may,
-//     say so with [WithIdempotent] or Config.Idempotent.
+//     say so with [WithIdempotent] or Config.Idempotent. With [WithOnce] a refusal is no reason to send it again.
 //   - the budget is exhausted, or a throttle refuses: the operation fails at once with [ErrBudget] or
 //     throttle.ErrThrottled, and with its last error.
 //   - ctx ends, or its deadline comes before the next attempt would: the operation fails at once with its

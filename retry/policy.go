@@ -195,15 +195,30 @@ func (p *Policy) SetCaps(maxAttempts int, pauseMax time.Duration) error {
 	return nil
 }
 
-// ErrNotIdempotent: the error might pass, but the work may have been done, and is not idempotent.
-var ErrNotIdempotent = errors.New("retry: not known to be idempotent")
+var (
+	// ErrNotIdempotent: the error might pass, but the work may have been done, and is not idempotent.
+	ErrNotIdempotent = errors.New("retry: not known to be idempotent")
+	// ErrOnce: the error might pass, but the work was sent, and may be sent once only (WithOnce).
+	ErrOnce = errors.New("retry: may be sent once only")
+)
 
-type idempotentKey struct{}
+type (
+	idempotentKey struct{}
+	onceKey       struct{}
+)
 
 // WithIdempotent returns a context that says that the work done under it may be done twice, with the same
 // effect as once: reading, putting a value in a place, deleting; not adding to a list or charging a card.
 func WithIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
+}
+
+// WithOnce returns a context that says that the work done under it may be sent once only, because the service takes
+// a nonce in it once: a second time fails, and hides why the first did. A policy tries it again only if it was
+// certainly not sent, whatever Config.Idempotent and WithIdempotent say. Config.If decides before it, and a limiter
+// without a policy does not ask. Work that makes a new nonce for each attempt does not need it.
+func WithOnce(ctx context.Context) context.Context {
+	return context.WithValue(ctx, onceKey{}, true)
 }
 
 // may reports whether the terms allow another attempt after the error, and if not, why.
@@ -217,7 +232,11 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	switch {
 	case !v.Retry && !full:
 		return false, nil
-	case unsent, p.c.Idempotent, ctx.Value(idempotentKey{}) != nil, v.Outcome == window.Timeout && p.c.Timeouts:
+	case unsent:
+		return true, nil
+	case ctx.Value(onceKey{}) != nil:
+		return false, ErrOnce
+	case p.c.Idempotent, ctx.Value(idempotentKey{}) != nil, v.Outcome == window.Timeout && p.c.Timeouts:
 		return true, nil
 	}
 	return false, ErrNotIdempotent
