@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
@@ -165,7 +166,7 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 			}()
 			synctest.Wait()
 			a.Answered(nil)
-			a.Reported(attempt.Report{Name: "core", Limit: 60, Left: 0, Reset: time.Hour})
+			a.Reported(answer.Quota{Name: "core", Limit: 60, Left: 0, Reset: time.Hour})
 			a.End(nil)
 			const why = "paused until 01:00:01: the service's quota is used up, 0 of 60 core left"
 			for _, err := range []error{<-told, func() error { _, err := l.Acquire(ctx); return err }()} {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
@@ -25,7 +26,7 @@ type Attempt interface {
 	Answered(err error) Verdict
 	// Reported notes the quotas that the head of the answer reports: the limiter paces the attempts by them.
 	// Call it after Answered and before the end. A report that cannot be is left out.
-	Reported(quotas ...Report)
+	Reported(quotas ...answer.Quota)
 	// Body returns an answer's body in a form that ends the attempt when it is closed or read to its end,
 	// when reading fails, or when the caller's context ends. Call Answered first.
 	Body(inner io.ReadCloser) io.ReadCloser
@@ -62,27 +63,6 @@ type Verdict struct {
 	Denied bool
 	// Reason is why there is no further attempt, whatever a policy says; nil: see Retry and the policy.
 	Reason error
-}
-
-// Report is what an answer says of one quota of the service, for Attempt.Reported. Package httplimit reads the
-// headers of HTTP; an integration of another protocol makes its own. docs/quota.md has the rules.
-type Report struct {
-	// Name is the quota's: "requests", "tokens", or the service's own key. Of a name at most 64 bytes that can
-	// be printed are kept, of names the first 16.
-	Name string
-	// Limit and Left are the whole quota and its rest, from 0 to 1e12, in the service's unit. A negative Limit:
-	// the answer does not say. A Limit that is said and less than 1 is no report.
-	Limit, Left float64
-	// Reset is the time until the quota is whole again, at most a day. Negative: the answer does not say, so
-	// the quota is no reason to wait.
-	Reset time.Duration
-	// Bucket: the quota comes back evenly until Reset. If it is false, all comes back at Reset.
-	Bucket bool
-	// Amounts: a request spends other amounts than 1, such as tokens. The limiter learns the mean.
-	Amounts bool
-	// InFlight: Limit is the most requests in flight, and the other fields have no meaning. The next answer
-	// without such a report lifts it.
-	InFlight bool
 }
 
 // Classifier reads an attempt's error, which is never nil, on the goroutine of the attempt. It returns the

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
@@ -73,7 +74,7 @@ func ExampleGuard() {
 
 // An integration of another protocol says what an answer reports of the service's quotas: here one that is used
 // up for an hour. Callers with less time hear of it at once.
-func ExampleReport() {
+func ExampleAttempt_reported() {
 	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
@@ -85,7 +86,7 @@ func ExampleReport() {
 		}
 		defer a.Drop()
 		a.Answered(nil) // the answer's head has come
-		a.Reported(attempt.Report{Name: "calls", Limit: 1000, Left: 0, Reset: time.Hour})
+		a.Reported(answer.Quota{Name: "calls", Limit: 1000, Left: 0, Reset: time.Hour})
 		a.End(nil)
 		return nil
 	}

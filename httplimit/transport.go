@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
@@ -151,7 +151,7 @@ func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, att
 	}
 	v := a.Answered(err)
 	if !t.WithoutQuota {
-		a.Told(quota.Read(resp.Header, time.Now))
+		a.Reported(answer.Quotas(resp.Header, time.Now)...)
 	}
 	if bodyless(req, resp) {
 		a.End(nil)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
@@ -20,12 +21,12 @@ func newGate(t *testing.T) *limiter.Gate {
 	return &g
 }
 
-func requests(left float64) limiter.Report {
-	return limiter.Report{Name: "requests", Limit: 60, Left: left, Reset: time.Minute}
+func requests(left float64) answer.Quota {
+	return answer.Quota{Name: "requests", Limit: 60, Left: left, Reset: time.Minute}
 }
 
-func reports(r ...limiter.Report) limiter.Head { return limiter.Head{Reports: r} }
-func refusal(r ...limiter.Report) limiter.Head { return limiter.Head{Refused: true, Reports: r} }
+func reports(r ...answer.Quota) limiter.Head { return limiter.Head{Reports: r} }
+func refusal(r ...answer.Quota) limiter.Head { return limiter.Head{Refused: true, Reports: r} }
 
 func sent(t *testing.T, g *limiter.Gate, now time.Duration) window.Ticket {
 	t.Helper()
@@ -79,8 +80,8 @@ func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
 // speaks for all stops all for its Retry-After, also if the reset that it reports is over. docs/quota.md, rule 3:
 // "Several in an answer: the tightest decides.", and after MaxRetryAfter one attempt asks.
 func TestHowLongAReportCloses(t *testing.T) {
-	tokens := limiter.Report{Name: "input-tokens", Bucket: true, Amounts: true, Limit: 200_000, Reset: 63 * time.Second}
-	retryAfter, stop := refusal(tokens), refusal(limiter.Report{Name: "core", Limit: 60})
+	tokens := answer.Quota{Name: "input-tokens", Bucket: true, Amounts: true, Limit: 200_000, Reset: 63 * time.Second}
+	retryAfter, stop := refusal(tokens), refusal(answer.Quota{Name: "core", Limit: 60})
 	retryAfter.RetryAfter = 16 * time.Second
 	stop.RetryAfter, stop.Stop = time.Minute, true
 	for name, c := range map[string]struct {
@@ -91,7 +92,7 @@ func TestHowLongAReportCloses(t *testing.T) {
 		"a Retry-After before the reset": {retryAfter, 16 * time.Second, time.Second, "input-tokens"},
 		"a stop":                         {stop, time.Minute, 2 * time.Second, ""},
 		"the tightest of several": {
-			reports(requests(50), limiter.Report{Name: "daily", Limit: 1000, Reset: time.Hour}), 5 * time.Minute, 0, "daily",
+			reports(requests(50), answer.Quota{Name: "daily", Limit: 1000, Reset: time.Hour}), 5 * time.Minute, 0, "daily",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,7 +133,7 @@ func TestAnAnswerThatHasBegunIsCountedInWhatIsLeft(t *testing.T) {
 func TestAServiceBoundsTheAttemptsInFlight(t *testing.T) {
 	g := newGate(t)
 	first := sent(t, g, 0)
-	g.Reported(0, first, reports(limiter.Report{Name: "slots", InFlight: true, Limit: 2}))
+	g.Reported(0, first, reports(answer.Quota{Name: "slots", InFlight: true, Limit: 2}))
 	second := sent(t, g, 0)
 	assert.False(t, g.Open())
 	g.Answered(0, first, window.Success, 0)
@@ -166,7 +167,7 @@ func TestASecondAnswerSpendsNothingOfAQuota(t *testing.T) {
 		var k window.Ticket
 		for left := 300.; left > 60; left -= 10 {
 			k, _ = g.Tried(0)
-			g.Reported(0, k, reports(limiter.Report{Name: "tokens", Amounts: true, Limit: 300, Left: left, Reset: time.Minute}))
+			g.Reported(0, k, reports(answer.Quota{Name: "tokens", Amounts: true, Limit: 300, Left: left, Reset: time.Minute}))
 			g.Answered(0, k, window.Success, 0)
 		}
 		for range again {

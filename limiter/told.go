@@ -8,13 +8,10 @@ import (
 )
 
 // Head is the head of an answer that reports quotas: whether it is a refusal (Refused), and one for everybody (Stop),
-// its RetryAfter, and the Reports. Reported sets the Number. A Report has the fields of attempt.Report. The state of a
-// quota that a Gate returns has its Name, Limit and what is Left, and two times: Back, when it is whole again, and Until,
-// when the next attempt may go, 0 if it is not used up.
-type (
-	Head   = quota.Answer
-	Report = quota.Report
-)
+// its RetryAfter, and the Reports. Reported sets the Number. The state of a quota that a Gate returns has its Name, Limit
+// and what is Left, and two times: Back, when it is whole again, and Until, when the next attempt may go, 0 if it is not
+// used up.
+type Head = quota.Answer
 
 // told is what the service reports of its quotas, and of a bound on the attempts in flight (Window.Bound).
 type told struct {

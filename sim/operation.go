@@ -3,6 +3,7 @@ package sim
 import (
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	loop "github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/grid"
@@ -88,7 +89,7 @@ type attempt struct {
 	outcome    window.Outcome
 	final      error
 	retryAfter time.Duration
-	reports    []quota.Report
+	reports    []answer.Quota
 }
 
 func newParty(e *engine, id int32) *party {

@@ -4,7 +4,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -47,8 +47,8 @@ func (q *account) room(cost float64) time.Duration {
 }
 
 // report returns the report of an answer, and false if the answer has no report.
-func (q *account) report(refused bool) (quota.Report, bool) {
-	r := quota.Report{Name: q.name, Bucket: q.conf.Bucket, Amounts: q.conf.Cost > 0, Limit: q.conf.Limit, Left: math.Floor(q.left)}
+func (q *account) report(refused bool) (answer.Quota, bool) {
+	r := answer.Quota{Name: q.name, Bucket: q.conf.Bucket, Amounts: q.conf.Cost > 0, Limit: q.conf.Limit, Left: math.Floor(q.left)}
 	if r.Reset = q.conf.Per - q.at%q.conf.Per; q.conf.Bucket {
 		r.Reset = stretched(q.conf.Per, 1-q.left/q.conf.Limit)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -57,26 +57,26 @@ func tokens(size float64, every time.Duration) sim.Quota {
 }
 
 // reported is a quota whose reports are other than true.
-func reported(q sim.Quota, report func(quota.Report) quota.Report) sim.Quota {
-	q.Reports = func(r quota.Report, _ bool) (quota.Report, bool) { return report(r), true }
+func reported(q sim.Quota, report func(answer.Quota) answer.Quota) sim.Quota {
+	q.Reports = func(r answer.Quota, _ bool) (answer.Quota, bool) { return report(r), true }
 	return q
 }
 
 // upward and downward round the time to the reset to whole seconds.
 func upward(q sim.Quota) sim.Quota {
-	return reported(q, func(r quota.Report) quota.Report {
+	return reported(q, func(r answer.Quota) answer.Quota {
 		r.Reset = time.Duration(math.Ceil(r.Reset.Seconds())) * time.Second
 		return r
 	})
 }
 
 func downward(q sim.Quota) sim.Quota {
-	return reported(q, func(r quota.Report) quota.Report { r.Reset = r.Reset.Truncate(time.Second); return r })
+	return reported(q, func(r answer.Quota) answer.Quota { r.Reset = r.Reset.Truncate(time.Second); return r })
 }
 
 // unknown hides that a bucket is one, as headers of another dialect do.
 func unknown(q sim.Quota) sim.Quota {
-	return reported(q, func(r quota.Report) quota.Report {
+	return reported(q, func(r answer.Quota) answer.Quota {
 		r.Bucket, r.Reset = false, time.Duration(math.Ceil(r.Reset.Seconds()))*time.Second
 		return r
 	})
@@ -165,9 +165,9 @@ func TestAResetThatIsRoundedDownToZero(t *testing.T) {
 // Reports that are wrong or missing cost little time against no reports at all.
 func TestFalseReportsCostLittle(t *testing.T) {
 	wide, minute := windowed(1e9, time.Minute), windowed(60, time.Minute)
-	left := func(left float64) func(quota.Report) quota.Report {
-		return func(r quota.Report) quota.Report {
-			return quota.Report{Name: r.Name, Limit: 60, Left: left, Reset: time.Minute}
+	left := func(left float64) func(answer.Quota) answer.Quota {
+		return func(r answer.Quota) answer.Quota {
+			return answer.Quota{Name: r.Name, Limit: 60, Left: left, Reset: time.Minute}
 		}
 	}
 	refusals := minute
@@ -180,9 +180,9 @@ func TestFalseReportsCostLittle(t *testing.T) {
 		"never any left":    {requests: 5000, slots: 32, quota: reported(wide, left(0))},
 		"a quota too wide":  {requests: 5000, slots: 32, quota: wide},
 		"always all left":   {requests: 1800, quota: reported(minute, left(60))},
-		"no reset":          {requests: 1800, quota: reported(minute, func(r quota.Report) quota.Report { r.Reset = -1; return r })},
-		"rounded to tens":   {requests: 1800, quota: reported(minute, func(r quota.Report) quota.Report { r.Left -= math.Mod(r.Left, 10); return r })},
-		"five minutes late": {requests: 1800, quota: reported(minute, func(r quota.Report) quota.Report { r.Reset += 5 * time.Minute; return r }), most: 1.2},
+		"no reset":          {requests: 1800, quota: reported(minute, func(r answer.Quota) answer.Quota { r.Reset = -1; return r })},
+		"rounded to tens":   {requests: 1800, quota: reported(minute, func(r answer.Quota) answer.Quota { r.Left -= math.Mod(r.Left, 10); return r })},
+		"five minutes late": {requests: 1800, quota: reported(minute, func(r answer.Quota) answer.Quota { r.Reset += 5 * time.Minute; return r }), most: 1.2},
 		"only if refused":   {requests: 1800, quota: refusals},
 	} {
 		t.Run(name, func(t *testing.T) {

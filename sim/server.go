@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/answer"
 )
 
 // Server is the service. Each part works if it is set; the zero value serves every request at once. The
@@ -123,7 +123,7 @@ type Quota struct {
 	Report string `yaml:"report" of:"true rounded full empty refusals none"`
 	// Reports is used instead of Report if it is not nil: it returns the report of an answer, and false if
 	// the answer has none.
-	Reports func(truth quota.Report, refused bool) (quota.Report, bool) `yaml:"-"`
+	Reports func(truth answer.Quota, refused bool) (answer.Quota, bool) `yaml:"-"`
 }
 
 // perSecond is the part of the quota that comes back in a second.

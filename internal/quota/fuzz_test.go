@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/aimd-go/aimd/answer"
 )
 
 // model is a service with a quota, and the requests on their way.
@@ -115,7 +117,7 @@ func (m *model) served(number uint64, lie bool) Answer {
 	} else {
 		m.left -= cost
 	}
-	r := Report{Name: "requests", Bucket: m.bucket, Amounts: m.amounts, Limit: modelLimit, Left: math.Floor(m.left), Reset: modelWindow - m.now%modelWindow}
+	r := answer.Quota{Name: "requests", Bucket: m.bucket, Amounts: m.amounts, Limit: modelLimit, Left: math.Floor(m.left), Reset: modelWindow - m.now%modelWindow}
 	if m.bucket {
 		r.Reset = time.Duration((modelLimit - m.left) / modelLimit * float64(modelWindow))
 	}
@@ -130,7 +132,7 @@ func (m *model) served(number uint64, lie bool) Answer {
 			return a
 		}
 	}
-	a.Reports = []Report{r}
+	a.Reports = []answer.Quota{r}
 	return a
 }
 

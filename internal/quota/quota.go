@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/delay"
 )
 
@@ -28,7 +29,7 @@ type Quotas struct {
 
 // quota is one quota as the believed report has it.
 type quota struct {
-	Report
+	answer.Quota
 	// read is the number of the request sent last when the report was read, at the time at. From end on, the
 	// quota is whole by its own account, or a refused request may be sent again; 0: there is no reason to wait.
 	read    uint64
@@ -47,6 +48,8 @@ type quota struct {
 const (
 	// most quotas are kept, the first.
 	most = 16
+	// longest is the longest time that a bucket takes for what is asked of it.
+	longest = 24 * time.Hour
 	// tenth is the reserve by default.
 	tenth = 0.1
 	// grain is how exact a reset in whole seconds is, and the time between two questions without an answer.
@@ -69,7 +72,7 @@ func (q *Quotas) Answered(now time.Duration, a Answer) (short bool) {
 	for _, r := range a.Reports {
 		known := slices.ContainsFunc(q.all, func(d quota) bool { return d.Name == r.Name })
 		if !known && len(q.all) < most && r.Valid() && !r.InFlight && max(r.Limit, r.Left) >= 1 {
-			q.all = append(q.all, quota{Report: Report{Name: r.Name}})
+			q.all = append(q.all, quota{Quota: answer.Quota{Name: r.Name}})
 		}
 	}
 	for i := range q.all {
@@ -87,7 +90,7 @@ func (q *Quotas) Answered(now time.Duration, a Answer) (short bool) {
 	return short
 }
 
-func (d *quota) named(r Report) bool { return d.Name == r.Name && r.Valid() && !r.InFlight }
+func (d *quota) named(r answer.Quota) bool { return d.Name == r.Name && r.Valid() && !r.InFlight }
 
 // did notes an accepted request after which no less is left than before.
 func (d *quota) did(now time.Duration) {
@@ -97,12 +100,12 @@ func (d *quota) did(now time.Duration) {
 }
 
 // answered takes the report if it counts. It returns true for a refusal because the quota is used up.
-func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r Report) bool {
+func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r answer.Quota) bool {
 	if r.Limit < 0 {
 		r.Limit = max(d.Limit, r.Left)
 	}
 	if r.Left = min(r.Left, r.Limit); r.Limit != d.Limit {
-		*d = quota{Report: Report{Name: r.Name, Limit: r.Limit, Left: -1}, fell: 1}
+		*d = quota{Quota: answer.Quota{Name: r.Name, Limit: r.Limit, Left: -1}, fell: 1}
 	}
 	if !a.Refused {
 		if d.answers++; r.Left == d.Left {
@@ -125,7 +128,7 @@ func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r Report) bool 
 }
 
 // take believes the report.
-func (q *Quotas) take(d *quota, now time.Duration, r Report) {
+func (q *Quotas) take(d *quota, now time.Duration, r answer.Quota) {
 	if now >= d.epoch {
 		d.fell, d.answers, d.epoch = d.fell/max(1, d.answers), 1, now+r.Reset
 	}
@@ -133,7 +136,7 @@ func (q *Quotas) take(d *quota, now time.Duration, r Report) {
 	if r.Left != d.Left || now > d.since+d.Reset {
 		d.deeds, d.since = 0, now
 	}
-	d.Report, d.at, d.read, d.accepted, d.end = r, now, q.last, 0, 0
+	d.Quota, d.at, d.read, d.accepted, d.end = r, now, q.last, 0, 0
 	if r.Reset < 0 || r.Reset == 0 && r.Left > 0 && !r.Bucket {
 		return
 	}

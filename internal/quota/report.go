@@ -1,20 +1,10 @@
 package quota
 
 import (
-	"strings"
 	"time"
-	"unicode"
-)
 
-// Report is what an answer says of one quota; attempt.Report documents the fields.
-type Report struct {
-	Name        string
-	Limit, Left float64
-	Reset       time.Duration
-	Bucket      bool
-	Amounts     bool
-	InFlight    bool
-}
+	"github.com/aimd-go/aimd/answer"
+)
 
 // Answer is the answer to a request, which has the number that it was sent with.
 type Answer struct {
@@ -23,7 +13,7 @@ type Answer struct {
 	// Stop: the refusal speaks for all requests.
 	Stop       bool
 	RetryAfter time.Duration
-	Reports    []Report
+	Reports    []answer.Quota
 }
 
 // State is how a quota stands.
@@ -35,35 +25,6 @@ type State struct {
 	Back time.Duration
 	// Until is the time at which the next request may go, if the quota is used up; 0: it is not.
 	Until time.Duration
-}
-
-// The longest reset, the largest number and the longest name that are believed. Our choice: a service that
-// says more is mistaken.
-const (
-	longest  = 24 * time.Hour
-	largest  = 1e12
-	nameSize = 64
-)
-
-// Valid reports whether a report says what is left, or what may be in flight, in numbers that can be.
-func (r Report) Valid() bool {
-	if r.InFlight {
-		return r.Limit >= 1 && r.Limit <= largest
-	}
-	return r.Left >= 0 && r.Left <= largest && (r.Limit < 0 || r.Limit >= 1 && r.Limit <= largest) && r.Reset <= longest
-}
-
-// Cleaned is a name in valid UTF-8 that can be printed, of 64 bytes at most.
-func Cleaned(name string) string {
-	if len(name) > nameSize {
-		name = name[:nameSize]
-	}
-	return strings.Map(func(r rune) rune {
-		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
-			return -1
-		}
-		return r
-	}, name)
 }
 
 // States returns how the quotas stand.

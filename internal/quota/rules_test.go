@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/aimd-go/aimd/answer"
 )
 
 // The tests are named after the rules of docs/quota.md. Each number of a rule changed by two breaks one.
@@ -33,16 +35,16 @@ func (c *client) sends(now time.Duration, n int) {
 }
 
 // reads reads an accepted answer to the request sent last.
-func (c *client) reads(now time.Duration, reports ...Report) {
+func (c *client) reads(now time.Duration, reports ...answer.Quota) {
 	c.Answered(now, Answer{Number: c.number, Reports: reports})
 }
 
-func window(limit, left float64, reset time.Duration) Report {
-	return Report{Name: "requests", Limit: limit, Left: left, Reset: reset}
+func window(limit, left float64, reset time.Duration) answer.Quota {
+	return answer.Quota{Name: "requests", Limit: limit, Left: left, Reset: reset}
 }
 
-func bucket(limit, left float64, reset time.Duration) Report {
-	return Report{Name: "requests", Bucket: true, Limit: limit, Left: left, Reset: reset}
+func bucket(limit, left float64, reset time.Duration) answer.Quota {
+	return answer.Quota{Name: "requests", Bucket: true, Limit: limit, Left: left, Reset: reset}
 }
 
 const sec = time.Second
@@ -61,17 +63,17 @@ func TestAReportOnlyHoldsBack(t *testing.T) {
 func TestWhichReportCounts(t *testing.T) {
 	c := newClient()
 	c.sends(0, 3)
-	c.Answered(0, Answer{Number: 2, Reports: []Report{window(60, 50, 90*sec)}})
-	c.Answered(0, Answer{Number: 1, Reports: []Report{window(60, 51, 90*sec)}})
+	c.Answered(0, Answer{Number: 2, Reports: []answer.Quota{window(60, 50, 90*sec)}})
+	c.Answered(0, Answer{Number: 1, Reports: []answer.Quota{window(60, 51, 90*sec)}})
 	assert.Equal(t, 50., c.States(0)[0].Left, "was served before")
-	c.Answered(0, Answer{Number: 3, Reports: []Report{window(60, 49, 90*sec)}})
+	c.Answered(0, Answer{Number: 3, Reports: []answer.Quota{window(60, 49, 90*sec)}})
 	assert.Equal(t, 49., c.States(0)[0].Left)
 	c.sends(0, 1)
 	c.reads(0, window(60, 60, 90*sec))
 	assert.Equal(t, 60., c.States(0)[0].Left, "was sent after")
 
 	for i := range 20 {
-		c.reads(0, Report{Name: fmt.Sprint(i), Limit: 60, Left: 60, Reset: sec})
+		c.reads(0, answer.Quota{Name: fmt.Sprint(i), Limit: 60, Left: 60, Reset: sec})
 	}
 	assert.Len(t, c.States(0), 16)
 	assert.Equal(t, "requests", c.States(0)[0].Name, "the first are kept")
@@ -94,8 +96,8 @@ func TestWhatIsLeft(t *testing.T) {
 	assert.Equal(t, 13*sec, c.Due(10*sec, 21, 100), "8 are left, 11 are needed")
 
 	// A request spends the mean fall since the last reset, never more than the limit.
-	tokens := func(left float64, reset time.Duration) Report {
-		return Report{Name: "tokens", Amounts: true, Limit: 1000, Left: left, Reset: reset}
+	tokens := func(left float64, reset time.Duration) answer.Quota {
+		return answer.Quota{Name: "tokens", Amounts: true, Limit: 1000, Left: left, Reset: reset}
 	}
 	c = newClient()
 	for i, rest := range []float64{1000, 900, 700, 400} {
@@ -152,7 +154,7 @@ func TestOthersSpendTheWindowToo(t *testing.T) {
 		c.reads(0, window(1000, 500, 90*sec-1))
 		c.sends(0, 20)
 		for i := range 20 {
-			c.Answered(0, Answer{Number: uint64(i + 2), Reports: []Report{window(1000, 500-fell/20*float64(i+1), 90*sec-1)}})
+			c.Answered(0, Answer{Number: uint64(i + 2), Reports: []answer.Quota{window(1000, 500-fell/20*float64(i+1), 90*sec-1)}})
 		}
 		assert.InDelta(t, want, c.Due(0, 0, 1000), float64(10*time.Millisecond), "%v", fell)
 		c.Reserve = 0.1
@@ -225,7 +227,7 @@ func TestNoWaitWithoutAQuestion(t *testing.T) {
 
 // Rule 7: the answer to the question decides, also if it reports no quota, or another one.
 func TestAServiceThatReportsNoLonger(t *testing.T) {
-	for _, reports := range [][]Report{nil, {{Name: "other", Limit: 60, Left: 60, Reset: sec}}} {
+	for _, reports := range [][]answer.Quota{nil, {{Name: "other", Limit: 60, Left: 60, Reset: sec}}} {
 		c := newClient()
 		c.sends(0, 1)
 		c.reads(0, window(60, 0, 90*sec+1))
@@ -238,25 +240,25 @@ func TestAServiceThatReportsNoLonger(t *testing.T) {
 
 // Rule 8: 60 come back in 60 s, so twice that is 20 in 10 s, and one more.
 func TestDeedsCountMoreThanWords(t *testing.T) {
-	for name, told := range map[string]Report{"window": window(60, 0, 60*sec), "bucket": bucket(60, 0, 60*sec)} {
+	for name, told := range map[string]answer.Quota{"window": window(60, 0, 60*sec), "bucket": bucket(60, 0, 60*sec)} {
 		t.Run(name, func(t *testing.T) {
 			for _, other := range []bool{false, true} {
 				c := newClient()
 				c.sends(0, 100)
-				c.Answered(0, Answer{Number: 1, Reports: []Report{told}})
+				c.Answered(0, Answer{Number: 1, Reports: []answer.Quota{told}})
 				again := told
 				if other {
 					again.Name = "another"
 				}
 				for i := range 20 {
-					c.Answered(10*sec, Answer{Number: uint64(i + 2), Reports: []Report{again}})
+					c.Answered(10*sec, Answer{Number: uint64(i + 2), Reports: []answer.Quota{again}})
 				}
 				assert.NotZero(t, c.Due(10*sec, 0, 1), "believed")
-				c.Answered(10*sec, Answer{Number: 22, Reports: []Report{again}})
+				c.Answered(10*sec, Answer{Number: 22, Reports: []answer.Quota{again}})
 				assert.NotZero(t, c.all[0].due(10*sec, 0, 0, 1, 0), "believed")
-				c.Answered(10*sec, Answer{Number: 23, Reports: []Report{again}})
+				c.Answered(10*sec, Answer{Number: 23, Reports: []answer.Quota{again}})
 				assert.Zero(t, c.all[0].due(10*sec, 0, 0, 1, 0), "untrue")
-				assert.False(t, c.Answered(10*sec, Answer{Number: 24, Refused: true, RetryAfter: sec, Reports: []Report{told}}))
+				assert.False(t, c.Answered(10*sec, Answer{Number: 24, Refused: true, RetryAfter: sec, Reports: []answer.Quota{told}}))
 				c.sends(11*sec, 1)
 				c.reads(11*sec, told)
 				assert.Zero(t, c.all[0].due(11*sec, 0, 0, 1, 0))
@@ -282,7 +284,7 @@ func TestHonestReportsAreBelieved(t *testing.T) {
 	}
 	c = newClient()
 	c.sends(0, 100)
-	c.Answered(0, Answer{Number: 100, Refused: true, Reports: []Report{window(60, 0, 60*sec)}})
+	c.Answered(0, Answer{Number: 100, Refused: true, Reports: []answer.Quota{window(60, 0, 60*sec)}})
 	for i := range 60 {
 		c.Answered(0, Answer{Number: uint64(i + 1)})
 	}
@@ -291,15 +293,15 @@ func TestHonestReportsAreBelieved(t *testing.T) {
 
 // Rule 9.
 func TestARefusalForAUsedQuota(t *testing.T) {
-	short := func(r Report, after time.Duration, stop bool) (bool, time.Duration) {
+	short := func(r answer.Quota, after time.Duration, stop bool) (bool, time.Duration) {
 		c := newClient()
 		c.MaxRetryAfter = 5 * time.Minute
 		c.sends(0, 1)
-		short := c.Answered(0, Answer{Number: 1, Refused: true, RetryAfter: after, Stop: stop, Reports: []Report{r}})
+		short := c.Answered(0, Answer{Number: 1, Refused: true, RetryAfter: after, Stop: stop, Reports: []answer.Quota{r}})
 		return short, c.Due(0, 0, 1)
 	}
 	for _, c := range []struct {
-		r     Report
+		r     answer.Quota
 		after time.Duration
 		stop  bool
 		short bool
@@ -323,7 +325,7 @@ func TestARefusalForAUsedQuota(t *testing.T) {
 // Rule 10.
 func TestNumbersThatCannotBe(t *testing.T) {
 	for _, c := range []struct {
-		r    Report
+		r    answer.Quota
 		want bool
 	}{
 		{window(1, 0, 0), true},
@@ -336,17 +338,17 @@ func TestNumbersThatCannotBe(t *testing.T) {
 		{window(60, -1, 0), false},
 		{window(60, 0, -1), true},
 		{window(60, 0, 24*time.Hour+1), false},
-		{Report{InFlight: true, Limit: 1}, true},
-		{Report{InFlight: true, Limit: 1e12}, true},
-		{Report{InFlight: true, Limit: 0.9}, false},
-		{Report{InFlight: true, Limit: 1.5e12}, false},
+		{answer.Quota{InFlight: true, Limit: 1}, true},
+		{answer.Quota{InFlight: true, Limit: 1e12}, true},
+		{answer.Quota{InFlight: true, Limit: 0.9}, false},
+		{answer.Quota{InFlight: true, Limit: 1.5e12}, false},
 	} {
 		assert.Equal(t, c.want, c.r.Valid(), "%+v", c.r)
 	}
 	c := newClient()
 	c.sends(0, 1)
 	c.reads(0, window(-1, 0, 90*sec))
-	c.reads(0, Report{Name: "slots", InFlight: true, Limit: 1})
+	c.reads(0, answer.Quota{Name: "slots", InFlight: true, Limit: 1})
 	assert.Empty(t, c.States(0), "0 left of no limit")
 	c.reads(0, window(-1, 1, 90*sec))
 	c.reads(0, window(-1, 0, 90*sec))
@@ -361,7 +363,7 @@ func TestAResetMayBeATime(t *testing.T) {
 	for reset, want := range map[string]time.Duration{
 		"999999999": -1, "1000000000": 0, "99999999999": -1, "100000000000": 0, "86400": 24 * time.Hour, "86401": -1,
 	} {
-		got := Read(map[string][]string{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset": {reset}}, time.Now)
+		got := answer.Quotas(map[string][]string{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset": {reset}}, time.Now)
 		if want < 0 {
 			assert.Empty(t, got, reset)
 		} else if assert.Len(t, got, 1, reset) {
@@ -373,13 +375,13 @@ func TestAResetMayBeATime(t *testing.T) {
 // A time in whole seconds counts from the whole second, if the answer has no Date: the reset is in whole seconds.
 func TestATimeWithoutADateCountsFromTheWholeSecond(t *testing.T) {
 	now := func() time.Time { return time.Unix(1_700_000_001, 700_000_000) }
-	got := Read(map[string][]string{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset": {"1700000031"}}, now)
+	got := answer.Quotas(map[string][]string{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset": {"1700000031"}}, now)
 	assert.Equal(t, 30*sec, got[0].Reset)
 }
 
 // Rule 10.
 func TestNamesAreShort(t *testing.T) {
-	assert.Equal(t, strings.Repeat("n", 64), Cleaned(strings.Repeat("n", 65)))
+	assert.Equal(t, strings.Repeat("n", 64), answer.Cleaned(strings.Repeat("n", 65)))
 }
 
 // Rule 8: deeds count from the report on, or again when it ends. 60 come back in 60 s.

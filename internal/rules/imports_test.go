@@ -33,16 +33,17 @@ var mayImport = map[string][]string{
 	"tag":       {"internal/setting"},
 	"backoff":   {"internal/setting"},
 	"schedule":  {"internal/grid"},
-	"attempt":   {"window", "internal/fact", "internal/answer"},
-	"limiter":   {"window", "internal/delay", "internal/quota", "internal/setting"},
+	"answer":    {},
+	"attempt":   {"window", "answer", "internal/fact", "internal/answer"},
+	"limiter":   {"window", "answer", "internal/delay", "internal/quota", "internal/setting"},
 	"admission": {"window", "queue", "tag", "limiter", "internal/setting"},
-	"httplimit": {"", "attempt", "internal/answer", "internal/quota", "internal/run", "retry", "admission", "window", "tag", "internal/setting"},
+	"httplimit": {"", "answer", "attempt", "internal/answer", "internal/run", "retry", "admission", "window", "tag", "internal/setting"},
 
 	"internal/setting": {},
 	"internal/answer":  {},
 	"internal/fact":    {"internal/answer"},
-	"internal/run":     {"attempt", "window", "internal/delay", "internal/fact", "internal/quota"},
-	"internal/quota":   {"internal/delay"},
+	"internal/run":     {"answer", "attempt", "window", "internal/delay", "internal/fact", "internal/quota"},
+	"internal/quota":   {"answer", "internal/delay"},
 	"internal/delay":   {},
 	"internal/policy":  {"attempt", "backoff", "internal/delay"},
 	"internal/sliding": {},
@@ -62,12 +63,12 @@ var mayImport = map[string][]string{
 
 	"remote": {"", "attempt", "window", "retry", "schedule", "tag", "internal/setting"},
 
-	"sim": {"", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "limiter", "internal/quota", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
+	"sim": {"", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "limiter", "internal/quota", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
-	"window", "queue", "limiter", "backoff", "sim",
+	"answer", "window", "queue", "limiter", "backoff", "sim",
 	"internal/setting", "internal/sliding", "internal/delay", "internal/quota", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
 }
 

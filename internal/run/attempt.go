@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"time"
 
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/internal/quota"
@@ -104,21 +106,16 @@ func (a *Attempt) Answered(err error) attempt.Verdict {
 }
 
 // Reported implements attempt.Attempt.
-func (a *Attempt) Reported(quotas ...attempt.Report) {
-	reports := make([]quota.Report, len(quotas))
-	for i, q := range quotas {
-		reports[i] = quota.Report(q)
-		reports[i].Name = quota.Cleaned(q.Name)
-	}
-	a.Told(reports)
-}
-
-// Told is Reported for reports with clean names. An attempt without a slot of its own reports for the attempt
-// that has the slot.
-func (a *Attempt) Told(reports []quota.Report) {
+//
+// An attempt without a slot of its own reports for the attempt that has the slot.
+func (a *Attempt) Reported(reports ...answer.Quota) {
 	s, ticket := a.runner.Slots, a.ticket
 	if s == nil || len(reports) == 0 {
 		return
+	}
+	reports = slices.Clone(reports)
+	for i := range reports {
+		reports[i].Name = answer.Cleaned(reports[i].Name)
 	}
 	if !a.owns {
 		ticket, _ = a.ctx.Value(s).(window.Ticket)

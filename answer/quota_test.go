@@ -1,4 +1,4 @@
-package quota
+package answer
 
 import (
 	"encoding/json"
@@ -22,7 +22,7 @@ func TestHeadersOfServices(t *testing.T) {
 		Cases []struct {
 			Source  string
 			Headers map[string]string
-			Reports []Report
+			Reports []Quota
 		}
 	}
 	require.NoError(t, json.Unmarshal(text, &corpus))
@@ -33,7 +33,7 @@ func TestHeadersOfServices(t *testing.T) {
 		for name, value := range c.Headers {
 			h.Set(name, value)
 		}
-		assert.ElementsMatch(t, c.Reports, Read(h, func() time.Time { return time.Time{} }), c.Source)
+		assert.ElementsMatch(t, c.Reports, Quotas(h, func() time.Time { return time.Time{} }), c.Source)
 		read += len(c.Reports)
 	}
 	assert.Equal(t, 17, read)
@@ -50,27 +50,27 @@ func TestOtherHeaders(t *testing.T) {
 		}
 		return h
 	}
-	requests := Report{Name: "requests", Limit: 60, Left: 5, Reset: 30 * time.Second}
+	requests := Quota{Name: "requests", Limit: 60, Left: 5, Reset: 30 * time.Second}
 	unlimited, later, own, both := requests, requests, requests, requests
 	unlimited.Limit, later.Reset = -1, 40*time.Second
 	own.Name = "search"
 	both.Name = "burst"
 	for name, c := range map[string]struct {
 		header http.Header
-		want   []Report
+		want   []Quota
 	}{
 		"none":                     {of("Content-Type: text/plain", "X-Request-Id: 1", "Age: 7", "Retry-After: 7"), nil},
-		"of the service itself":    {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: 30"), []Report{requests}},
-		"a key":                    {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: 30", "X-RateLimit-Resource: search"), []Report{own}},
-		"an epoch without a Date":  {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", fmt.Sprint("X-RateLimit-Reset: ", now.Unix()+30)), []Report{requests}},
-		"an epoch in milliseconds": {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", fmt.Sprint("X-RateLimit-Reset: ", now.UnixMilli()+30_000)), []Report{requests}},
+		"of the service itself":    {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: 30"), []Quota{requests}},
+		"a key":                    {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: 30", "X-RateLimit-Resource: search"), []Quota{own}},
+		"an epoch without a Date":  {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", fmt.Sprint("X-RateLimit-Reset: ", now.Unix()+30)), []Quota{requests}},
+		"an epoch in milliseconds": {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", fmt.Sprint("X-RateLimit-Reset: ", now.UnixMilli()+30_000)), []Quota{requests}},
 		"another clock": {of("Date: Sun, 22 Nov 2026 11:59:50 GMT", "X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5",
-			fmt.Sprint("X-RateLimit-Reset: ", now.Unix()+30)), []Report{later}},
-		"a date":               {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:00:30 GMT"), []Report{requests}},
-		"no limit":             {of("RateLimit-Remaining: 5", "RateLimit-Reset: 30"), []Report{unlimited}},
-		"several limits":       {of("RateLimit-Limit: 60, 10;w=1, 60;w=60", "RateLimit-Remaining: 5", "RateLimit-Reset: 30"), []Report{requests}},
-		"a draft's policy":     {of(`RateLimit-Policy: "burst";q=60;w=60, "daily";q=1000;w=86400`, `RateLimit: "burst";r=5;t=30`), []Report{both}},
-		"tokens for names":     {of("RateLimit-Policy: burst;q=60;w=60", "RateLimit: burst;r=5;t=30"), []Report{both}},
+			fmt.Sprint("X-RateLimit-Reset: ", now.Unix()+30)), []Quota{later}},
+		"a date":               {of("X-RateLimit-Limit: 60", "X-RateLimit-Remaining: 5", "X-RateLimit-Reset: Sun, 22 Nov 2026 12:00:30 GMT"), []Quota{requests}},
+		"no limit":             {of("RateLimit-Remaining: 5", "RateLimit-Reset: 30"), []Quota{unlimited}},
+		"several limits":       {of("RateLimit-Limit: 60, 10;w=1, 60;w=60", "RateLimit-Remaining: 5", "RateLimit-Reset: 30"), []Quota{requests}},
+		"a draft's policy":     {of(`RateLimit-Policy: "burst";q=60;w=60, "daily";q=1000;w=86400`, `RateLimit: "burst";r=5;t=30`), []Quota{both}},
+		"tokens for names":     {of("RateLimit-Policy: burst;q=60;w=60", "RateLimit: burst;r=5;t=30"), []Quota{both}},
 		"no number":            {of("X-RateLimit-Limit: sixty", "X-RateLimit-Remaining: five", "X-RateLimit-Reset: soon"), nil},
 		"numbers that are not": {of("X-RateLimit-Limit: NaN", "X-RateLimit-Remaining: Inf", "X-RateLimit-Reset: 1e300"), nil},
 		"a limit alone":        {of("X-RateLimit-Limit: 60"), nil},
@@ -78,7 +78,7 @@ func TestOtherHeaders(t *testing.T) {
 		"a malformed draft":    {of(`RateLimit: "a;r=;t=5,;;=,"`, "RateLimit-Policy: ;;,,=;qu"), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, c.want, append([]Report(nil), Read(c.header, func() time.Time { return now })...))
+			assert.Equal(t, c.want, append([]Quota(nil), Quotas(c.header, func() time.Time { return now })...))
 		})
 	}
 }
@@ -86,7 +86,7 @@ func TestOtherHeaders(t *testing.T) {
 // An answer that reports nothing costs no allocation.
 func TestNoReportNoAllocation(t *testing.T) {
 	h := http.Header{"Content-Type": {"text/plain"}, "X-Request-Id": {"1"}, "Age": {"7"}, "Date": {"Sun, 22 Nov 2026 12:00:00 GMT"}}
-	assert.Zero(t, testing.AllocsPerRun(100, func() { Read(h, time.Now) }))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { Quotas(h, time.Now) }))
 }
 
 // hostile are headers of some 10 MB and of so many MB.
@@ -112,13 +112,13 @@ func TestALongHeaderCostsNoMoreThanAShortOne(t *testing.T) {
 	work := func(h map[string][]string) (reports int, bytes uint64) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		reports = len(Read(h, time.Now))
+		reports = len(Quotas(h, time.Now))
 		runtime.ReadMemStats(&after)
 		return reports, after.TotalAlloc - before.TotalAlloc
 	}
 	for kind, h := range hostile(10) {
 		reports, bytes := work(h)
-		assert.LessOrEqual(t, reports, most, kind)
+		assert.LessOrEqual(t, reports, mostQuotas, kind)
 		assert.LessOrEqual(t, bytes, uint64(64<<10), kind)
 	}
 	// As many names as there may be are read.
@@ -126,37 +126,37 @@ func TestALongHeaderCostsNoMoreThanAShortOne(t *testing.T) {
 	for i := len(h); i < 256; i++ {
 		h[fmt.Sprint("X-", i)] = nil
 	}
-	assert.Len(t, Read(h, time.Now), 1)
+	assert.Len(t, Quotas(h, time.Now), 1)
 	h["X-Another"] = nil
-	assert.Empty(t, Read(h, time.Now))
+	assert.Empty(t, Quotas(h, time.Now))
 	padded := func(n int) map[string][]string {
 		return map[string][]string{"Ratelimit": {strings.Repeat(" ", n-len("a;r=1")) + "a;r=1"}}
 	}
-	assert.Len(t, Read(padded(4096), time.Now), 1)
-	assert.Empty(t, Read(padded(4097), time.Now), "its r has no number")
+	assert.Len(t, Quotas(padded(4096), time.Now), 1)
+	assert.Empty(t, Quotas(padded(4097), time.Now), "its r has no number")
 	for n, want := range map[int]int{16: 16, 17: 16} {
 		var items []string
 		for i := range n {
 			items = append(items, fmt.Sprint(i, ";r=1"))
 		}
-		assert.Len(t, Read(map[string][]string{"Ratelimit": {strings.Join(items, ",")}}, time.Now), want)
-		assert.Len(t, Read(map[string][]string{"Ratelimit": items}, time.Now), want)
+		assert.Len(t, Quotas(map[string][]string{"Ratelimit": {strings.Join(items, ",")}}, time.Now), want)
+		assert.Len(t, Quotas(map[string][]string{"Ratelimit": items}, time.Now), want)
 	}
 }
 
 // A header of 10 MB costs less than 10 ms.
-func BenchmarkReadOf10MB(b *testing.B) {
+func BenchmarkQuotasOf10MB(b *testing.B) {
 	for kind, h := range hostile(10) {
 		b.Run(kind, func(b *testing.B) {
 			for b.Loop() {
-				Read(h, time.Now)
+				Quotas(h, time.Now)
 			}
 		})
 	}
 }
 
 // Whatever a service sends, what is read are numbers that can be.
-func FuzzRead(f *testing.F) {
+func FuzzHeaders(f *testing.F) {
 	names := []string{"Ratelimit", "Ratelimit-Policy", "Date", "Content-Type"}
 	for _, forms := range headers {
 		for _, form := range forms {
@@ -172,7 +172,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a uint8, x string, b uint8, y string, c uint8, z string, d uint8, w string) {
 		h, n := map[string][]string{}, uint8(len(names))
 		h[names[a%n]], h[names[b%n]], h[names[c%n]], h[names[d%n]] = []string{x}, []string{y}, []string{z}, []string{w}
-		for _, r := range Read(h, func() time.Time { return now }) {
+		for _, r := range Quotas(h, func() time.Time { return now }) {
 			if r.Name == "" || !r.Valid() || r.Limit < 0 && r.Limit != -1 || r.Reset < -1 {
 				t.Errorf("%q: %+v", h, r)
 			}

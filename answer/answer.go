@@ -1,0 +1,96 @@
+// Package answer reads what a service says: its refusals, the times it asks for, and the quotas it reports.
+//
+// [Read] takes the bytes of an HTTP answer, [Of] what an SDK, gRPC, a mail server or a database says. Both return an
+// [Answer]. [Answer.Meaning] says what the answer means, by the first of these that decides:
+//
+//  1. A closed account (billing, insufficient_quota): Closed. No wait helps.
+//  2. The size of the request: Final. No wait makes a request smaller.
+//  3. The service's own word on a retry: X-Should-Retry.
+//  4. The time: a 4xx that says when to come back is Refused, unless its words say Passing, Slow or Stopped.
+//  5. The words: codes and phrases, in any spelling, with any status that may mean "later".
+//  6. The status: 429 is Refused, 504 is Slow, 404 is Fault.
+//  7. Nothing of these: an unlisted 5xx is Unclear, an unlisted 4xx Final.
+//
+// Three tables hold what is known: words, statuses and times. Codes are folded before they are compared: lower case,
+// without "_", "-", "." and namespace. So "rate_limit_exceeded", "rateLimitExceeded" and "RATE_LIMIT_EXCEEDED" are one.
+//
+// The package is pure: it reads no clock, does no I/O, and uses no reflection. Its functions are safe for any number of
+// goroutines. Whatever comes, a wait is at most a year, a text at most 64 KiB, and reading ends.
+package answer
+
+import "time"
+
+// Answer is what a service said in one answer. The zero Answer says nothing, and means Unclear. An Answer is a value;
+// nobody changes its slices and its map.
+type Answer struct {
+	// Status is the status of HTTP, 0 without one.
+	Status int
+	// Header is the header of HTTP, with names as http.Header has them; nil without one.
+	Header map[string][]string
+	// Codes are the service's codes, folded.
+	Codes []string
+	// Text is the message in lower case, at most 64 KiB.
+	Text string
+	// Wait is the time for which the service asks to wait; 0: it does not ask.
+	Wait time.Duration
+	// Quotas are the quotas that the header reports.
+	Quotas []Quota
+	// Begun: the error came within an answer that had begun as a success.
+	Begun bool
+
+	// whole: the wait is until a quota is whole again, for which nothing is served (GitHub).
+	whole bool
+}
+
+// MostBody is the part of a body that is read, in bytes, packed and unpacked. Our choice: error documents are shorter.
+const MostBody = 64 << 10
+
+// Read reads an answer of HTTP that came now. body is the start of its body, packed as Content-Encoding says (gzip and
+// deflate are unpacked), in JSON, XML or text; nil if it was not read.
+func Read(status int, header map[string][]string, body []byte, now time.Time) Answer {
+	a := Answer{Status: status, Header: header}
+	r := reader{Answer: &a, clock: clock{header: header, now: now}}
+	r.times()
+	r.named()
+	r.document(unpacked(header, body))
+	a.Quotas = Quotas(header, func() time.Time { return now })
+	if a.Wait == 0 && (status == 403 || status == 429) {
+		a.Wait = r.untilWhole()
+		a.whole = a.Wait > 0
+	}
+	return a
+}
+
+// Of reads what an SDK, gRPC, a database or a mail server says: its code, its message and the wait that it asks for, each
+// of which may be missing. A code of digits from 400 to 599 is a status.
+func Of(code, message string, wait time.Duration) Answer {
+	var a Answer
+	r := reader{Answer: &a}
+	r.code(code)
+	r.says(message)
+	a.Status = r.within()
+	a.Wait = bounded(wait)
+	return a
+}
+
+// With returns the answer with a code, a message and a wait of an SDK's error added. They count if the answer has none of
+// its own.
+func (a Answer) With(code, message string, wait time.Duration) Answer {
+	r := reader{Answer: &a}
+	a.Codes = a.Codes[:len(a.Codes):len(a.Codes)]
+	r.code(code)
+	if a.Text == "" {
+		r.says(message)
+	}
+	if a.Wait == 0 {
+		a.Wait = bounded(wait)
+	}
+	return a
+}
+
+func bounded(wait time.Duration) time.Duration {
+	if wait < 0 || wait > longest {
+		return 0
+	}
+	return wait
+}

@@ -1,0 +1,255 @@
+package answer
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"strconv"
+	"strings"
+)
+
+const (
+	// deepest is how deep a document is read: Google's codes are at four.
+	deepest = 7
+	// mostTokens is the part of a document that is read: some 64 KiB of it in 1 ms.
+	mostTokens = 4000
+	// mostCodes is the number of codes that are kept. Our choice: real documents have a few.
+	mostCodes = 32
+)
+
+// reader fills an Answer.
+type reader struct {
+	*Answer
+	clock
+}
+
+// unpacked is the start of a body without its compression: at most MostBody.
+func unpacked(header map[string][]string, body []byte) []byte {
+	body = body[:min(len(body), MostBody)]
+	encoding := ""
+	if e := header["Content-Encoding"]; len(e) > 0 {
+		encoding = e[0]
+	}
+	var in io.Reader
+	switch {
+	case len(body) < 2:
+		return body
+	case body[0] == 0x1f && body[1] == 0x8b:
+		z, err := gzip.NewReader(bytes.NewReader(body))
+		if err != nil {
+			return nil
+		}
+		in = z
+	case encoding != "deflate":
+		return body
+	default: // RFC 9110, section 8.4.1.2: a zlib stream; some servers send the bare stream
+		in = flate.NewReader(bytes.NewReader(body))
+		if z, err := zlib.NewReader(bytes.NewReader(body)); err == nil {
+			in = z
+		}
+	}
+	plain, _ := io.ReadAll(io.LimitReader(in, MostBody)) // the start of a cut stream counts
+	return plain
+}
+
+// document reads a body by how it begins, since many services send JSON under another type. A page is for people.
+func (r *reader) document(body []byte) {
+	body = bytes.TrimLeft(body, " \t\r\n\ufeff")
+	switch {
+	case len(body) == 0:
+	case body[0] == '{' || body[0] == '[':
+		r.json(body)
+	case body[0] == '<':
+		r.xml(body)
+	case r.Status >= 400 && !isPage(body):
+		r.says(string(body))
+	}
+}
+
+func isPage(body []byte) bool {
+	start := strings.ToLower(string(body[:min(len(body), 256)]))
+	return strings.HasPrefix(start, "<!doctype html") || strings.Contains(start, "<html")
+}
+
+// json reads the strings and numbers of a document, up to its end or to where it is cut.
+func (r *reader) json(body []byte) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var (
+		objects [deepest + 1]bool // at each depth: an object, not an array
+		depth   int
+		key     string
+		value   bool // the next token is a value
+	)
+	for range mostTokens {
+		t, err := d.Token()
+		if err != nil {
+			break
+		}
+		delim, is := t.(json.Delim)
+		inObject := depth > 0 && depth <= deepest && objects[depth]
+		if is && (delim == '}' || delim == ']') {
+			depth, value = depth-1, false
+			continue
+		}
+		if inObject && !value {
+			key, _ = t.(string)
+			value = true
+			continue
+		}
+		if depth == 1 && inObject && key == "error" && t != nil && t != false && t != "" {
+			r.Begun = r.Status > 0 && r.Status < 400
+		}
+		value = false
+		if is {
+			depth++
+			if depth <= deepest {
+				objects[depth] = delim == '{'
+			}
+			continue
+		}
+		if depth > deepest {
+			continue
+		}
+		switch t := t.(type) {
+		case string:
+			r.said(key, t)
+		case json.Number:
+			r.said(key, t.String())
+		}
+	}
+	r.begun()
+}
+
+// xml reads an error document: the text of each element that has no other.
+func (r *reader) xml(body []byte) {
+	if isPage(body) {
+		return
+	}
+	d := xml.NewDecoder(bytes.NewReader(body))
+	d.Strict = false
+	name, root := "", ""
+	for range mostTokens {
+		t, err := d.Token()
+		if err != nil {
+			break
+		}
+		switch t := t.(type) {
+		case xml.StartElement:
+			name = t.Name.Local
+			if root == "" {
+				root = name
+				if r.Status > 0 && r.Status < 400 {
+					if root != "Error" && root != "ErrorResponse" {
+						return
+					}
+					r.Begun = true
+				}
+			}
+		case xml.CharData:
+			if text := strings.TrimSpace(string(t)); text != "" && name != "" {
+				r.said(name, text)
+			}
+		case xml.EndElement:
+			name = ""
+		}
+	}
+	r.begun()
+}
+
+// begun takes the status of an error within a success from its codes, if one is there.
+func (r *reader) begun() {
+	if !r.Begun {
+		if r.Status > 0 && r.Status < 400 { // a success, whatever it says
+			r.Codes, r.Text = nil, ""
+		}
+		return
+	}
+	if status := r.within(); status > 0 {
+		r.Status = status
+	}
+}
+
+// within is the status that the codes name, 0 if none does.
+func (r *reader) within() int {
+	for _, code := range r.Codes {
+		if status, err := strconv.Atoi(code); err == nil && status >= 400 && status < 600 {
+			return status
+		}
+	}
+	return 0
+}
+
+// said notes a value of the document by its key.
+func (r *reader) said(key, value string) {
+	switch key = fold(key); key {
+	case "code", "type", "reason", "error", "errorcode", "errcode", "status", "exception", "name", "errortype", "subcode":
+		r.code(value)
+		if strings.ContainsRune(value, ' ') { // a sentence as the error
+			r.says(value)
+		}
+	case "message", "msg", "detail", "details", "description", "errordescription", "errormessage", "title", "quotaid", "quotalimit":
+		r.says(value)
+	default:
+		r.told(key, value)
+	}
+}
+
+// named reads the codes that a header has: an answer to HEAD has nothing else.
+func (r *reader) named() {
+	for _, name := range [...]string{"X-Amzn-Errortype", "X-Ms-Error-Code"} {
+		for _, code := range r.header[name][:min(len(r.header[name]), 1)] {
+			r.code(code)
+		}
+	}
+	if len(r.header["X-Envoy-Ratelimited"]) > 0 {
+		r.code("ratelimited")
+	}
+}
+
+func (r *reader) code(code string) {
+	if code = fold(code); code != "" && len(r.Codes) < mostCodes {
+		r.Codes = append(r.Codes, code)
+	}
+}
+
+// says adds to the message.
+func (r *reader) says(text string) {
+	text = strings.ToLower(text[:min(len(text), MostBody-len(r.Text))])
+	if r.Text != "" && text != "" && len(r.Text)+1+len(text) <= MostBody {
+		r.Text += "\n" + text
+		return
+	}
+	if r.Text == "" {
+		r.Text = text
+	}
+}
+
+// longestCode is the longest text that is taken for a code. A longer text is a sentence.
+const longestCode = 128
+
+// fold writes a code of any dialect in one way: lower case, without "_", "-", ".", space and the namespace. So
+// "com.amazonaws.sqs#RequestThrottled" is "requestthrottled". A sentence is no code.
+func fold(code string) string {
+	code = code[strings.LastIndexByte(code, '#')+1:]
+	if i := strings.Index(code, ":http"); i > 0 { // X-Amzn-Errortype: ThrottlingException:http://...
+		code = code[:i]
+	}
+	if strings.Contains(code, "/") || len(code) > longestCode {
+		return code[strings.LastIndexByte(code, '/')+1:][:0]
+	}
+	var b strings.Builder
+	for i := 0; i < len(code); i++ {
+		switch c := code[i]; {
+		case c >= 'A' && c <= 'Z':
+			b.WriteByte(c + 'a' - 'A')
+		case c != '_' && c != '-' && c != '.' && c != ' ':
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

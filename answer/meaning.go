@@ -1,0 +1,219 @@
+package answer
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Meaning is what an answer that is no success means.
+type Meaning uint8
+
+// The meanings. Package attempt has the verdict that a limiter makes of each.
+const (
+	// Unclear: it failed and does not say why, as most 500s. Alone it changes nothing; many in a row are an outage.
+	Unclear Meaning = iota
+	// Fault: the request is at fault, and a healthy service did the work of finding that out: 404, 409, 412, 416.
+	Fault
+	// Final: another attempt fails in the same way, and the answer says nothing about load: 401, 413, any unlisted 4xx.
+	Final
+	// Denied: a 403 without a word of the service. It may be the page of a firewall.
+	Denied
+	// Passing: another attempt may succeed, and the answer says nothing about load: a lock, a conflict, a server that stops.
+	Passing
+	// Slow: the service's time ran out.
+	Slow
+	// Refused: too much, for now.
+	Refused
+	// Guessed: Refused by words that may mean something else: a quota without a time, or a phrase within a 400. If an
+	// operation gets no other answer for as long as the longest Retry-After, it is Spent.
+	Guessed
+	// Stopped: too much, and nothing is served to this client until the wait is over.
+	Stopped
+	// Spent: a quota that does not come back soon.
+	Spent
+	// Closed: an account that is not paid for or not active. Waiting does not help.
+	Closed
+)
+
+// String returns the name of the meaning in lower case.
+func (m Meaning) String() string {
+	names := [...]string{"unclear", "fault", "final", "denied", "passing", "slow", "refused", "guessed", "stopped", "spent", "closed"}
+	if int(m) < len(names) {
+		return names[m]
+	}
+	return "none"
+}
+
+// words is what codes and phrases mean: the first row that fits decides. A code is folded; a * stands for any text at its
+// begin or end. Phrases are parts of the message.
+var words = []struct {
+	means Meaning
+	codes []string
+	says  []string
+}{
+	// OpenAI, Azure OpenAI, Anthropic, DeepSeek.
+	{Closed, list("insufficientquota billing* *billinglimit* creditbalance* insufficientbalance insufficientcredits accountdeactivated"),
+		[]string{"credit balance is too low", "insufficient balance"}},
+	// A size is no load. gRPC's three libraries, OpenAI, Groq, Anthropic.
+	{tooLarge, list("*toolarge *toolong *lengthexceeded *sizeexceeded *sizelimitexceeded *lengthlimitexceeded *sizelimit *maxsize* *abovemaxlength"),
+		[]string{"larger than max", "exceeds maximum size", "exceeds the maximum configured message size", "request too large",
+			"maximum context length", "reduce your message size", "prompt is too long"}},
+	// GitHub: "wait for at least one minute", and requests sent meanwhile may get the program banned.
+	{Stopped, list("secondaryratelimit* abuseratelimit*"), []string{"secondary rate limit", "abuse detection"}},
+	// Quotas of a day or a month, of storage and of things.
+	{Spent, list("dailylimit* dailyquota* *perday* monthlylimit* monthlyquota* servicequotaexceeded* *bucketquotaexceeded storagequotaexceeded*"),
+		[]string{"per day", "perday", "daily limit", "daily quota", "daily request", "per month", "permonth", "monthly limit", "monthly quota", "monthly usage"}},
+	// Locks, and conflicts of requests that run now: Stripe, Amazon S3, Lambda, Azure Cosmos DB.
+	{Passing, list("locktimeout operationaborted conditionalrequestconflict idempotencykeyinuse concurrentmodification* *inprogress transactionconflict* retrywith"),
+		[]string{"conflicting conditional operation", "same idempotency key is", "same idempotency-key is"}},
+	{Slow, list("*requesttimeout requesttimeoutexception operationtimedout *servertimedout gatewaytimeout deadlineexceeded"), nil},
+	// What a validation echoes is no refusal: its phrases do not count.
+	{Final, list("invalid* validation* *validationerror *validationexception malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation"), nil},
+	{Fault, list("nosuch* *notfound *notfoundexception *notfounderror *alreadyexists* preconditionfailed conditionalcheckfailed*"), nil},
+	// Throttles: aws-sdk-go-v2 (aws/retry), Amazon S3, MinIO, Azure, Google, OpenAI, Anthropic, Salesforce, Telegram.
+	{Refused, list("*throttl* slowdown* serverbusy serviceunavailable* toomanyrequest* *throughputexceeded* requestlimitexceeded bandwidthlimitexceeded " +
+		"limitexceededexception *ratelimit* ratelimited overloaded* priorrequestnotcomplete transactioninprogress* concurrentrequest* " +
+		"toomanyconcurrent* floodwait* toomanyconnections *ratetoohigh capacityexceeded*"), nil},
+	// A QuotaFailure of Google has no code; one of a rate has RATE_LIMIT_EXCEEDED beside it.
+	{Spent, list("*googlerpcquotafailure"), nil},
+	{Guessed, list("quotaexceeded* *quotaexceeded usagelimitexceeded userratelimit*"),
+		[]string{"rate limit", "rate-limit", "ratelimit", "rate exceeded", "throttl", "too many requests", "too many connections",
+			"too many concurrent", "overloaded", "server is busy", "slow down", "quota exceeded", "exceeded your current quota", "quota limit"}},
+}
+
+// tooLarge is Final, whatever the time and the status.
+const tooLarge = Closed + 1
+
+func list(codes string) []string { return strings.Fields(codes) }
+
+func matches(pattern, code string) bool {
+	open, ended := strings.HasPrefix(pattern, "*"), strings.HasSuffix(pattern, "*")
+	switch word := strings.Trim(pattern, "*"); {
+	case open && ended:
+		return strings.Contains(code, word)
+	case open:
+		return strings.HasSuffix(code, word)
+	case ended:
+		return strings.HasPrefix(code, word)
+	default:
+		return code == word
+	}
+}
+
+// worded is what the words mean; false without a word that is known.
+func (a *Answer) worded() (Meaning, bool) {
+	for i := range words {
+		row := &words[i]
+		for _, code := range a.Codes {
+			if slices.ContainsFunc(row.codes, func(p string) bool { return matches(p, code) }) {
+				return row.means, true
+			}
+		}
+		for _, phrase := range row.says {
+			if strings.Contains(a.Text, phrase) {
+				return row.means, true
+			}
+		}
+	}
+	return Unclear, false
+}
+
+// statuses is what a status means by itself. Any other 5xx is Unclear, any other 4xx and all from 600 Final.
+var statuses = map[int]Meaning{
+	404: Fault, 409: Fault, 412: Fault, 416: Fault,
+	423: Passing, 425: Passing, 449: Passing, 499: Passing, // a lock; too early; Azure Cosmos DB; nginx
+	408: Slow, 504: Slow, 522: Slow, 524: Slow, 598: Slow, 599: Slow, // Cloudflare; proxies
+	429: Refused, 503: Refused,
+	420: Refused, 430: Refused, 509: Refused, 529: Refused, 999: Refused, // Twitter; Shopify; bandwidth; Anthropic; LinkedIn
+	501: Final, 505: Final,
+}
+
+// never are the 4xx that no time and no word makes a refusal: they say that the request is at fault.
+var never = []int{401, 404, 405, 407, 410, 411, 412, 414, 415, 416, 422, 501, 505}
+
+// Meaning returns what the answer means. longest is the longest wait that the client obeys: a wait that is longer, beside
+// a word for a quota, is Spent.
+func (a Answer) Meaning(longest time.Duration) Meaning {
+	word, known := a.worded()
+	switch {
+	case known && word == Closed:
+		return Closed
+	case known && word == tooLarge:
+		return Final
+	}
+	m := a.meaning(word, known, longest)
+	switch a.shouldRetry() {
+	case "true":
+		if m <= Denied {
+			return Passing
+		}
+	case "false":
+		return Final
+	}
+	return m
+}
+
+// shouldRetry is the service's word on another attempt, which its own SDKs obey before all else: OpenAI, Anthropic, Stripe.
+func (a *Answer) shouldRetry() string {
+	for _, name := range [...]string{"X-Should-Retry", "Stripe-Should-Retry"} {
+		if v := a.Header[name]; len(v) > 0 {
+			return v[0]
+		}
+	}
+	return ""
+}
+
+func (a *Answer) meaning(word Meaning, known bool, longest time.Duration) Meaning {
+	quota := known && (word == Spent || word == Guessed) || strings.Contains(a.Text, "quota")
+	switch {
+	case slices.Contains(never, a.Status):
+		return a.byStatus()
+	case a.whole:
+		return Stopped
+	case known && word == Passing && len(a.Header["Stripe-Rate-Limited-Reason"]) > 0: // a lock while there are too many
+		return Refused
+	case known && (word == Passing || word == Slow || word == Stopped):
+		return word
+	case a.Wait > 0 && a.Wait <= longest && a.Status < 500:
+		if quota && word != Refused {
+			return Guessed
+		}
+		return Refused
+	case a.Wait > longest && quota:
+		return Spent
+	case !known:
+		return a.byStatus()
+	case word == Guessed && !quota && statuses[a.Status] == Refused:
+		return Refused
+	case word == Final || word == Fault:
+		if m := a.byStatus(); a.Status >= 500 || m == Refused || m == Slow || m == Passing {
+			return m
+		}
+		return word
+	}
+	return word
+}
+
+func (a *Answer) byStatus() Meaning {
+	m, listed := statuses[a.Status]
+	switch {
+	case listed:
+		return m
+	case a.Status == 403 && len(a.Codes) == 0 && !a.forPrograms():
+		return Denied
+	case a.Status >= 400 && a.Status < 500, a.Status >= 600:
+		return Final
+	}
+	return Unclear
+}
+
+// forPrograms reports whether the type is JSON or XML: an error that a program reads, and no page.
+func (a *Answer) forPrograms() bool {
+	if len(a.Header["Content-Type"]) == 0 {
+		return false
+	}
+	kind, _, _ := strings.Cut(strings.ToLower(a.Header["Content-Type"][0]), ";")
+	kind = strings.TrimSpace(kind)
+	return strings.Contains(kind, "json") || strings.HasSuffix(kind, "xml") && kind != "application/xhtml+xml"
+}
