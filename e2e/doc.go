@@ -5,7 +5,7 @@
 // tests start and stop them on free ports of 127.0.0.1. Debian's packages are nginx-light
 // and haproxy; if one is missing, its tests fail and name it. The service
 // behind them is ours.
-// TestStorm uses the programs of "How not to crash a server": aimd server and aimd client.
+// TestStorm uses the programs of "How not to crash a server": those of examples/storm.
 //
 // TestAsynq and TestRiver run worker processes of two job engines, on redis-server and on
 // PostgreSQL, which keep their data below the test's temporary folder. TestFleet runs the

@@ -20,6 +20,9 @@ var (
 	slowgw    = built("cmd/slowgw")
 	aimdTool  = built("../cmd/aimd")
 	fleetTool = built("../examples/fleet")
+
+	stormServerTool = built("../examples/storm/server")
+	stormClientTool = built("../examples/storm/client")
 )
 
 // binaries is the folder of these programs, which lasts as long as the tests.

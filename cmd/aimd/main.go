@@ -5,8 +5,6 @@
 //	aimd demo api   sends requests to an API that says 429, once per strategy
 //	aimd sim        simulates services, clients and strategies, and draws figures
 //	aimd retry      runs a command until it succeeds, with backoff
-//	aimd server     is a service that slows down under load
-//	aimd client     is a thousand clients for it, with any strategy
 //	aimd upload     uploads files and directories to S3, verified and resumable
 //	aimd completion writes a shell's completion
 //

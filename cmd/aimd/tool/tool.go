@@ -1,6 +1,6 @@
 // Package tool is the command aimd, for a program that adds a control law of its own: see the example of Main.
-// The law is then a strategy of the demos, and of every table and figure of aimd sim, except maps. The commands
-// client and upload accept its name.
+// The law is then a strategy of the demos, and of every table and figure of aimd sim, except maps. The command
+// upload accepts its name.
 package tool
 
 import (
@@ -12,7 +12,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/again"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/load"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/proxy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
@@ -26,6 +25,6 @@ func Main() {
 
 func commands() []*cobra.Command {
 	return []*cobra.Command{
-		demo.Command(), simulate.Command(), again.Command(), load.ServerCommand(), load.ClientCommand(), upload.Command(), proxy.Command(),
+		demo.Command(), simulate.Command(), again.Command(), upload.Command(), proxy.Command(),
 	}
 }

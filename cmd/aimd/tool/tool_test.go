@@ -59,7 +59,6 @@ func TestCompletionKnowsValues(t *testing.T) {
 		"retry --form ":      {"compound", "syncmusings"},
 		"retry --jitter ":    {"full"},
 		"upload --law ":      {"probe", "reno", "tahoe"},
-		"client --strategy ": {"none", "reno-0.9", "probe"},
 	} {
 		got := aimd(t, append([]string{"__complete"}, strings.Split(line, " ")...)...)
 		require.Zero(t, got.Status, got.Stderr)
@@ -117,7 +116,7 @@ func TestALawOfOnesOwn(t *testing.T) {
 	assert.NotEmpty(t, figures)
 	assert.Contains(t, mine("sim", "run", "law-50-slots", "--runs", "1", "--strategies", "mine,reno-0.5", "--json"), `"strategy":"mine"`)
 	assert.Contains(t, mine("demo", "--json", "--only", "mine", "--quick", "--objects", "20", "--service", "1ms", "--goroutines", "4"), `"strategy":"mine"`)
-	for _, command := range []string{"upload --law ", "client --strategy ", "demo --only ", "demo api --only "} {
+	for _, command := range []string{"upload --law ", "demo --only ", "demo api --only "} {
 		assert.Contains(t, mine(append([]string{"__complete"}, strings.Split(command, " ")...)...), "mine\n", command)
 	}
 }

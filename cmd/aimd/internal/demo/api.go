@@ -14,7 +14,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/s3test"
@@ -71,7 +70,7 @@ func (j *jobs) Optimum(requests int) time.Duration {
 }
 
 // Start implements race.Work. POST /jobs/{i} does a job.
-func (j *jobs) Start(_ *strategy.Strategy, client *http.Client) (race.Service, error) {
+func (j *jobs) Start(_ *race.Strategy, client *http.Client) (race.Service, error) {
 	bucket := rate.NewLimiter(rate.Limit(j.rate), j.burst)
 	var done sync.Map
 	api := &s3test.Store{

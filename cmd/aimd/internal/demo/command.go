@@ -20,7 +20,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -84,7 +83,7 @@ func command(w work, c *cobra.Command) *cobra.Command {
 
 // checkFactor refuses --factor if no chosen strategy has a factor.
 func checkFactor(given bool, chosen []string) error {
-	if !given || slices.ContainsFunc(chosen, strategy.TakesFactor) {
+	if !given || slices.ContainsFunc(chosen, race.TakesFactor) {
 		return nil
 	}
 	return fmt.Errorf("--factor: makes no difference to --only %s, want it with tahoe or reno", strings.Join(chosen, ","))

@@ -23,7 +23,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
@@ -109,7 +108,7 @@ type hour struct {
 	interrupt func()
 }
 
-func (h hour) Start(s *strategy.Strategy, client *http.Client) (race.Service, error) {
+func (h hour) Start(s *race.Strategy, client *http.Client) (race.Service, error) {
 	if s.Name == "reno" {
 		h.interrupt()
 	}
@@ -184,7 +183,7 @@ type naps struct{}
 
 func (naps) Optimum(int) time.Duration { return time.Second }
 
-func (naps) Start(*strategy.Strategy, *http.Client) (race.Service, error) {
+func (naps) Start(*race.Strategy, *http.Client) (race.Service, error) {
 	return race.Service{
 		Do: func(context.Context, int) error {
 			time.Sleep(2*time.Second - time.Millisecond)

@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	aimdaws "github.com/aimd-go/aimd/contrib/aws"
 	"github.com/aimd-go/aimd/s3test"
@@ -90,7 +89,7 @@ func (u *uploads) Optimum(objects int) time.Duration {
 }
 
 // Start implements race.Work.
-func (u *uploads) Start(s *strategy.Strategy, client *http.Client) (race.Service, error) {
+func (u *uploads) Start(s *race.Strategy, client *http.Client) (race.Service, error) {
 	objects := s3mem.New()
 	if err := objects.CreateBucket(bucket); err != nil {
 		return race.Service{}, err

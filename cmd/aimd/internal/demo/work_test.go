@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 )
 
 // smallUploads are uploads of no time. Without refusals, since the SDK's own strategies then
@@ -75,7 +74,7 @@ func TestThePlainPoolLosesWhatIsRefused(t *testing.T) {
 func TestAWrongObjectIsLost(t *testing.T) {
 	u := smallUploads()
 	client := &http.Client{}
-	service, err := u.Start(&strategy.Strategy{Name: "sdk-default"}, client)
+	service, err := u.Start(&race.Strategy{Name: "sdk-default"}, client)
 	require.NoError(t, err)
 	defer service.Close()
 	require.NoError(t, service.Do(t.Context(), 7))

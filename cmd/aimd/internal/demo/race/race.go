@@ -13,9 +13,7 @@ import (
 
 	"go.uber.org/atomic"
 
-	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -44,7 +42,7 @@ type Work interface {
 	Optimum(n int) time.Duration
 	// Start starts a service that has done nothing yet. All requests go through the client.
 	// If the service's client retries on its own, Start sets s.Do to Once.
-	Start(s *strategy.Strategy, client *http.Client) (Service, error)
+	Start(s *Strategy, client *http.Client) (Service, error)
 }
 
 // Service is a service at work for one strategy.
@@ -82,7 +80,9 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 	if err != nil {
 		return Result{}, err
 	}
-	defer s.Close()
+	if s.Limiter != nil {
+		defer s.Limiter.Close()
+	}
 	m := NewMeter(r.Operations, s.Limiter)
 	client, closeIdle := m.client(r.Goroutines)
 	defer closeIdle()
@@ -99,7 +99,7 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 	})
 	x := m.result()
 	x.Strategy, x.Peak, x.OptimumS = name, service.Peak(), seconds(w.Optimum(r.Operations))
-	if strategy.TakesFactor(name) {
+	if TakesFactor(name) {
 		x.Factor = r.Factor
 	}
 	for i := range r.Operations {
@@ -109,28 +109,6 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 	}
 	return x, nil
 }
-
-// delays are the delays of the usual client, "full jitter" of
-// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ up to 20 s.
-var delays = backoff.Exponential{Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}
-
-// strategy puts a strategy to work: backoff, a limiter with one of sim.Laws, or, under any other name, a client
-// that is left alone.
-func (r Race) strategy(name string) (strategy.Strategy, error) {
-	law := sim.Window{Law: name}
-	switch {
-	case name == "backoff":
-		return strategy.New(sim.Strategy{Name: name, Retry: &delays})
-	case law.MakeLaw() == nil:
-		return strategy.Strategy{Name: name, Do: Once}, nil
-	case strategy.TakesFactor(name):
-		law.Factor = r.Factor
-	}
-	return strategy.New(sim.Strategy{Name: name, Window: law})
-}
-
-// Once runs the operation and leaves all retries to it.
-func Once(ctx context.Context, once func(context.Context) error) error { return once(ctx) }
 
 // work does all operations. If the context or the time ends, it returns after the running ones.
 func (r Race) work(ctx context.Context, m *Meter, op func(ctx context.Context, i int) error) {

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/strategy"
 )
 
 // task is work without requests, whose optimum is ten operations a second.
@@ -25,7 +24,7 @@ type task struct {
 
 func (task) Optimum(n int) time.Duration { return time.Duration(n) * time.Second / 10 }
 
-func (k task) Start(*strategy.Strategy, *http.Client) (Service, error) {
+func (k task) Start(*Strategy, *http.Client) (Service, error) {
 	if k.has == nil {
 		k.has = func(int) bool { return true }
 	}
@@ -196,4 +195,28 @@ func TestTraces(t *testing.T) {
 	assert.InDelta(t, 20, refused, 1e-6)
 	assert.Empty(t, Traces(nil).Traces)
 	assert.Empty(t, Traces(make([]Sample, 2)).Traces["cwnd"], "no time has passed")
+}
+
+// Every strategy that tries again does so by its own means, until it succeeds; the others leave it to the client.
+func TestStrategiesTryAgain(t *testing.T) {
+	for name, tries := range map[string]int{"sdk-default": 1, "backoff": 2, "probe": 2, "tahoe": 2, "reno": 2} {
+		synctest.Test(t, func(t *testing.T) {
+			s, err := Race{Factor: 0.9}.strategy(name)
+			require.NoError(t, err)
+			n := 0
+			err = s.Do(t.Context(), func(context.Context) error {
+				if n++; n == 1 {
+					return context.DeadlineExceeded
+				}
+				return nil
+			})
+			assert.Equal(t, tries == 1, err != nil, name)
+			assert.Equal(t, tries, n, name)
+			if s.Limiter != nil {
+				s.Limiter.Close()
+			}
+		})
+	}
+	_, err := Race{Factor: 2}.strategy("reno")
+	require.ErrorContains(t, err, "is not allowed")
 }
