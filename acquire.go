@@ -202,7 +202,7 @@ func (p Permit) release(v attempt.Verdict, err error) {
 		kind = Cut
 		l.counts.Cuts++
 	}
-	if l.config.Observer != nil || kind == Cut || l.gate.State().Cwnd < before {
+	if l.config.Observer != nil || kind == Cut || moved(before, l.gate.State().Cwnd) {
 		l.note(now, Event{Kind: kind, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.RetryAfter})
 	}
 	if v.Stop && a.Outcome.Overloaded() { // a refusal for a quota closes the quota instead

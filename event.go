@@ -51,6 +51,10 @@ type Event struct {
 	Gap, GapBefore time.Duration
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
+	// Cause says in a word why the law moved the window at an answer, or left it: for New and Probe "load", "chance",
+	// "own", "outage", "full", "back", "used up", "trial", "slow" or "more"; Probe has the table. It is "" for other laws,
+	// and for other events.
+	Cause string
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
 	RTT     time.Duration
@@ -67,13 +71,16 @@ type Event struct {
 
 func (e Event) narrowed() bool { return e.Window.Cwnd < e.Before }
 
+// moved reports whether a window moved by more than the one that any success may add.
+func moved(before, after float64) bool { return after < before || after >= before+2 }
+
 // decision reports whether the event is one of Snapshot.Decisions.
 func (e Event) decision() bool {
 	switch e.Kind {
 	case Cut, Paused, Closed, Reconfigured, UsedUp:
 		return true
 	}
-	return e.Kind == Answered && e.narrowed()
+	return e.Kind == Answered && moved(e.Before, e.Window.Cwnd)
 }
 
 // decisions is the number of decisions that a limiter keeps. Our choice.
@@ -82,6 +89,9 @@ const decisions = 32
 // note numbers an event, and keeps it for the observer and for Snapshot.Decisions.
 func (l *Limiter) note(now time.Duration, e Event) {
 	e.Window, e.Gap = l.gate.State(), l.gate.Gap()
+	if e.Outcome.Valid() {
+		e.Cause, _ = l.gate.Explain()
+	}
 	decision := e.decision()
 	if l.config.Observer == nil && !decision {
 		return

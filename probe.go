@@ -7,21 +7,21 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Probe is the law of New: it needs no factor, for services of any size and kind. The
-// window is a real number; below one it is a rate.
+// Probe is the law of New: it needs no factor, for services of any size and kind. The window is a real number; below
+// one it is a rate. A refusal has one of five causes, and a success one of five; each has one effect on the window.
+// Events say the cause in a word.
 //
-//		         success: +1                          success: +2/3 a round trip, faster past the ceiling
-//		START ---------------> refusals ---> CUT ----> AT THE CEILING ----> refusal: CUT
-//		  ^                                  |
-//		  |                                  |  the window fell to two fifths
-//		  |                                  v
-//		  |                                HOLD: no lower, until 20 are accepted and 20 refused
-//		  |                                  |  the cut did not pay        it paid: CUT
-//		  |                                  v
-//		  |  refusals are as frequent      TRIAL: some 8 times the window
-//		  +----- they are the service's own -+
-//		                                     |  refusals are more frequent
-//		                                     +----> the held window again, AT THE CEILING
+//	cause     evidence                                                           the window
+//	chance    no ceiling yet, and at most a fifth of the last answers refused    stays
+//	own       not more frequent than a trial showed without load                 stays
+//	outage    more than 20 refusals in a row                                     halves, down to a 60th of the rate
+//	full      in a trial, more frequent than before it                           is the one before the trial
+//	load      any other refusal                                                  falls to what was taken
+//	back      the first success after a silence                                  is half of that before
+//	used up   a silence longer than the acceptance before it                     is the rate that lasts
+//	trial     a cut did not pay                                                  is 8 times as large
+//	slow      answers are slow, and the accepted rate did not grow               stays, and is the ceiling
+//	more      any other success                                                  grows
 //
 //	  - While there is no ceiling, each success adds one to the window. A refusal cuts only if more
 //	    than a fifth of the last answers are refusals: of as many answers as fly, and 40 at most.
@@ -83,76 +83,68 @@ var tuned = tuning{
 	reach:  8,       // times the held window is the window of a trial, if nothing is refused
 }
 
-// phase is what the law does with refusals.
-type phase int
+// cause is why the law moved the window at the last answer, or left it.
+type cause uint8
 
 const (
-	cutting phase = iota // each refusal cuts
-	holding              // cuts go no lower than the held window, while a sample is taken there
-	trying               // the window is many times as large, while a sample is taken there
+	none cause = iota
+	chance
+	own
+	outage
+	full
+	load
+	back
+	usedUp
+	trial
+	slow
+	more
 )
 
-// probe is the state of the law. What is not here is in window.State.
+func (c cause) String() string {
+	return [...]string{"", "chance", "own", "outage", "full", "load", "back", "used up", "trial", "slow", "more"}[c]
+}
+
+// probe is the window's curve: what each cause does to it. What is not here is in window.State.
 type probe struct {
 	*tuning
 	initial float64
+	cause   cause
+	// ceiling is the window that the last cut left, +Inf if there is none. half is the lowest ceiling that one
+	// burst of refusals can bring: half of the window.
+	ceiling, half float64
 
-	// trip is window.State.Trip at the last answer; 0 before the first.
-	trip float64
-	// ceiling is the window that the last cut left, +Inf if there is none.
-	ceiling float64
-	// half is the lowest ceiling that one burst of refusals can bring: half of the window.
-	half float64
-	// rate is what is accepted a second, up to the last success at the time succeeded.
-	rate, succeeded float64
-	// refused counts the refusals since the last success.
-	refused float64
-	// before is what was accepted in a round trip before these refusals.
-	before float64
-	// share is the share of refusals among the last answers, of which there are as many as fly.
-	share float64
-	// early is that share among the attempts that were sent early; 1 before the first refusal.
-	early float64
-	// taken is how many were accepted since the last silence, from the time began on; -Inf after a timeout. most is
-	// the most that were accepted between two silences, +Inf if the service goes up and down.
-	began, taken, most float64
-
-	// shortest is the shortest mean round trip of late, and least the shortest by Little's law; both are compared
-	// once a round trip, at the time judged next. slow counts the answers in a row that took clearly longer.
-	shortest, least, judged, slow float64
-
-	phase phase
-	// held is the window to which the law holds, or from which it tries. While each refusal cuts, it is
-	// the largest window since the last sample that decided something.
-	held float64
-	// earlier are the refusals for each success at the window that was held before, 0 if none was.
-	earlier float64
-	// sample counts the answers since the window was as it is.
-	sample sample
-	// own are the refusals for each success that are the service's own, 0 if none are known.
-	own float64
+	meter
+	latency
+	spell
+	experiment
 }
 
 func newProbe(s window.Settings, t *tuning) *probe {
-	return &probe{tuning: t, initial: s.Initial, ceiling: math.Inf(1)}
+	p := &probe{tuning: t, initial: s.Initial, ceiling: math.Inf(1)}
+	p.meter.tuning, p.latency.tuning, p.spell.tuning, p.experiment.tuning = t, t, t, t
+	return p
 }
 
 // Timed is true: the law needs round-trip times. If the clock stands still they count as a
 // microsecond.
 func (p *probe) Timed() bool { return true }
 
+// Explain is window.Explained.
+func (p *probe) Explain() (cause, phase string) { return p.cause.String(), p.phase.String() }
+
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
 	now, first := at.Seconds(), p.trip == 0
 	if p.trip = s.Trip.Seconds(); first {
 		p.begin(now, s, a)
 	}
+	p.cause = none
 	switch {
 	case a.Outcome.Accepted():
 		p.note(a, 0)
 		return p.state(p.success(now, s.Cwnd, a))
 	case a.Outcome.Overloaded():
 		if p.note(a, 1); a.Outcome == window.Timeout {
-			p.began = math.Inf(-1)
+			p.spell.began = math.Inf(-1)
 		}
 		return p.state(p.refusal(now, s.Cwnd, a))
 	}
@@ -161,7 +153,7 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 
 // begin is before the first answer, of a new law or after Reconfigured.
 func (p *probe) begin(now float64, s window.State, a window.Answer) {
-	p.succeeded, p.began, p.held = now, now, min(s.Cwnd, float64(a.Flying))
+	p.succeeded, p.spell.began, p.held = now, now, min(s.Cwnd, float64(a.Flying))
 	if s.Spaced {
 		p.succeeded -= p.trip / s.Cwnd
 	}
@@ -169,20 +161,6 @@ func (p *probe) begin(now float64, s window.State, a window.Answer) {
 		p.ceiling = s.Ssthresh
 	}
 }
-
-// note keeps the shares of refusals among the last answers, of which there are as many as fly, at most two batches.
-func (p *probe) note(a window.Answer, refused float64) {
-	last := max(2, min(2*p.batch, float64(a.Flying)))
-	if p.share == 0 {
-		p.early = 1 - refused
-	} else if a.Early && a.Outcome != window.Timeout {
-		p.early += (refused - p.early) / last
-	}
-	p.share += (refused - p.share) / last
-}
-
-// many reports whether a share of refusals is more than those that mean nothing have.
-func (p *probe) many(share float64) bool { return share > p.few/p.batch }
 
 // state is the window. Sends are not spaced before the first refusal, nor in the trial of a few: in a longer
 // trial other clients make room, and it seems to pay.
@@ -195,80 +173,76 @@ func (p *probe) state(w float64) window.State {
 	}
 }
 
-// span is the time for which the accepted rate is a mean.
-func (p *probe) span() float64 { return max(0.5, p.trip) }
-
-// good is how many attempts the service accepts in a round trip, by Little's law. In silence it fades.
-func (p *probe) good(now float64) float64 {
-	return p.trip * p.rate * math.Exp((p.succeeded-now)/max(p.span(), 1/p.rate))
-}
-
 func (p *probe) success(now, w float64, a window.Answer) float64 {
-	if p.rate == 0 { // until now the round trip may be that of a refusal, which is quicker
-		p.shortest, p.least, p.judged = math.MaxFloat64, math.MaxFloat64, now+p.trip
-	}
 	since := max(now-p.succeeded, 1e-9)
-	p.rate += (1/since - p.rate) * -math.Expm1(-since/p.span())
 	silent := p.refused > 0 && since > p.trip
-	if silent && p.refused > p.few {
-		w = p.usedUp(now, w)
+	if p.latency.start(now, &p.meter); silent && p.refused > p.few {
+		w = p.ended(now, w)
 	}
-	p.taken++
-	p.succeeded, p.refused = now, 0
-	if now >= p.sample.began {
-		p.sample.accepted++
-	}
-	if p.slow++; a.RTT.Seconds() <= p.tuning.slow*p.shortest {
-		p.slow = 0
-	}
-	if now >= p.judged {
-		little, age := float64(a.Flying)/p.rate, min(1, (now-p.judged+p.trip)/p.age)
-		p.shortest = min(p.trip, p.shortest+(p.trip-p.shortest)*age)
-		p.least = min(little, p.least+(little-p.least)*age)
-		p.judged = now + p.trip
-	}
-	if silent {
-		p.ceiling = max(p.ceiling, p.before)
-	}
-	if good := p.trip * p.rate; silent && w < p.before/2 { // Little's law
-		w = min(p.initial, p.before/2)
-		// A mean over the silence would restore less after each outage.
-		if since > 2*p.span() {
-			p.rate = p.before / p.trip
-		}
-	} else if w < good/2 {
-		p.ceiling = max(p.ceiling, good)
-		w = good
-	}
+	p.spell.taken++
+	p.meter.accept(now, since)
+	p.sample.count(now, 0)
+	p.latency.judge(now, a, &p.meter)
+	w = p.restored(w, silent, since)
 	switch {
 	case p.phase == trying:
 	case p.phase == holding && p.full():
-		w = p.try(now, w)
-	case p.slow >= 8 && float64(a.Flying) > p.tuning.slow*p.least*p.rate:
+		p.cause, p.ceiling = trial, math.Inf(1)
+		w = p.try(now, w, p.trip)
+	case p.gained(a, &p.meter):
+		p.because(slow)
 		p.ceiling = min(p.ceiling, max(1, w))
 	case float64(a.Flying+1) > w/2:
-		step := max(p.growth*min(1, p.trip), p.ceiling-w, p.growth*(w-p.ceiling-0.5)*min(1, 2*p.trip))
-		w += min(1, step/max(1, w)) // step is of a round trip
+		p.because(more)
+		w = p.grown(w)
 	}
 	return w
 }
 
-// usedUp is the window after a silence. If the silence was longer than the acceptance before it, a limit was used
-// up that has been refilled since. A lower rate is accepted for longer. If it is not, the service goes up and
-// down whatever the rate.
-func (p *probe) usedUp(now, w float64) float64 {
-	if now-p.succeeded > p.more*(p.succeeded-p.began+p.trip) && p.taken > 0 {
-		if p.taken*p.more < p.most {
-			p.most = math.Inf(1)
-		} else {
-			p.most = max(p.most, p.taken)
-			p.before = min(p.before, math.Sqrt(p.before*p.trip*p.taken/(now-p.began)))
-			w, p.own = min(w, p.before), 0
-			p.held, p.ceiling = w, min(p.ceiling, p.before)
-			p.open(cutting, now)
-		}
+// because notes a cause, if there is no other.
+func (p *probe) because(c cause) {
+	if p.cause == none {
+		p.cause = c
 	}
-	p.began, p.taken = now, 0
+}
+
+// grown is the window after one more success: with all that fly, a round trip later.
+func (p *probe) grown(w float64) float64 {
+	step := max(p.growth*min(1, p.trip), p.ceiling-w, p.growth*(w-p.ceiling-0.5)*min(1, 2*p.trip))
+	return w + min(1, step/max(1, w))
+}
+
+// restored is the window after a silence, and that of a window which is much too small by Little's law.
+func (p *probe) restored(w float64, silent bool, since float64) float64 {
+	if silent {
+		p.ceiling = max(p.ceiling, p.before)
+	}
+	good := p.trip * p.rate
+	switch {
+	case silent && w < p.before/2:
+		w = min(p.initial, p.before/2)
+		if since > 2*p.span() { // a mean over the silence would restore less after each outage
+			p.rate = p.before / p.trip
+		}
+		p.because(back)
+	case w < good/2:
+		p.ceiling = max(p.ceiling, good)
+		w = good
+		p.because(more)
+	}
+	return w
+}
+
+// ended is the window after a silence: a limit may have been used up that has been refilled since.
+func (p *probe) ended(now, w float64) float64 {
+	if n, used := p.spell.end(now, &p.meter); used {
+		p.cause = usedUp
+		p.before = min(p.before, n)
+		w, p.own = min(w, p.before), 0
+		p.held, p.ceiling = w, min(p.ceiling, p.before)
+		p.open(cutting, now+p.trip)
+	}
+	p.spell.began, p.spell.taken = now, 0
 	return w
 }
 
@@ -279,37 +253,57 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 			p.before = max(p.before, p.held)
 		}
 	}
-	outage := p.refused > p.batch
-	if !outage && now >= p.sample.began {
-		p.sample.refused++
+	out := p.refused > p.batch
+	if !out {
+		p.sample.count(now, 1)
 	}
 	switch {
 	case p.phase == trying:
-		return p.tried(now, w)
-	case p.phase == holding && (outage || p.full() && w >= p.more*p.held):
-		p.phase, p.held = cutting, p.held*p.fall
-	case p.phase == holding && p.paid():
-		p.phase, p.held, p.earlier = cutting, w, p.sample.odds()
-	case p.phase == holding:
+		return p.tries(now, w)
+	case p.holds(w, out):
+		p.cause = load
 		w = max(p.held, p.cut(now, w, a))
 		p.ceiling = max(p.ceiling, p.held)
 		return w
 	}
-	p.heed(now)
-	if math.IsInf(p.ceiling, 1) && p.own == 0 && !p.many(p.share) {
-		return w
-	}
-	// A batch more and p.few allow for chance.
-	if !outage && p.own > 0 && p.sample.refused <= p.more*p.own*(p.sample.accepted+p.batch)+p.few {
+	p.heed(now + p.trip)
+	if p.cause = p.taken(out); p.cause == chance || p.cause == own {
 		return w
 	}
 	p.held = max(p.held, min(w, float64(a.Flying)))
 	low := min(w, p.held/p.fall)
-	if w = p.cut(now, w, a); !outage && w < low {
+	if w = p.cut(now, w, a); !out && w < low {
 		w, p.held, p.ceiling = low, low, low
-		p.open(holding, now)
+		p.open(holding, now+p.trip)
 	}
 	return w
+}
+
+// tries is a refusal in a trial.
+func (p *probe) tries(now, w float64) float64 {
+	over, busy := p.tried(w, p.refused)
+	if over && busy {
+		p.cause = full
+		w = min(w, p.held)
+		p.held, p.ceiling, p.half = w, w, w
+	}
+	if over {
+		p.open(cutting, now+p.trip)
+	}
+	return w
+}
+
+// taken is the cause for which a refusal is taken outside of an experiment.
+func (p *probe) taken(out bool) cause {
+	switch {
+	case math.IsInf(p.ceiling, 1) && p.own == 0 && !p.many(p.share):
+		return chance
+	case !out && p.expected():
+		return own
+	case out:
+		return outage
+	}
+	return load
 }
 
 // cut is the window after a refusal. The depth below what was taken is what growth makes up
@@ -326,55 +320,4 @@ func (p *probe) cut(now, w float64, a window.Answer) float64 {
 	}
 	p.ceiling, p.half = w, max(1, w/2)
 	return w
-}
-
-// sample counts answers from a time on.
-type sample struct{ began, accepted, refused float64 }
-
-// open begins a new sample, a round trip from now: until then answers are to attempts that were
-// sent before, and refusals are the quicker ones.
-func (p *probe) open(f phase, now float64) { p.phase, p.sample = f, sample{began: now + p.trip} }
-
-func (s sample) odds() float64 { return s.refused / max(1, s.accepted) }
-
-// full reports whether the sample shows how frequent refusals are.
-func (p *probe) full() bool { return p.sample.refused >= p.batch && p.sample.accepted >= p.batch }
-
-// paid reports whether the load is the reason of the refusals: since the cut they became rarer by half or, if
-// most attempts are refused, more frequent.
-func (p *probe) paid() bool {
-	s := p.sample
-	return s.refused > p.more*s.accepted+3 && s.odds() > p.more*p.earlier || s.refused > 1 && s.accepted >= p.batch/2 && s.odds() < p.earlier/2
-}
-
-// try begins the trial of a much larger window, after a sample at the window that is held. Three
-// times a large window and three samples more show as much: a full service refuses most attempts.
-func (p *probe) try(now, w float64) float64 {
-	p.held, p.own, p.ceiling = w, p.sample.odds(), math.Inf(1)
-	p.open(trying, now)
-	return min(p.reach*(1+p.own)*w, 3*(w+p.batch))
-}
-
-// tried ends a trial once it shows whether refusals became more frequent.
-func (p *probe) tried(now, w float64) float64 {
-	s := p.sample
-	switch {
-	case p.full() && s.odds() <= p.more*p.own: // they are the service's own
-		p.held = w
-	case p.full() || p.refused > max(p.batch, w/2) || s.refused > 2*p.own*max(s.accepted, p.few)+p.few:
-		w, p.earlier = min(w, p.held), p.own
-		p.own, p.held, p.ceiling, p.half = 0, w, w, w
-	default:
-		return w
-	}
-	p.open(cutting, now)
-	return w
-}
-
-// heed lowers the service's own share of refusals, at most to half, if a sample shows that it fell.
-func (p *probe) heed(now float64) {
-	if p.full() || p.own*p.sample.accepted >= 2*p.batch {
-		p.own = min(p.own, max(p.own/2, p.more*p.sample.odds()))
-		p.open(cutting, now)
-	}
 }

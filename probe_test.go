@@ -71,6 +71,41 @@ func (p *probed) outage(trip, long time.Duration) (sent int) {
 	return sent
 }
 
+// "Events say the cause in a word", and a snapshot says the phase.
+func TestProbeSaysWhy(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 20, Max: 20})
+	said := func(cause, phase string) {
+		t.Helper()
+		c, f := p.Explain()
+		require.Equal(t, [2]string{cause, phase}, [2]string{c, f})
+	}
+	until := func(cause string) {
+		t.Helper()
+		for c := ""; c != cause; c, _ = p.Explain() {
+			require.Less(t, p.now, time.Minute, "waits for %q", cause)
+			p.now += 10 * ms
+			p.answer(1, window.Outcome(1+p.flying[0].ID()%2))
+		}
+	}
+	said("", "")
+	p.round(100*ms, 20)
+	said("more", "")
+	p.round(100*ms, 17)
+	said("chance", "")
+	p.round(100*ms, 12)
+	said("load", "")
+	until("trial")
+	said("trial", "trying")
+	until("own")
+	said("own", "")
+	p.outage(100*ms, time.Second)
+	said("outage", "")
+	p.fill()
+	p.now += 100 * ms
+	p.answer(1, window.Success)
+	said("back", "")
+}
+
 // "While there is no ceiling ... A refusal cuts only if more than a fifth of the last answers are refusals: of as
 // many answers as fly, and 40 at most." A few refusals that the load does not cause end no start.
 func TestProbeStartsInSpiteOfAFewRefusals(t *testing.T) {

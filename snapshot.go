@@ -24,6 +24,8 @@ type Snapshot struct {
 	// Spaced and Trip are those of window.State; in JSON Trip is in nanoseconds.
 	Spaced bool          `json:"spaced,omitempty"`
 	Trip   time.Duration `json:"trip,omitempty"`
+	// Phase is what the law is doing: "holding" or "trying" for New and Probe, otherwise "".
+	Phase string `json:"phase,omitempty"`
 	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds.
 	Gap time.Duration `json:"gap,omitempty"`
 	// PausedUntil is the end of the pause for all, zero if there is none.
@@ -50,7 +52,7 @@ type Snapshot struct {
 	// Rules are those in force, with defaults instead of zeros.
 	Rules Rules `json:"-"`
 	// Decisions are the latest 32 decisions, the oldest first: events of the kinds Cut, Paused, Reconfigured, UsedUp and
-	// Closed, and of Answered those that narrowed the window. They have no Err. A limiter keeps them without an observer,
+	// Closed, and of Answered those that narrowed the window, or widened it by two or more. They have no Err. A limiter keeps them without an observer,
 	// too.
 	Decisions []Event `json:"-"`
 }
@@ -96,6 +98,9 @@ func (s Snapshot) String() string {
 	line := fmt.Sprintf("cwnd=%s ssthresh=%.1f in-flight=%d queued=%d success=%d overload=%d timeout=%d neutral=%d client-error=%d cuts=%d pauses=%d late=%d",
 		cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors,
 		s.Cuts, s.Pauses, s.Late)
+	if s.Phase != "" {
+		line += " phase=" + s.Phase
+	}
 	if s.Gap > 0 {
 		line += " gap=" + roughly(s.Gap)
 	}
@@ -118,6 +123,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	s := l.counts
 	s.Name, s.At, s.Law, s.Rules = l.config.Name, l.made.Add(now), l.law, *l.rules.Load()
 	s.Cwnd, s.Ssthresh, s.Spaced, s.Trip = state.Cwnd, state.Ssthresh, state.Spaced, state.Trip
+	_, s.Phase = l.gate.Explain()
 	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.queue.Len()
 	if until := l.gate.PausedUntil(); until > now {
 		s.PausedUntil = l.made.Add(until)

@@ -11,6 +11,9 @@ import (
 
 // String says what happened and why, in words for people: "cut: first refusal of a burst, 32 -> 29".
 func (e Event) String() string {
+	if why := reasons[e.Cause]; why != "" {
+		return e.verb() + ": " + e.Cause + ", " + why + ", " + e.moved()
+	}
 	switch e.Kind {
 	case Cut:
 		return "cut: first " + e.refusal() + " of a burst, " + e.moved()
@@ -46,6 +49,27 @@ func (e Event) String() string {
 		return fmt.Sprint("suspect: final, though it looks like a refusal: ", e.Err)
 	}
 	return cmp.Or(e.Kind, "none")
+}
+
+// reasons are the causes of Probe in a few words, without load and more, which need none.
+var reasons = map[string]string{
+	"chance": "too few refusals to mean load", "own": "as many refusals as without load", "outage": "all is refused",
+	"full": "the trial of more was refused", "back": "the service is back after a silence",
+	"used up": "a limit was used up and is refilled", "trial": "the cut did not pay, so more is tried",
+	"slow": "growth gained nothing",
+}
+
+// verb is what the window did.
+func (e Event) verb() string {
+	switch {
+	case e.Outcome.Overloaded() && e.narrowed():
+		return "cut"
+	case e.narrowed():
+		return "shrank"
+	case e.Window.Cwnd > e.Before:
+		return "grew"
+	}
+	return "kept"
 }
 
 func (e Event) answered() string {

@@ -81,6 +81,15 @@ type Law interface {
 	Timed() bool
 }
 
+// Explained is a Law that says in a word why it moved the window, and what it is doing. Events, the log and the live
+// page show it.
+type Explained interface {
+	Law
+	// Explain returns the cause for which the last answer moved the window or left it as it was ("load", "chance"), and
+	// the phase that the law is in ("trying"). Each is "" if there is none to tell. It is called after Answered.
+	Explain() (cause, phase string)
+}
+
 // NewLaw makes the law for one window, from the settings with defaults filled in. A law with numbers of its own
 // that are wrong is made as a law that is an error too: then the constructor of the window returns that error.
 type NewLaw func(Settings) Law

@@ -209,6 +209,14 @@ func (w *Window) Open() bool {
 // State is the window as the law decided it last.
 func (w *Window) State() State { return w.state }
 
+// Explain is Explained.Explain, or "" and "" if the law is not Explained.
+func (w *Window) Explain() (cause, phase string) {
+	if law, ok := w.law.(Explained); ok {
+		return law.Explain()
+	}
+	return "", ""
+}
+
 // Gap is the time between two sends of a law that spaces them, 0 if it does not.
 func (w *Window) Gap() time.Duration { return w.gap }
 

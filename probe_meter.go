@@ -1,0 +1,103 @@
+package aimd
+
+import (
+	"math"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// meter is what answers show. It decides nothing.
+type meter struct {
+	*tuning
+	// trip is window.State.Trip at the last answer; 0 before the first.
+	trip float64
+	// rate is what is accepted a second, up to the last success at the time succeeded.
+	rate, succeeded float64
+	// refused counts the refusals since the last success, before is what was accepted in a round trip before them.
+	refused, before float64
+	// share is the share of refusals among the last answers, of which there are as many as fly. early is that share
+	// among the attempts that were sent early; 1 before the first refusal.
+	share, early float64
+}
+
+// note keeps the shares of refusals among the last answers, of which there are as many as fly, at most two batches.
+func (m *meter) note(a window.Answer, refused float64) {
+	last := max(2, min(2*m.batch, float64(a.Flying)))
+	if m.share == 0 {
+		m.early = 1 - refused
+	} else if a.Early && a.Outcome != window.Timeout {
+		m.early += (refused - m.early) / last
+	}
+	m.share += (refused - m.share) / last
+}
+
+// many reports whether a share of refusals is more than those that mean nothing have.
+func (m *meter) many(share float64) bool { return share > m.few/m.batch }
+
+// span is the time for which the accepted rate is a mean.
+func (m *meter) span() float64 { return max(0.5, m.trip) }
+
+// accept notes a success that came so long after the one before.
+func (m *meter) accept(now, since float64) {
+	m.rate += (1/since - m.rate) * -math.Expm1(-since/m.span())
+	m.succeeded, m.refused = now, 0
+}
+
+// good is how many attempts the service accepts in a round trip, by Little's law. In silence it fades.
+func (m *meter) good(now float64) float64 {
+	return m.trip * m.rate * math.Exp((m.succeeded-now)/max(m.span(), 1/m.rate))
+}
+
+// latency is how long answers take. It says whether growth gained nothing.
+type latency struct {
+	*tuning
+	// shortest is the shortest mean round trip of late, and least the shortest by Little's law; both are compared
+	// once a round trip, at the time judged next. late counts the answers in a row that took clearly longer.
+	shortest, least, judged, late float64
+}
+
+// start is before the first success: until then the round trip may be that of a refusal, which is quicker.
+func (l *latency) start(now float64, m *meter) {
+	if m.rate == 0 {
+		l.shortest, l.least, l.judged = math.MaxFloat64, math.MaxFloat64, now+m.trip
+	}
+}
+
+func (l *latency) judge(now float64, a window.Answer, m *meter) {
+	if l.late++; a.RTT.Seconds() <= l.slow*l.shortest {
+		l.late = 0
+	}
+	if now >= l.judged {
+		little, age := float64(a.Flying)/m.rate, min(1, (now-l.judged+m.trip)/l.age)
+		l.shortest = min(m.trip, l.shortest+(m.trip-l.shortest)*age)
+		l.least = min(little, l.least+(little-l.least)*age)
+		l.judged = now + m.trip
+	}
+}
+
+// gained reports whether growth gained nothing: two signals agree that answers are slow.
+func (l *latency) gained(a window.Answer, m *meter) bool {
+	return l.late >= 8 && float64(a.Flying) > l.slow*l.least*m.rate
+}
+
+// spell is the acceptance between two silences, of a limit that is used up and refilled.
+type spell struct {
+	*tuning
+	// taken is how many were accepted since the last silence, from the time began on; -Inf after a timeout. most is
+	// the most that were accepted between two silences, +Inf if the service goes up and down.
+	began, taken, most float64
+}
+
+// end is the window at the limit that was used up, or false. If a silence was longer than the acceptance before it, a
+// lower rate is accepted for longer. If it is not, the service goes up and down whatever the rate.
+func (s *spell) end(now float64, m *meter) (w float64, used bool) {
+	switch {
+	case now-m.succeeded <= s.more*(m.succeeded-s.began+m.trip) || s.taken <= 0:
+	case s.taken*s.more < s.most:
+		s.most = math.Inf(1)
+	default:
+		s.most = max(s.most, s.taken)
+		return math.Sqrt(m.before * m.trip * s.taken / (now - s.began)), true
+	}
+	return 0, false
+}
