@@ -33,17 +33,20 @@ type job struct {
 	total, each time.Duration
 	rules       rules
 	sense       string
-	stdinMax    int64
+	plan        time.Duration
 	quiet       bool
 }
 
 // Command is aimd retry.
 func Command() *cobra.Command {
-	j := &job{form: form{name: "exponential"}, attempts: 10, stdinMax: 64 << 20}
+	j := &job{form: form{name: "exponential"}, attempts: 10}
 	c := cli.Help(help, &cobra.Command{
 		Use: "retry [flags] -- COMMAND [ARGUMENT]...", Short: "Run a command until it succeeds, with backoff",
-		Args: arguments, DisableFlagsInUseLine: true,
+		Args: j.arguments, DisableFlagsInUseLine: true,
 		RunE: func(c *cobra.Command, args []string) error {
+			if j.plan > 0 {
+				return j.printPlan(c)
+			}
 			p, err := j.policy(c)
 			if err != nil {
 				return cli.Usage(c, err)
@@ -56,9 +59,12 @@ func Command() *cobra.Command {
 }
 
 // arguments refuses a command line without the dashes. All words after the dashes belong
-// to the command.
-func arguments(c *cobra.Command, args []string) error {
-	if c.ArgsLenAtDash() != 0 || len(args) == 0 {
+// to the command. A plan has none.
+func (j *job) arguments(c *cobra.Command, args []string) error {
+	switch {
+	case j.plan > 0 && len(args) > 0:
+		return cli.Usage(c, errors.New("--plan runs nothing: want no command with it"))
+	case j.plan == 0 && (c.ArgsLenAtDash() != 0 || len(args) == 0):
 		return cli.Usage(c, errors.New("want the command behind --, like: aimd retry -- curl -f http://localhost/"))
 	}
 	return nil
@@ -72,10 +78,10 @@ func (j *job) flags(c *cobra.Command) {
 	f.Var(value.Duration(&j.each, time.Millisecond, backoff.MaxDelay), "timeout", "longest time for a try")
 	j.rules.flags(f)
 	f.StringVar(&j.sense, "sense", "", "a `command` for sh that must succeed before each try")
-	f.Var(value.OrNone(value.Size(&j.stdinMax, 1, 1<<40)), "stdin-max", "most of a pipe's standard input that is kept in memory for later tries; with 0 the command gets none")
 	j.form.flags(c)
 	f.BoolVar(&j.quiet, "quiet", false, "no lines about tries and delays")
-	cli.NoDefault(f, "for", "timeout")
+	f.Var(value.Duration(&j.plan, time.Second, 24*365*time.Hour), "plan", "run nothing; print which delays and how many tries outlast an outage of this length")
+	cli.NoDefault(f, "for", "timeout", "plan")
 }
 
 // policy returns the policy that decides which tries are repeated, and when.
@@ -113,7 +119,7 @@ func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), cmp.Or(j.total, backoff.MaxDelay))
 	defer cancel()
-	in, err := newInput(os.Stdin, j.stdinMax)
+	in, err := newInput(os.Stdin)
 	if err != nil {
 		return err
 	}

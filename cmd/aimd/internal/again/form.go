@@ -29,14 +29,14 @@ var forms = map[string]backoff.Exponential{
 	"exponential": {Jitter: backoff.Proportional(0.5)},
 	"compound":    {Jitter: backoff.Proportional(0.5), Compound: true},
 	"constant":    {Jitter: backoff.Proportional(0.5), Factor: 1},
-	"last-try":    {Jitter: backoff.Proportional(0.5), Min: time.Second, Max: 10 * time.Second, LastTry: true},
+	"last-try":    {Jitter: backoff.Proportional(0.5), Min: time.Second, Max: 10 * time.Second, Factor: 2, LastTry: true},
 
 	"crash-blue":   {Min: 100 * time.Millisecond, Max: 10 * time.Minute, Factor: 2.7, Jitter: backoff.Normal(0.1), Compound: true},
 	"crash-green":  {Min: time.Second, Max: 5 * time.Minute, Factor: 1.5, Jitter: backoff.Normal(0.1), Compound: true},
-	"ethernet":     {Jitter: backoff.Uniform(1, 2), CapLast: true},
-	"clojure":      {Min: time.Second, Max: 10 * time.Second, LastTry: true},
-	"safe-clients": {Min: 10 * time.Second, Max: 300*time.Second + 1, Jitter: backoff.Proportional(0.5), LastTry: true},
-	"syncmusings":  {Min: 50 * time.Millisecond, Jitter: backoff.Proportional(0.6), CapLast: true},
+	"ethernet":     {Factor: 2, Jitter: backoff.Uniform(1, 2), CapLast: true},
+	"clojure":      {Min: time.Second, Max: 10 * time.Second, Factor: 2, LastTry: true},
+	"safe-clients": {Min: 10 * time.Second, Max: 300*time.Second + 1, Factor: 2, Jitter: backoff.Proportional(0.5), LastTry: true},
+	"syncmusings":  {Min: 50 * time.Millisecond, Max: 30 * time.Second, Factor: 2, Jitter: backoff.Proportional(0.6), CapLast: true},
 }
 
 // flags adds the flags that choose the form.

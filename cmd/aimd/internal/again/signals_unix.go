@@ -37,3 +37,10 @@ func inForeground() bool {
 	foreground, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
 	return err == nil && foreground == unix.Getpgrp()
 }
+
+// atEnd reports whether the file is a pipe that nobody writes to any more, and that is read.
+func atEnd(file *os.File) bool {
+	fds := []unix.PollFd{{Fd: int32(file.Fd()), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n == 1 && fds[0].Revents == unix.POLLHUP
+}

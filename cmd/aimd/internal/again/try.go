@@ -62,12 +62,10 @@ func (t *try) run(ctx context.Context) error {
 	if t.rules.listen() {
 		cmd.Stderr = io.MultiWriter(t.err, h)
 	}
-	disconnect, err := t.in.connect(cmd)
-	if err != nil {
+	if err := t.in.connect(cmd); err != nil {
 		return &failure{why: fmt.Sprintf("standard input: %v", err), status: cannotRun, verdict: final}
 	}
-	if err = cmd.Start(); err != nil {
-		disconnect()
+	if err := cmd.Start(); err != nil {
 		return notStarted(err)
 	}
 	stop := context.AfterFunc(ctx, func() {
@@ -79,7 +77,6 @@ func (t *try) run(ctx context.Context) error {
 	})
 	_ = cmd.Wait() // ProcessState has the result
 	stop()
-	disconnect()
 	status, killed := cmd.ProcessState.ExitCode(), syscall.Signal(0)
 	if w, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		killed = w.Signal()

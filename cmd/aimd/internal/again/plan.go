@@ -1,0 +1,116 @@
+package again
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+)
+
+const (
+	// planClients is the number of clients of a plan, each with its own jitter.
+	planClients = 1000
+	// triesMost is when a plan stops to count.
+	triesMost = 10_000
+)
+
+// printPlan writes which delays, with how many tries, outlast an outage. What the flags and the form leave open has
+// several rows.
+func (j *job) printPlan(c *cobra.Command) error {
+	given, err := j.form.delays(c.Flags())
+	if err != nil {
+		return cli.Usage(c, err)
+	}
+	t := table.Table{Columns: []table.Column{{Head: "first"}, {Head: "factor"}, {Head: "longest"},
+		{Head: "tries"}, {Head: "late, typical"}, {Head: "at most"}, {Head: "1000 clients send"}}}
+	for _, e := range open(given, j.plan) {
+		t.Rows = append(t.Rows, j.row(c, e))
+	}
+	return cmp.Or(
+		table.Paragraphs(c.OutOrStdout(), fmt.Sprintf("An outage of %s, with --form %s and --jitter %s: each try within it fails at once, and the first try after it succeeds.",
+			value.ShowDuration(j.plan), j.form.name, given.Jitter)),
+		t.Write(c.OutOrStdout()),
+		table.Paragraphs(c.OutOrStdout(), fmt.Sprintf(`"tries" is what the unluckiest of %d clients needs: --max-attempts, or more. "late" is the time from the outage's end to that try. The last column is how many tries a second they send at the end of the outage.`, planClients)))
+}
+
+// open returns the delays with a choice for what is open: the factor, 1 being a fixed delay, and the longest delay, up
+// to the outage and without a bound.
+func open(e backoff.Exponential, outage time.Duration) (all []backoff.Exponential) {
+	if e.Factor == 1 && e.Min > 0 {
+		e.Max = e.Min
+	}
+	factors, longest := []float64{e.Factor}, []time.Duration{e.Max}
+	if e.Factor == 0 {
+		factors = []float64{1, 1.5, 2, 4}
+	}
+	if e.Max == 0 {
+		longest = []time.Duration{time.Second, 10 * time.Second, time.Minute, 10 * time.Minute}
+		longest = append(slices.DeleteFunc(longest, func(d time.Duration) bool { return d < e.Min || d >= outage }), backoff.MaxDelay)
+	}
+	for _, factor := range factors {
+		for _, most := range longest {
+			row := e
+			row.Factor, row.Max = factor, most
+			if row.Min = cmp.Or(e.Min, min(100*time.Millisecond, most)); factor == 1 {
+				row.Min = most
+			}
+			if row.Min < backoff.MaxDelay {
+				all = append(all, row)
+			}
+		}
+	}
+	return all
+}
+
+// row is the outage with these delays.
+func (j *job) row(c *cobra.Command, e backoff.Exponential) []table.Cell {
+	most := triesMost
+	if c.Flags().Changed("max-attempts") && j.attempts > 0 {
+		most = min(most, j.attempts)
+	}
+	var late []time.Duration
+	tries, rate := 0, 0.0
+	for client := range uint64(planClients) {
+		random, s := rand.New(rand.NewPCG(client, 0)), backoff.State{}
+		at := time.Duration(0)
+		for at < j.plan {
+			s.Retry++
+			d, again := e.Delay(s, random)
+			if !again || s.Retry >= most || j.total > 0 && at+d > j.total {
+				break
+			}
+			s.Last = d
+			at += d
+		}
+		if at < j.plan {
+			gaveUp := fmt.Sprintf("gives up after %s", value.Rounded(at))
+			if s.Retry == triesMost {
+				gaveUp = "more than " + strconv.Itoa(triesMost) + " tries"
+			}
+			return append(settings(e), table.Cell{Text: strconv.Itoa(s.Retry)}, table.Cell{Text: gaveUp, Bad: true}, table.Cell{}, table.Cell{})
+		}
+		// Long delays are more likely to be the last; the mean of 1/delay makes up for it.
+		tries, rate = max(tries, s.Retry+1), rate+1/s.Last.Seconds()
+		late = append(late, at-j.plan)
+	}
+	slices.Sort(late)
+	return append(settings(e), table.Cell{Text: strconv.Itoa(tries)}, table.Cell{Text: value.Rounded(late[len(late)/2])},
+		table.Cell{Text: value.Rounded(late[len(late)-1])}, table.Cell{Text: fmt.Sprintf("%.4g/s", rate)})
+}
+
+func settings(e backoff.Exponential) []table.Cell {
+	longest := value.ShowDuration(e.Max)
+	if e.Max == backoff.MaxDelay {
+		longest = "none"
+	}
+	return []table.Cell{{Text: value.ShowDuration(e.Min)}, {Text: fmt.Sprint(e.Factor)}, {Text: longest}}
+}
