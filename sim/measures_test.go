@@ -189,6 +189,8 @@ func TestWatch(t *testing.T) {
 	// 4.5 and 5.5 one is refused.
 	assert.Equal(t, known("watch_errors", 2), value(t, r, "watch_errors"))
 	assert.Equal(t, known("watch_attempts_per_op", 8./7), value(t, r, "watch_attempts_per_op"))
+	// Each is under way for 1 s, so a third is sent before the first is done.
+	assert.Equal(t, known("watch_peak_in_flight", 3), value(t, r, "watch_peak_in_flight"))
 	// 2 s at 2 a second and 2 s at 1.
 	assert.InDelta(t, 7./6, value(t, r, "watch_use").Value, 1e-9)
 	// Of the first client those of 2, 3, 4 and 5, of the other those of 1.5, 2.5 and 3.5.

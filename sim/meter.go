@@ -24,8 +24,9 @@ type meter struct {
 	// interactive and background are the operations of the two kinds.
 	interactive, background struct{ born, done int }
 	// watched has the counts in the time of the watch: requests that were sent, those that ended without success,
-	// and operations that were done; watchedDone has the latter by client.
-	watched     struct{ sent, errors, done int }
+	// operations that were done, and the most attempts that clients waited for; watchedDone has the operations by
+	// client.
+	watched     struct{ sent, errors, done, peak int }
 	watchedDone []float64
 	regained    regained
 	tracer      tracer
@@ -54,11 +55,12 @@ func (m *meter) sent(e *engine, again bool) {
 	if again {
 		m.counts[retries]++
 	}
-	if e.scenario.watches(e.now) {
-		m.watched.sent++
-	}
 	m.inFlight++
 	m.peak = max(m.peak, m.inFlight)
+	if e.scenario.watches(e.now) {
+		m.watched.sent++
+		m.watched.peak = max(m.watched.peak, m.inFlight)
+	}
 	if e.server.down != nil {
 		m.outageSent++
 	}
@@ -71,10 +73,13 @@ func (m *meter) sent(e *engine, again bool) {
 
 // ended: an attempt ended for its client.
 func (m *meter) ended(e *engine, o window.Outcome) {
-	m.inFlight--
-	if o != window.Success && e.scenario.watches(e.now) {
-		m.watched.errors++
+	if e.scenario.watches(e.now) {
+		m.watched.peak = max(m.watched.peak, m.inFlight)
+		if o != window.Success {
+			m.watched.errors++
+		}
 	}
+	m.inFlight--
 	m.counts[byOutcome[o]]++
 }
 
@@ -203,6 +208,7 @@ func (m *meter) ofWatch(s Scenario) {
 	m.ratio("watch_use", float64(m.watched.done), capacity)
 	m.ratio("watch_attempts_per_op", float64(m.watched.sent), float64(m.watched.done))
 	m.measure("watch_errors", float64(m.watched.errors), watched)
+	m.measure("watch_peak_in_flight", float64(m.watched.peak), watched)
 	m.measure("watch_jain", fairness(m.watchedDone), m.watched.done > 0)
 	for _, q := range s.Server.Quotas {
 		switch {

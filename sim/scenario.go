@@ -21,7 +21,7 @@ type Scenario struct {
 	// 200 for each operation.
 	MaxEvents int `yaml:"max_events" in:"0 2000000000"`
 	// WatchFrom is the time from which the watch measures: the use of the capacity, attempts for each operation
-	// done, errors, and Jain's fairness index.
+	// done, errors, the most in flight, and Jain's fairness index.
 	WatchFrom time.Duration `yaml:"watch_from" needs:"watch_for"`
 	// WatchFor is the length of the watch; 0: nothing is watched.
 	WatchFor time.Duration `yaml:"watch_for"`

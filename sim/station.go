@@ -1,9 +1,8 @@
 package sim
 
 import (
+	"container/heap"
 	"math"
-	"slices"
-	"sort"
 	"time"
 )
 
@@ -25,9 +24,10 @@ type station struct {
 	// a clairvoyant lets them leave first.
 	emptying bool
 
-	// works are the attempts at a linear knee, by the work at which they are done; work is how much an attempt could
+	// works are the attempts at a linear knee, and begun how many there ever were; work is how much an attempt could
 	// have had by the time worked.
-	works  []work
+	works  works
+	begun  int
 	work   float64
 	worked time.Duration
 }
@@ -35,7 +35,25 @@ type station struct {
 // work is an attempt at a knee, and the work at which it is done.
 type work struct {
 	done float64
-	id   int32
+	// nth is its place in the order in which attempts began.
+	nth int
+	id  int32
+}
+
+// works is a heap with the attempt that is done first at its root.
+type works []work
+
+func (w works) Len() int { return len(w) }
+func (w works) Less(i, j int) bool {
+	return w[i].done < w[j].done || w[i].done == w[j].done && w[i].nth < w[j].nth
+}
+func (w works) Swap(i, j int) { w[i], w[j] = w[j], w[i] }
+func (w *works) Push(x any)   { *w = append(*w, x.(work)) }
+func (w *works) Pop() any {
+	last := len(*w) - 1
+	x := (*w)[last]
+	*w = (*w)[:last]
+	return x
 }
 
 const (
@@ -63,9 +81,8 @@ func (s *station) begin(e *engine, a *attempt) {
 		s.look(e)
 	case s.conf.Knee.At > 0:
 		s.settle(e)
-		w := work{s.work + float64(a.takes), a.id}
-		after := sort.Search(len(s.works), func(i int) bool { return s.works[i].done > w.done })
-		s.works = slices.Insert(s.works, after, w)
+		s.begun++
+		heap.Push(&s.works, work{s.work + float64(a.takes), s.begun, a.id})
 		s.look(e)
 	default:
 		e.after(a.takes, servedKind, a.id, a.gen)
@@ -104,9 +121,7 @@ func (s *station) done(e *engine) *attempt {
 		}
 	}
 	if len(s.works) > 0 && s.works[0].done <= s.work+missing {
-		first := s.works[0]
-		s.works = s.works[1:]
-		return e.attempts.at(first.id)
+		return e.attempts.at(heap.Pop(&s.works).(work).id)
 	}
 	return nil
 }
