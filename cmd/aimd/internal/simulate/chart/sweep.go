@@ -67,7 +67,7 @@ func (d drawing) curve() {
 	for i, s := range names {
 		var c curve
 		for j, v := range sweep.Values {
-			row, ok := d.Row(s, []string{sweep.Field + "=" + v})
+			row, ok := d.Row(s, sweep.At(v))
 			if r := row.Of(d.Measure); ok && r.Applies {
 				at := plotter.XY{X: float64(j), Y: max(r.Median.Value, low)}
 				if !numbers {
@@ -140,7 +140,7 @@ func grid(s experiment.Study, p scenario.Plot) (t table.Table) {
 	for _, row := range s.Sweep[0].Values {
 		line := []table.Cell{{Text: row}}
 		for _, column := range s.Sweep[1].Values {
-			at := []string{s.Sweep[0].Field + "=" + row, s.Sweep[1].Field + "=" + column}
+			at := append(s.Sweep[0].At(row), s.Sweep[1].At(column)...)
 			cell := table.Cell{Text: "–"}
 			a, aThere := s.Row(p.Strategies[0], at)
 			if b, bThere := s.Row(p.Strategies[1], at); aThere && bThere {

@@ -73,7 +73,9 @@ func newTable(s experiment.Study, sweepName func(field string) string) table.Tab
 	shown := measures(s)
 	var t table.Table
 	for _, x := range s.Sweep {
-		t.Columns = append(t.Columns, table.Column{Head: sweepName(x.Field), Left: true})
+		for _, field := range x.Fields() {
+			t.Columns = append(t.Columns, table.Column{Head: sweepName(field), Left: true})
+		}
 	}
 	t.Columns = append(t.Columns, table.Column{Head: "strategy", Left: true})
 	for _, m := range shown {

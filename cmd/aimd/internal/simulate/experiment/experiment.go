@@ -25,7 +25,7 @@ type Study struct {
 
 // Row is what one strategy showed at one point of the sweep, over all seeds.
 type Row struct {
-	// At is the point: "field=value" for each sweep.
+	// At is the point: "field=value" for each field that is swept.
 	At       []string
 	Strategy sim.Strategy
 	Runs     int
@@ -176,7 +176,7 @@ var (
 		"recovery_s", "outage_sent",
 	}
 	whenNeeded = []string{
-		"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "regain_s", "interactive_done", "background_done",
+		"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "watch_peak_in_flight", "regain_s", "interactive_done", "background_done",
 		"refused_per_hour", "quota_share",
 	}
 )

@@ -104,7 +104,7 @@ func TestJSONHasTheShapeThatScriptsRelyOn(t *testing.T) {
 	// What is measured only where a scenario asks for it.
 	b.Reset()
 	require.NoError(t, run(t, "server: {service: 1s, slots: 1, capacity: [{at: 2s, slots: 2}]}\nclients: {operations: 5, background: 0.5}\nstrategies: [fixed]\nwatch_from: 1s\nwatch_for: 1s\nregain: 0.8\n").JSON(&b))
-	for _, m := range []string{"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "regain_s", "interactive_done", "background_done"} {
+	for _, m := range []string{"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "watch_peak_in_flight", "regain_s", "interactive_done", "background_done"} {
 		assert.Contains(t, b.String(), `"`+m+`":{"min":`)
 	}
 }

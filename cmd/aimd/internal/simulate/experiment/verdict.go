@@ -25,8 +25,8 @@ type Verdict struct {
 	Problem string
 }
 
-// Verdicts are the outcomes of all expectations whose rows are there. An expectation without a point holds at
-// each point.
+// Verdicts are the outcomes of all expectations whose rows are there. An expectation holds at each point that has its
+// values.
 func (s Study) Verdicts() []Verdict {
 	var all []Verdict
 	for _, e := range s.expected() {
@@ -45,14 +45,14 @@ func (s Study) Verdicts() []Verdict {
 
 // expected are the expectations, each with its point.
 func (s Study) expected() (all []scenario.Expectation) {
+	points := s.Points()
 	for _, e := range s.Expect {
-		if len(e.At) > 0 {
-			all = append(all, e)
-			continue
-		}
-		for _, p := range s.Points() {
-			e.At = p.At
-			all = append(all, e)
+		for _, p := range points {
+			if p.Has(e.At) {
+				one := e
+				one.At = p.At
+				all = append(all, one)
+			}
 		}
 	}
 	return all

@@ -95,7 +95,9 @@ func (d *decoder) sweep(s Scenario) {
 		path := fmt.Sprintf("sweep[%d]", i)
 		points *= len(w.Values)
 		d.need(points > 0 && points <= maxPoints, path+".values", "%d values are not allowed, want 1 or more, and %d points in all at the most", len(w.Values), maxPoints)
-		d.need(swept.MatchString(w.Field), path+".field", "%q is not allowed, want a field of server, clients or strategies, like server.slots", w.Field)
+		for _, field := range w.Fields() {
+			d.need(swept.MatchString(field), path+".field", "%q is not allowed, want a field of server, clients or strategies, like server.slots", field)
+		}
 		if len(d.errs) > 0 {
 			return
 		}
@@ -104,9 +106,10 @@ func (d *decoder) sweep(s Scenario) {
 			d.need(slices.Index(w.Values, v) == j, at, "%s is there twice", v)
 			var one decoder
 			point := s
-			one.assign(&point, w.Field, v)
+			w.assign(&one, &point, v)
 			err := errors.Join(append(one.errs, point.Validate(point.Strategies...))...)
 			d.need(err == nil, at, "%s: %v", v, err)
+			d.need(len(w.At(v)) == len(w.Fields()), at, "%s is not allowed, want a value for each of %s", v, w.Field)
 		}
 	}
 }
@@ -140,6 +143,6 @@ func (d *decoder) expectation(path string, e Expectation, points []Point, strate
 	_, err := e.Within.off(0)
 	d.need(err == nil, path+".within", "%v", err)
 	d.need(exact || e.Within == "", path+".within", "%v is not allowed without is", e.Within)
-	known := len(e.At) == 0 || slices.ContainsFunc(points, func(p Point) bool { return slices.Equal(p.At, e.At) })
+	known := slices.ContainsFunc(points, func(p Point) bool { return p.Has(e.At) })
 	d.need(known, path+".at", "%q is no point of the sweep, want one like %q", e.At, points[0].At)
 }

@@ -130,6 +130,7 @@ func TestErrorsNameFileLineAndField(t *testing.T) {
 		"expecting of nobody":    {both + "expect:\n  - {measure: attempts, is: 1}\n", `x.yaml:4: expect[0].strategy: "" is not allowed, want one of none,`},
 		"tolerance":              {both + "expect:\n  - {strategy: none, measure: attempts, is: 1, within: -6%}\n", "x.yaml:4: expect[0].within: -6% is not allowed, want a number from 0 like 0.5, or a share like 6%"},
 		"tolerance of nothing":   {both + "expect:\n  - {strategy: none, measure: attempts, at_least: 1, within: 1}\n", "x.yaml:4: expect[0].within: 1 is not allowed without is"},
+		"fields without values":  {swept + "  - {field: clients.count and clients.operations, values: [1]}\n", `x.yaml:6: sweep[1].values[0]: 1 is not allowed, want a value for each of clients.count and clients.operations`},
 		"expecting no point":     {swept + "expect:\n  - {strategy: none, measure: attempts, is: 1, at: [server.slots=3]}\n", `x.yaml:7: expect[0].at: ["server.slots=3"] is no point of the sweep, want one like ["server.slots=1"]`},
 		"point without sweep":    {both + "expect:\n  - {strategy: none, measure: attempts, is: 1, at: [a]}\n", `x.yaml:4: expect[0].at: ["a"] is no point of the sweep`},
 		"too long":               {strings.Repeat("#", MaxSize+1), "x.yaml: more than 16384 bytes are too many for a scenario"},
@@ -210,6 +211,12 @@ sweep:
 	require.NoError(t, err)
 	assert.Equal(t, backoff.Exponential{Min: 3 * time.Second, Factor: 1}, *s.Points()[1].Strategies[0].Retry)
 	assert.Equal(t, backoff.Exponential{Min: time.Second, Factor: 1}, *s.Strategies[0].Retry)
+
+	s, err = Parse("x.yaml", []byte("server: {}\nclients: {}\nsweep: [{field: clients.count and server.slots, values: [1 and 5, 3 and 15]}]\n"))
+	require.NoError(t, err)
+	require.Len(t, s.Points(), 2)
+	assert.Equal(t, []string{"clients.count=3", "server.slots=15"}, s.Points()[1].At)
+	assert.Equal(t, []int{3, 15}, []int{s.Points()[1].Clients.Count, s.Points()[1].Server.Slots})
 }
 
 func TestTolerance(t *testing.T) {

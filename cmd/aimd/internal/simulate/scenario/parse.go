@@ -259,6 +259,14 @@ func (d *decoder) assign(s *Scenario, path, v string) {
 	}
 }
 
+// assign puts a value of the sweep into its fields.
+func (w Sweep) assign(d *decoder, s *Scenario, value string) {
+	for _, at := range w.At(value) {
+		field, v, _ := strings.Cut(at, "=")
+		d.assign(s, field, v)
+	}
+}
+
 // StrategyNames are the names of the ready strategies.
 func StrategyNames() (names []string) {
 	for _, s := range sim.Strategies() {

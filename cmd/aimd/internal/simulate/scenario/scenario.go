@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,10 +44,26 @@ type Scenario struct {
 
 // Sweep runs the scenario once for each value of a field.
 type Sweep struct {
-	// Field is the field, like clients.operations.
+	// Field is the field, like clients.operations, or fields that change together, like
+	// "clients.count and server.slots".
 	Field string `yaml:"field"`
-	// Values are its values.
+	// Values are its values, like "10 and 50" for two fields.
 	Values []string `yaml:"values"`
+}
+
+// together stands between the fields of a sweep that change together, and between their values.
+const together = " and "
+
+// Fields are the fields that the sweep changes.
+func (w Sweep) Fields() []string { return strings.Split(w.Field, together) }
+
+// At has "field=value" for each field of the sweep.
+func (w Sweep) At(value string) (at []string) {
+	fields := w.Fields()
+	for i, v := range strings.SplitN(value, together, len(fields)) {
+		at = append(at, fields[i]+"="+v)
+	}
+	return at
 }
 
 // The kinds of Plot.Kind.
@@ -103,7 +120,7 @@ type Note struct {
 type Expectation struct {
 	// Strategy is the one whose measure it is.
 	Strategy string `yaml:"strategy"`
-	// At are values of the sweep, like [clients.operations=100]; without any: at each.
+	// At are values of the sweep, like [clients.operations=100]: at each point that has them; without any: at each.
 	At []string `yaml:"at"`
 	// Measure is the measure, by its name in --json.
 	Measure string `yaml:"measure"`
@@ -133,9 +150,14 @@ func (e Expectation) Others() []string {
 
 // Point is a scenario with one choice of the sweep's values.
 type Point struct {
-	// At has "field=value" for each sweep; empty without a sweep.
+	// At has "field=value" for each field that is swept; empty without a sweep.
 	At []string
 	Scenario
+}
+
+// Has reports whether the point has all of these values.
+func (p Point) Has(at []string) bool {
+	return !slices.ContainsFunc(at, func(x string) bool { return !slices.Contains(p.At, x) })
 }
 
 // Points are all choices of the sweep's values, the last sweep's changing fastest; without a sweep, the
@@ -146,10 +168,9 @@ func (s Scenario) Points() []Point {
 		var next []Point
 		for _, p := range points {
 			for _, v := range w.Values {
-				at := append(p.At[:len(p.At):len(p.At)], w.Field+"="+v)
-				one := p.Scenario
-				new(decoder).assign(&one, w.Field, v)
-				next = append(next, Point{at, one})
+				one := Point{append(p.At[:len(p.At):len(p.At)], w.At(v)...), p.Scenario}
+				w.assign(new(decoder), &one.Scenario, v)
+				next = append(next, one)
 			}
 		}
 		points = next
