@@ -77,7 +77,7 @@ type Config struct {
 	Observer func(Event)
 	// Classifier says what an attempt's error means; nil: attempt.Classify.
 	Classifier attempt.Classifier
-	// Restore is a snapshot of an earlier limiter, to start from its window: Cwnd, Ssthresh, Spaced and Trip. If it has
+	// Restore is a snapshot of an earlier limiter, to start from its window: Cwnd, Ssthresh, Pace and Trip. If it has
 	// another Law, it counts for its Cwnd alone, as window and as threshold. One that is zero, or of more than an
 	// hour ago, has no effect.
 	Restore Snapshot

@@ -272,7 +272,7 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 		gap := 100 * time.Millisecond
 		law := func(window.Settings) window.Law {
 			return timedLaw(func(s window.State, _ window.Answer) window.State {
-				s.Cwnd, s.Spaced = float64(s.Trip)/float64(gap), true
+				s.Cwnd, s.Pace = float64(s.Trip)/float64(gap), window.Spaced
 				return s
 			})
 		}

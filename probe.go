@@ -154,7 +154,7 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 // begin is before the first answer, of a new law or after Reconfigured.
 func (p *probe) begin(now float64, s window.State, a window.Answer) {
 	p.succeeded, p.spell.began, p.held = now, now, min(s.Cwnd, float64(a.Flying))
-	if s.Spaced {
+	if s.Pace != window.AtOnce {
 		p.succeeded -= p.trip / s.Cwnd
 	}
 	if s.Ssthresh < window.MaxWindow {
@@ -165,12 +165,14 @@ func (p *probe) begin(now float64, s window.State, a window.Answer) {
 // state is the window. Sends are not spaced before the first refusal, nor in the trial of a few: in a longer
 // trial other clients make room, and it seems to pay.
 func (p *probe) state(w float64) window.State {
+	s := window.State{Cwnd: w, Ssthresh: min(max(1, p.ceiling), window.MaxWindow)}
 	refused := p.ceiling <= window.MaxWindow || p.own > 0
-	return window.State{
-		Cwnd: w, Ssthresh: min(max(1, p.ceiling), window.MaxWindow),
-		Spaced:  w < 1 || refused && !(p.phase == trying && p.held < p.few),
-		CatchUp: !p.many(p.early),
+	if w < 1 || refused && !(p.phase == trying && p.held < p.few) {
+		if s.Pace = window.CatchUp; p.many(p.early) {
+			s.Pace = window.Spaced
+		}
 	}
+	return s
 }
 
 func (p *probe) success(now, w float64, a window.Answer) float64 {

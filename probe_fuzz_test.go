@@ -51,7 +51,7 @@ func newWalk(t require.TestingT, r *rand.Rand) *walk {
 	c := &walk{}
 	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = window.New(aimd.Probe, s); return err })
 	if r.IntN(2) == 0 {
-		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Spaced: r.IntN(2) == 0, Trip: span(r)}
+		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Pace: window.Pace(r.IntN(3)), Trip: span(r)}
 		require.NoError(t, c.w.Restored(s))
 	}
 	return c
@@ -99,7 +99,7 @@ func (c *walk) step(t require.TestingT, r *rand.Rand) {
 func (c *walk) broken() string {
 	s := c.w.State()
 	switch {
-	case !(s.Cwnd > 0 && s.Cwnd <= c.max) || s.Cwnd < c.min && (c.min > 1 || !s.Spaced):
+	case !(s.Cwnd > 0 && s.Cwnd <= c.max) || s.Cwnd < c.min && (c.min > 1 || s.Pace == window.AtOnce):
 		return "the window keeps to its bounds, and is a number"
 	case !(s.Ssthresh >= window.MinWindow && s.Ssthresh <= window.MaxWindow):
 		return "the ceiling keeps to its bounds, and is a number"

@@ -251,7 +251,7 @@ func TestProbeCatchesUpUnlessEarlyOnesAreRefused(t *testing.T) {
 				p.Answered(p.now, second, o)
 			}
 		}
-		return p.State().CatchUp
+		return p.State().Pace == window.CatchUp
 	}
 	require.False(t, catchesUp(0, 1, window.Success), "nothing was refused")
 	require.True(t, catchesUp(0, 9, window.Overload), "one in nine: as any service may")
@@ -437,7 +437,7 @@ func TestProbeGoesOnFromALearnedState(t *testing.T) {
 	require.InDelta(t, 50.67, first(window.State{Cwnd: 50, Ssthresh: 50}).Cwnd, 0.02)
 	require.InDelta(t, 5000.5, first(window.State{Cwnd: 5000, Ssthresh: 5000}).Cwnd, 4500, "a high ceiling too")
 	require.InDelta(t, 100, first(window.State{Cwnd: 50, Ssthresh: window.MaxWindow}).Cwnd, 1e-9)
-	slow := first(window.State{Cwnd: 0.1, Ssthresh: 1, Spaced: true, Trip: time.Second})
+	slow := first(window.State{Cwnd: 0.1, Ssthresh: 1, Pace: window.Spaced, Trip: time.Second})
 	require.InDelta(t, 1, slow.Cwnd, 1e-9, "a rate of a tenth grows to the ceiling")
 }
 
@@ -621,7 +621,7 @@ func TestProbeForgetsRefusalsOfTheServicesOwn(t *testing.T) {
 // It does so at any window: here at a hundredth of an attempt.
 func TestProbeIsNotStoppedByRefusalsAtASmallWindow(t *testing.T) {
 	p := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: window.MaxWindow})
-	s, now := window.State{Cwnd: 0.01, Ssthresh: 1, Spaced: true, Trip: 100 * ms}, time.Duration(0)
+	s, now := window.State{Cwnd: 0.01, Ssthresh: 1, Pace: window.Spaced, Trip: 100 * ms}, time.Duration(0)
 	for i := range 400 {
 		now += time.Duration(float64(s.Trip) / min(1, s.Cwnd))
 		o := window.Success

@@ -210,12 +210,12 @@ func TestASnapshotGoesThroughJSONToTheNextLimiter(t *testing.T) {
 // stateOf is what Restore takes from a limiter's snapshot.
 func stateOf(l *aimd.Limiter) window.State {
 	s := l.Snapshot()
-	return window.State{Cwnd: s.Cwnd, Ssthresh: s.Ssthresh, Spaced: s.Spaced, Trip: s.Trip}
+	return window.State{Cwnd: s.Cwnd, Ssthresh: s.Ssthresh, Pace: s.Pace, Trip: s.Trip}
 }
 
 // A threshold and a spaced window mean something to the law that set them alone.
 func TestASnapshotOfAnotherLawIsItsWindowAlone(t *testing.T) {
-	s := aimd.Snapshot{Law: "aimd.reno", Cwnd: 48, Ssthresh: 32, Spaced: true, Trip: time.Second}
+	s := aimd.Snapshot{Law: "aimd.reno", Cwnd: 48, Ssthresh: 32, Pace: window.Spaced, Trip: time.Second}
 	restored := func(law window.NewLaw) window.State {
 		l, err := aimd.New(aimd.Config{Law: law, Restore: s})
 		require.NoError(t, err)
@@ -224,7 +224,7 @@ func TestASnapshotOfAnotherLawIsItsWindowAlone(t *testing.T) {
 	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32}, restored(aimd.Reno(0.5)))
 	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe))
 	s.Law = ""
-	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Spaced: true, Trip: time.Second}, restored(aimd.Probe), "it does not say which")
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Pace: window.Spaced, Trip: time.Second}, restored(aimd.Probe), "it does not say which")
 }
 
 // timedLaw is a law that answers what the function says, and is told the time.

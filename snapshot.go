@@ -21,9 +21,9 @@ type Snapshot struct {
 	// rate, and one attempt at a time may go; see Gap.
 	Cwnd     float64 `json:"cwnd"`
 	Ssthresh float64 `json:"ssthresh"`
-	// Spaced and Trip are those of window.State; in JSON Trip is in nanoseconds.
-	Spaced bool          `json:"spaced,omitempty"`
-	Trip   time.Duration `json:"trip,omitempty"`
+	// Pace and Trip are those of window.State; in JSON Trip is in nanoseconds.
+	Pace window.Pace   `json:"pace,omitempty"`
+	Trip time.Duration `json:"trip,omitempty"`
 	// Phase is what the law is doing: "holding" or "trying" for New and Probe, otherwise "".
 	Phase string `json:"phase,omitempty"`
 	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds.
@@ -122,7 +122,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	now, state := l.now(), l.gate.State()
 	s := l.counts
 	s.Name, s.At, s.Law, s.Rules = l.config.Name, l.made.Add(now), l.law, *l.rules.Load()
-	s.Cwnd, s.Ssthresh, s.Spaced, s.Trip = state.Cwnd, state.Ssthresh, state.Spaced, state.Trip
+	s.Cwnd, s.Ssthresh, s.Pace, s.Trip = state.Cwnd, state.Ssthresh, state.Pace, state.Trip
 	_, s.Phase = l.gate.Explain()
 	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.queue.Len()
 	if until := l.gate.PausedUntil(); until > now {
@@ -158,7 +158,7 @@ const restoreAge = time.Hour
 // restored is the state that a limiter with the law starts from, or the zero State.
 func (c Config) restored(law string) window.State {
 	r := c.Restore
-	s := window.State{Cwnd: r.Cwnd, Ssthresh: r.Ssthresh, Spaced: r.Spaced, Trip: r.Trip}
+	s := window.State{Cwnd: r.Cwnd, Ssthresh: r.Ssthresh, Pace: r.Pace, Trip: r.Trip}
 	switch {
 	case s == window.State{}, !r.At.IsZero() && c.Clock.Since(r.At) > restoreAge:
 		return window.State{}

@@ -211,7 +211,7 @@ func TestRetryAfterGoesByHowManyAtATime(t *testing.T) {
 type pacing struct{}
 
 func (pacing) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
-	s.Cwnd, s.Spaced = float64(s.Trip)/float64(10*time.Millisecond), true
+	s.Cwnd, s.Pace = float64(s.Trip)/float64(10*time.Millisecond), window.Spaced
 	return s
 }
 func (pacing) Timed() bool { return true }

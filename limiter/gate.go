@@ -300,7 +300,7 @@ func (g *Gate) space() {
 // catchUp is how late the window may make a send without delaying those after it; 0 unless the law catches up, or
 // if there is a greatest rate.
 func (g *Gate) catchUp() time.Duration {
-	if s := g.State(); s.CatchUp && g.apart == 0 {
+	if s := g.State(); s.Pace == window.CatchUp && g.apart == 0 {
 		return s.Trip
 	}
 	return 0

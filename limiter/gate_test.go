@@ -255,7 +255,7 @@ func newSpacedTrace(t *testing.T, gap *time.Duration, initial float64) *trace {
 func spaced(gap *time.Duration) window.NewLaw {
 	return func(window.Settings) window.Law {
 		return timedLaw(func(s window.State, _ window.Answer) window.State {
-			s.Cwnd, s.Spaced = float64(s.Trip)/float64(*gap), true
+			s.Cwnd, s.Pace = float64(s.Trip)/float64(*gap), window.Spaced
 			return s
 		})
 	}
@@ -350,7 +350,7 @@ func TestALawThatCatchesUp(t *testing.T) {
 	} {
 		law := func(window.Settings) window.Law {
 			return timedLaw(func(s window.State, _ window.Answer) window.State {
-				s.Spaced, s.CatchUp, s.Cwnd = true, true, 8
+				s.Pace, s.Cwnd = window.CatchUp, 8
 				return s
 			})
 		}
@@ -442,7 +442,7 @@ func TestASpacedWindow(t *testing.T) {
 		3.4: {29411765, 4}, 3.6: {27777778, 4}, 4.6: {21739130, 4}, 99: {1010101, 99}, 100: {0, 100}, 1000: {0, 150},
 	} {
 		law := func(window.Settings) window.Law {
-			return timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd, s.Spaced = cwnd, true; return s })
+			return timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd, s.Pace = cwnd, window.Spaced; return s })
 		}
 		c := newTrace(t, law, limiter.Settings{Window: window.Settings{Max: 150}})
 		c.arrive(1, 1)

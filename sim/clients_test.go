@@ -145,7 +145,7 @@ func TestLateness(t *testing.T) {
 type paced struct{}
 
 func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
-	s.Cwnd, s.Spaced = float64(s.Trip)/float64(100*ms), true
+	s.Cwnd, s.Pace = float64(s.Trip)/float64(100*ms), window.Spaced
 	return s
 }
 

@@ -13,17 +13,27 @@ type State struct {
 	// Ssthresh is the slow-start threshold, in attempts: below it every success widens the window by one,
 	// from there on by 1/cwnd (RFC 5681, section 3.1). Invariant: 1 <= Ssthresh <= MaxWindow, which is none.
 	Ssthresh float64 `json:"ssthresh"`
-	// Spaced says that sends are spread over the round trip, one each Trip/Cwnd. If the law is not Timed it has
-	// no effect.
-	Spaced bool `json:"spaced,omitempty"`
-	// CatchUp says that spaced sends which had to wait for the window follow at once, those of one Trip at most.
-	// Without it their time is lost. It has no effect under a greatest rate.
-	CatchUp bool `json:"catch_up,omitempty"`
+	// Pace says whether sends are spaced. If the law is not Timed they are not.
+	Pace Pace `json:"pace,omitempty"`
 	// Trip is the mean round trip of the accepted answers, the latest of which count most; until one is
 	// accepted, that of the first answer. It is above 0 for a law that is Timed, and 0 for other laws. The
 	// window measures it; a law cannot change it.
 	Trip time.Duration `json:"trip,omitempty"`
 }
+
+// Pace is how sends follow one another.
+type Pace uint8
+
+const (
+	// AtOnce: an attempt is sent as soon as the window has room.
+	AtOnce Pace = iota
+	// Spaced: sends are spread over the round trip, one each Trip/Cwnd. If a send has to wait for the window, that
+	// time is lost.
+	Spaced
+	// CatchUp: as Spaced, but sends that had to wait for the window follow at once, those of one Trip at most. Under
+	// a greatest rate it is Spaced.
+	CatchUp
+)
 
 // Grown is the state after a success as "Improve on exponential backoff" has it, flying being the
 // attempts in flight with the answered one among them:
@@ -66,7 +76,7 @@ type Answer struct {
 // window stays as it was. A law that is not Timed is not asked about an accepted answer (Outcome.Accepted)
 // while Flying + 1 <= Cwnd: growth would be without evidence.
 //
-// If a law spaces its sends (State.Spaced), the window makes the gap between them: Trip/Cwnd, 15 s at most. It
+// If a law spaces its sends (State.Pace), the window makes the gap between them: Trip/Cwnd, 15 s at most. It
 // counts from the last send, with its present value. A gap below a millisecond is left out. While refusals
 // follow one another and one attempt at a time is admitted, the gap is spread at random by half, so that
 // clients do not stay in step, and replaces the doubling pauses. If it is half a second or more then, the

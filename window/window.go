@@ -107,7 +107,9 @@ func (w *Window) measure(a Answer) {
 }
 
 func (w *Window) decide(next State) {
-	w.state.Spaced, w.state.CatchUp = next.Spaced && w.timed, next.CatchUp
+	if w.timed {
+		w.state.Pace = next.Pace
+	}
 	if finite(next.Ssthresh) {
 		w.state.Ssthresh = min(max(next.Ssthresh, MinWindow), MaxWindow)
 	}
@@ -119,12 +121,12 @@ func (w *Window) decide(next State) {
 
 func (w *Window) resize(cwnd float64) {
 	least, trip := w.settings.Min, float64(w.state.Trip)
-	if w.state.Spaced && least <= MinWindow {
+	if w.state.Pace != AtOnce && least <= MinWindow {
 		least = trip / float64(maxGap)
 	}
 	cwnd = min(max(cwnd, least), w.settings.Max)
 	w.state.Cwnd, w.gap, w.near = cwnd, 0, time.Duration(min(trip/cwnd/2, float64(maxGap)))
-	if w.state.Spaced {
+	if w.state.Pace != AtOnce {
 		w.gap = time.Duration(min(math.Round(trip/cwnd), float64(maxGap)))
 		if w.gap <= grain {
 			w.gap = 0
@@ -168,7 +170,9 @@ func (w *Window) Restored(s State) error {
 			s.Trip = 0
 		}
 		w.state, w.known = s, s.Trip > 0
-		w.state.Spaced = s.Spaced && w.known
+		if !w.known {
+			w.state.Pace = AtOnce
+		}
 		w.resize(s.Cwnd)
 	}
 	return err

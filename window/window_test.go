@@ -227,7 +227,7 @@ func TestNonsenseFromALawChangesNothing(t *testing.T) {
 		{window.State{Cwnd: math.Inf(1), Ssthresh: math.Inf(1)}, start},
 		{window.State{Cwnd: math.Inf(-1), Ssthresh: math.Inf(-1)}, start},
 		{window.State{Cwnd: -5, Ssthresh: -5}, window.State{Cwnd: 2, Ssthresh: 1}},
-		{window.State{Cwnd: 1e30, Ssthresh: 1e30, Spaced: true, Trip: time.Hour}, window.State{Cwnd: 50, Ssthresh: window.MaxWindow}},
+		{window.State{Cwnd: 1e30, Ssthresh: 1e30, Pace: window.Spaced, Trip: time.Hour}, window.State{Cwnd: 50, Ssthresh: window.MaxWindow}},
 	} {
 		w := newTrace(t, lawFunc(func(window.State, window.Answer) window.State { return c.law }), window.Settings{Min: 2, Max: 50})
 		require.Equal(t, start, w.State())
@@ -240,7 +240,7 @@ func TestRestartAndRestore(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Min: 2, Max: 100})
 	w.Restarted()
 	require.Equal(t, window.State{Cwnd: 2, Ssthresh: 1024}, w.State())
-	require.NoError(t, w.Restored(window.State{Cwnd: 33.5, Ssthresh: 30, Spaced: true, Trip: time.Second}))
+	require.NoError(t, w.Restored(window.State{Cwnd: 33.5, Ssthresh: 30, Pace: window.Spaced, Trip: time.Second}))
 	require.Equal(t, window.State{Cwnd: 33.5, Ssthresh: 30}, w.State(), "a law that is not Timed spaces nothing")
 	require.NoError(t, w.Restored(window.State{Cwnd: 400, Ssthresh: 30}))
 	w.wantCwnd(100)
@@ -257,10 +257,10 @@ func TestRestartAndRestore(t *testing.T) {
 	// A rate restarts as it is, and a spaced window admits no more than its bound.
 	w = newTrace(t, timed{lawFunc(func(s window.State, _ window.Answer) window.State { return s })}, window.Settings{Max: 3.6})
 	require.EqualValues(t, window.MaxWindow, w.State().Ssthresh, "a law that measures finds its own")
-	require.NoError(t, w.Restored(window.State{Cwnd: 0.25, Ssthresh: 1, Spaced: true, Trip: time.Second}))
+	require.NoError(t, w.Restored(window.State{Cwnd: 0.25, Ssthresh: 1, Pace: window.Spaced, Trip: time.Second}))
 	w.Restarted()
 	w.wantCwnd(0.25)
-	require.NoError(t, w.Restored(window.State{Cwnd: 5, Ssthresh: 1, Spaced: true, Trip: time.Second}))
+	require.NoError(t, w.Restored(window.State{Cwnd: 5, Ssthresh: 1, Pace: window.Spaced, Trip: time.Second}))
 	w.wantCwnd(3.6)
 	w.send(3)
 	require.False(t, w.Open())

@@ -10,7 +10,7 @@ import (
 // paced puts a rate in attempts a second into the window: spaced sends, one each 1/rate. The
 // window then also bounds the attempts in flight, by the rate times the mean round trip.
 func paced(s window.State, rate float64) window.State {
-	s.Spaced, s.Cwnd = true, rate*seconds(s.Trip)
+	s.Pace, s.Cwnd = window.Spaced, rate*seconds(s.Trip)
 	return s
 }
 

@@ -124,7 +124,7 @@ func TestTheGapAndTheEndOfAPause(t *testing.T) {
 type paced struct{}
 
 func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
-	s.Cwnd, s.Spaced = float64(s.Trip)/float64(400*time.Millisecond), true
+	s.Cwnd, s.Pace = float64(s.Trip)/float64(400*time.Millisecond), window.Spaced
 	return s
 }
 
