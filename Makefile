@@ -38,9 +38,9 @@ test:
 	$(TEST) $(RACE) $$raced && \
 	$(TEST) $$(go list $(patsubst %,./%/...,$(HERMETIC)) | grep -vxF "$$raced")
 
-# benchmarks and docs/recipes compile much code of others.
+# benchmarks, its rivals and docs/recipes compile much code of others.
 short:
-	go test -short -vet=off -timeout 2m $(patsubst %,./%/...,$(filter-out benchmarks docs/recipes,$(HERMETIC)))
+	go test -short -vet=off -timeout 2m $(patsubst %,./%/...,$(filter-out benchmarks benchmarks/rivals docs/recipes,$(HERMETIC)))
 
 lint:
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not gofmt-ed: $$bad"; exit 1; }

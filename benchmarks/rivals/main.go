@@ -9,7 +9,7 @@
 // numbers of modes that are off by default: two of AzCopy's nine tables (benchmarks), and failsafe-go's bounds
 // that decay or remember. A law sees the requests in flight at an answer, where some sources count at the send.
 //
-//	go run ./rivals sim run law-100-a-second --strategies probe,cubic,vegas
+//	go run . sim run law-100-a-second --strategies probe,cubic,vegas
 package main
 
 import (
