@@ -48,7 +48,7 @@ func Command() *cobra.Command {
 		defer page.Close()
 		c.Stdout, c.Stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 		c.Watch = func(l *aimd.Limiter) { page.Add("", l, nil) }
-		if _, err = Run(cmd.Context(), c); err == nil && !c.JSON {
+		if _, err = Run(cmd.Context(), c); err == nil {
 			page.Stay(cmd.Context())
 		}
 		return err
@@ -82,7 +82,6 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(value.URL(&c.Endpoint, endpoint, func(u *url.URL) bool { return u.User == nil }), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
 	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")
-	f.BoolVar(&c.JSON, "json", false, "write one JSON object per file and line to standard output")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
 	f.Var(value.Choice(&c.Checksum, checksums), "checksum", "what goes with each request; md5 for stores that know no other")
 	cli.Complete(cmd, "checksum", checksums)

@@ -3,7 +3,6 @@ package upload
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"encoding/pem"
 	"io"
 	"log"
@@ -40,26 +39,6 @@ func TestDestinations(t *testing.T) {
 	}
 	_, _, err := destination("s3://bucket/\xff")
 	require.ErrorContains(t, err, "must be UTF-8")
-}
-
-// What scripts rely on.
-func TestJSON(t *testing.T) {
-	w := newWorld(t)
-	w.write("a", "content")
-	w.write("bad\xff", "x")
-	got := command(t, w.dir, "s3://bucket/p", "--endpoint", w.URL, "--json")
-	require.Equal(t, "aimd: 1 of 2 files failed\n", got.Stderr)
-	lines := strings.Split(strings.TrimSpace(got.Stdout), "\n")
-	require.Len(t, lines, 3)
-	var summary map[string]any
-	require.NoError(t, json.Unmarshal([]byte(lines[2]), &summary))
-	delete(summary, "seconds")
-	assert.Equal(t, map[string]any{
-		"stored": 1.0, "skipped": 0.0, "failed": 1.0, "bytes": 7.0, "attempts": 2.0, "refused": 0.0, "interrupted": false,
-	}, summary)
-	all := strings.Join(lines[:2], "\n")
-	assert.Contains(t, all, `{"path":"`+w.dir+`/a","key":"p/a","size":7,"status":"stored"}`)
-	assert.Contains(t, all, `"status":"failed","error":"the name is not UTF-8, as a key must be"}`)
 }
 
 func TestWhatPeopleSee(t *testing.T) {
@@ -216,7 +195,7 @@ func TestTheLine(t *testing.T) {
 	u := w.connected(w.config())
 	assert.Regexp(t, `^0 files  0.0 MiB  0.0 MiB/s  cwnd `, u.line())
 	u.store.sent.Add(60 << 20)
-	u.report.add(result{Status: failed})
+	u.report.add(result{status: failed})
 	u.report.began = time.Now().Add(-10 * time.Second)
 	assert.Regexp(t, `^1 files  60.0 MiB  [56].. MiB/s  cwnd .*  1 failed$`, u.line())
 }

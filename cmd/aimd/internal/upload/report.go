@@ -1,7 +1,6 @@
 package upload
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
@@ -11,21 +10,16 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
-// Summary counts all files, and is the last line of --json.
+// Summary counts all files.
 type Summary struct {
-	Stored  int64 `json:"stored"`
-	Skipped int64 `json:"skipped"`
-	Failed  int64 `json:"failed"`
-	Planned int64 `json:"planned,omitempty"`
+	Stored, Skipped, Failed, Planned int64
 	// Attempts counts the answers of the store, Refused its refusals.
-	Attempts uint64 `json:"attempts"`
-	Refused  uint64 `json:"refused"`
+	Attempts, Refused uint64
 	// Bytes is the size of the files that are stored or planned.
-	Bytes       int64   `json:"bytes"`
-	Seconds     float64 `json:"seconds"`
-	Interrupted bool    `json:"interrupted"`
-	// Incomplete are uploads in parts that are in the store, or may be, of this run or others.
-	Incomplete []incomplete `json:"incomplete_uploads,omitempty"`
+	Bytes int64
+	// Took is the time of the whole run.
+	Took        time.Duration
+	Interrupted bool
 }
 
 func (s Summary) files() int64 { return s.Stored + s.Skipped + s.Failed + s.Planned }
@@ -38,21 +32,21 @@ const (
 	planned = "planned" // a dry run would upload it
 )
 
-// result is a file's line of --json.
+// result is what became of a file.
 type result struct {
-	Path   string `json:"path"`
-	Key    string `json:"key"`
-	Size   int64  `json:"size"`
-	Status string `json:"status"`
-	Error  string `json:"error,omitempty"`
+	path, key string
+	size      int64
+	status    string
+	// why is the reason of a failure, and of a file that was left out.
+	why string
 }
 
-// String is the line for people, who see what a name has in it.
+// String is a line, in which people see what a name has in it.
 func (r result) String() string {
-	if r.Error != "" {
-		return fmt.Sprintf("%s: %q: %s", r.Status, r.Path, r.Error)
+	if r.why != "" {
+		return fmt.Sprintf("%s: %q: %s", r.status, r.path, r.why)
 	}
-	return fmt.Sprintf("%s: %q -> %q", r.Status, r.Path, r.Key)
+	return fmt.Sprintf("%s: %q -> %q", r.status, r.path, r.key)
 }
 
 // reporter takes the results. It is safe for several goroutines.
@@ -69,35 +63,29 @@ type reporter struct {
 	Summary
 }
 
-// add counts the result of a file, and writes its line.
+// add counts the result of a file, and writes its line if a person should see it.
 func (r *reporter) add(x result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	switch x.Status {
+	switch x.status {
 	case stored:
 		r.Stored++
-		r.Bytes += x.Size
+		r.Bytes += x.size
 	case planned:
 		r.Planned++
-		r.Bytes += x.Size
+		r.Bytes += x.size
+		if !r.Quiet {
+			r.stdout(x.String())
+		}
 	case skipped:
-		r.Skipped++
+		if r.Skipped++; x.why != "" && !r.Quiet {
+			r.stderr(x.String())
+		}
 	case failed:
-		r.Failed++
+		if r.Failed++; x.why != errStopped {
+			r.stderr(x.String())
+		}
 	}
-	switch {
-	case r.JSON:
-		r.json(x)
-	case x.Status == failed && x.Error != errStopped, x.Status == skipped && x.Error != "" && !r.Quiet:
-		r.stderr(x.String())
-	case x.Status == planned && !r.Quiet:
-		r.stdout(x.String())
-	}
-}
-
-func (r *reporter) json(x any) {
-	line, _ := json.Marshal(x)
-	r.stdout(string(line))
 }
 
 func (r *reporter) stdout(line string) {
@@ -121,21 +109,8 @@ func (r *reporter) now() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.Summary
-	s.Seconds = time.Since(r.began).Seconds()
+	s.Took = time.Since(r.began)
 	return s
-}
-
-// close writes the end of the report.
-func (r *reporter) close(s Summary) {
-	for _, x := range s.Incomplete {
-		r.stderr(fmt.Sprintf("incomplete: parts of %q are in the store, or may be (upload %s)", x.Key, x.ID))
-	}
-	switch {
-	case r.JSON:
-		r.json(s)
-	case !r.Quiet:
-		r.stdout(s.String())
-	}
 }
 
 // String is the summary for people.
@@ -144,8 +119,7 @@ func (s Summary) String() string {
 	if s.Planned > 0 {
 		return fmt.Sprintf("would upload %d files %s", s.Planned, rest)
 	}
-	took := time.Duration(s.Seconds * float64(time.Second)).Round(10 * time.Millisecond)
-	text := fmt.Sprintf("%d stored %s in %v; %d requests, %d refused", s.Stored, rest, took, s.Attempts, s.Refused)
+	text := fmt.Sprintf("%d stored %s in %v; %d requests, %d refused", s.Stored, rest, s.Took.Round(10*time.Millisecond), s.Attempts, s.Refused)
 	if s.Interrupted {
 		text += "; stopped before the end: run it again to continue"
 	}
@@ -158,7 +132,7 @@ func (u *run) line() string {
 		return ""
 	}
 	s, l, sent := u.report.now(), u.limiter.Snapshot(), u.store.sent.Load()
-	rate := mib(int64(float64(sent) / s.Seconds))
+	rate := mib(int64(float64(sent) / s.Took.Seconds()))
 	text := fmt.Sprintf("%d files  %s  %s/s  cwnd %.1f  %d refused", s.files(), mib(sent), rate, l.Cwnd, l.Overloads)
 	if s.Failed > 0 {
 		text += fmt.Sprintf("  %d failed", s.Failed)

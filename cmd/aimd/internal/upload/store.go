@@ -1,7 +1,6 @@
 package upload
 
 import (
-	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/base64"
@@ -27,8 +26,8 @@ const (
 	// At most partsAtOnce parts of a file and largeAtOnce files in parts are under way. Our
 	// choice: more than a window needs, and goroutines for a few MiB.
 	partsAtOnce, largeAtOnce = 64, 4
-	// abortTime bounds the removal of parts, leftTime the question for them: a user may wait.
-	abortTime, leftTime = 10 * time.Second, 5 * time.Second
+	// abortTime bounds the removal of parts: a user may wait.
+	abortTime = 10 * time.Second
 )
 
 // store puts files into the bucket. It is safe for several goroutines. The client has the
@@ -36,9 +35,8 @@ const (
 type store struct {
 	*s3.Client
 	Config
-	large   chan struct{} // has an item for each file that is under way in parts
-	inParts atomic.Bool   // a file was uploaded in parts
-	sent    atomic.Int64  // the bytes of files that the store has taken
+	large chan struct{} // has an item for each file that is under way in parts
+	sent  atomic.Int64  // the bytes of files that the store has taken
 }
 
 // put uploads the file, in parts if it is larger than a part. If put returns nil, the store has the file.
@@ -47,8 +45,7 @@ func (s *store) put(ctx context.Context, key string, f *file) error {
 	if size := f.info.Size(); size > s.sizeOfParts(size) {
 		upload = s.parts
 	}
-	got, err := upload(ctx, key, f)
-	if err != nil {
+	if err := upload(ctx, key, f); err != nil {
 		// Only the answer may be lost: then the next attempt at a completion gets NoSuchUpload.
 		if c := status(err); c >= 400 && c < 500 && code(err) != "NoSuchUpload" {
 			return err
@@ -56,15 +53,21 @@ func (s *store) put(ctx context.Context, key string, f *file) error {
 		if has, _ := s.has(ctx, key, f, nil); !has {
 			return err
 		}
-		return f.unchanged()
-	}
-	// A store that answers with a checksum has compared it with ours.
-	if got.crc64 == nil {
-		if same, err := s.same(f, got); !same || err != nil {
-			return cmp.Or(err, fmt.Errorf("not verified: the store answers with no checksum, and its ETag %q is not that of the file", got.etag))
-		}
 	}
 	return f.unchanged()
+}
+
+// verified returns an error unless an answer shows that the store has n bytes of the file from off: by a checksum,
+// which the store has compared with ours, or by an ETag that is their MD5.
+func verified(f *file, off, n int64, crc, etag *string) error {
+	if crc != nil {
+		return nil
+	}
+	sum, err := f.sum(md5.New(), off, n)
+	if got := strings.Trim(aws.ToString(etag), `"`); err == nil && got != hex.EncodeToString(sum) {
+		err = fmt.Errorf("not verified: the store answers with no checksum, and its ETag %q is not the MD5 of what was sent", got)
+	}
+	return err
 }
 
 func contentType(key string) *string {
@@ -75,56 +78,54 @@ func contentType(key string) *string {
 }
 
 // whole uploads the file in one request.
-func (s *store) whole(ctx context.Context, key string, f *file) (*object, error) {
+func (s *store) whole(ctx context.Context, key string, f *file) error {
 	size := f.info.Size()
 	in := &s3.PutObjectInput{Bucket: &s.Bucket, Key: &key, Body: f.section(0, size), ContentType: contentType(key)}
 	var err error
 	if in.ChecksumCRC64NVME, in.ContentMD5, err = s.sum(f, 0, size); err != nil {
-		return nil, err
+		return err
 	}
 	out, err := s.PutObject(ctx, in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.sent.Add(size)
-	return newObject(&size, out.ETag, out.ChecksumCRC64NVME), nil
+	return verified(f, 0, size, out.ChecksumCRC64NVME, out.ETag)
 }
 
 // parts uploads the file in parts. If it fails, it removes those that were sent.
-func (s *store) parts(ctx context.Context, key string, f *file) (*object, error) {
+func (s *store) parts(ctx context.Context, key string, f *file) error {
 	select {
 	case s.large <- struct{}{}:
 		defer func() { <-s.large }()
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	s.inParts.Store(true)
 	in := &s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key, ContentType: contentType(key)}
 	if s.Checksum != md5Only {
 		in.ChecksumAlgorithm = types.ChecksumAlgorithmCrc64nvme
 	}
 	begun, err := s.CreateMultipartUpload(ctx, in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	parts, err := s.send(ctx, key, begun.UploadId, f)
 	if err == nil {
 		err = f.unchanged() // no object of parts that were read before and after a change
 	}
 	if err == nil {
-		var out *s3.CompleteMultipartUploadOutput
-		out, err = s.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+		_, err = s.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 			Bucket: &s.Bucket, Key: &key, UploadId: begun.UploadId, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
 		})
-		if err == nil {
-			return newObject(aws.Int64(f.info.Size()), out.ETag, out.ChecksumCRC64NVME), nil
-		}
+	}
+	if err == nil {
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
 	defer cancel()
-	// If that fails, the run names what is left.
+	// If that fails, the parts stay until a rule of the bucket removes them.
 	_, _ = s.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.Bucket, Key: &key, UploadId: begun.UploadId})
-	return nil, err
+	return err
 }
 
 // send sends the parts, and returns after the last answer: a part must not come after an abort.
@@ -146,6 +147,9 @@ func (s *store) send(ctx context.Context, key string, id *string, f *file) ([]ty
 				if in.ChecksumCRC64NVME, in.ContentMD5, err = s.sum(f, off, length); err == nil {
 					out, err = s.UploadPart(ctx, in)
 				}
+				if err == nil {
+					err = verified(f, off, length, out.ChecksumCRC64NVME, out.ETag)
+				}
 				if err != nil {
 					fail(err)
 					return
@@ -157,37 +161,6 @@ func (s *store) send(ctx context.Context, key string, id *string, f *file) ([]ty
 	}
 	wg.Wait()
 	return sent, context.Cause(ctx)
-}
-
-// incomplete is an upload in parts that is neither complete nor aborted.
-type incomplete struct {
-	Key string `json:"key"`
-	ID  string `json:"upload_id"`
-}
-
-// left are the uploads in parts below the prefix that the store has, of this run or of others, if this run
-// sent parts: a killed run cannot name its own.
-func (s *store) left(ctx context.Context) (left []incomplete, err error) {
-	if !s.inParts.Load() {
-		return nil, nil
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leftTime)
-	defer cancel()
-	in := &s3.ListMultipartUploadsInput{Bucket: &s.Bucket, Prefix: &s.Prefix, EncodingType: types.EncodingTypeUrl}
-	out, err := s.ListMultipartUploads(ctx, in)
-	if status(err) == http.StatusNotFound {
-		return nil, nil // some stores say that there are none
-	}
-	if err != nil {
-		return nil, err
-	}
-	for _, x := range out.Uploads {
-		// Not every store looks at the prefix.
-		if key := decoded(x.Key, out.EncodingType); strings.HasPrefix(key, s.Prefix) {
-			left = append(left, incomplete{key, aws.ToString(x.UploadId)})
-		}
-	}
-	return left, nil
 }
 
 // has reports whether the store has the file's content. found is the object in a listing, if any.
@@ -207,9 +180,9 @@ func (s *store) has(ctx context.Context, key string, f *file, found *object) (bo
 	return s.same(f, newObject(out.ContentLength, out.ETag, out.ChecksumCRC64NVME))
 }
 
-// same reports whether the object is shown to have the file's content: by its checksum, or by an ETag as
-// most stores make them. That is the MD5 or, of parts, the MD5 of their MD5s, a dash and their number.
-// Neither is promised: https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
+// same reports whether the object is shown to have the file's content: by the checksum of all of it, or by an ETag
+// that is an MD5, as most stores make it of an object that was put as a whole.
+// https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
 func (s *store) same(f *file, o *object) (bool, error) {
 	size := f.info.Size()
 	switch {
@@ -218,20 +191,11 @@ func (s *store) same(f *file, o *object) (bool, error) {
 	case o.crc64 != nil:
 		sum, err := f.sum(crc64.New(nvme), 0, size)
 		return base64.StdEncoding.EncodeToString(sum) == *o.crc64, err
-	case !strings.Contains(o.etag, "-"):
-		sum, err := f.sum(md5.New(), 0, size)
-		return hex.EncodeToString(sum) == o.etag, err
+	case strings.Contains(o.etag, "-"): // of parts
+		return false, nil
 	}
-	all, n, part := md5.New(), 0, s.sizeOfParts(size)
-	for off := int64(0); off < size; off += part {
-		sum, err := f.sum(md5.New(), off, min(part, size-off))
-		if err != nil {
-			return false, err
-		}
-		all.Write(sum)
-		n++
-	}
-	return fmt.Sprintf("%x-%d", all.Sum(nil), n) == o.etag, nil
+	sum, err := f.sum(md5.New(), 0, size)
+	return hex.EncodeToString(sum) == o.etag, err
 }
 
 // nvme is the polynomial 0xAD93D23594C93659 of the NVM Express specification, reflected.

@@ -37,12 +37,12 @@ type Config struct {
 	// Watch, if it is not nil, is called with the limiter before the first request.
 	Watch func(*aimd.Limiter)
 
-	Endpoint, Law, Checksum    string
-	Force, DryRun, JSON, Quiet bool
-	MaxWindow                  float64
-	Timeout                    time.Duration
-	MaxAttempts                int
-	PartSize                   int64
+	Endpoint, Law, Checksum string
+	Force, DryRun, Quiet    bool
+	MaxWindow               float64
+	Timeout                 time.Duration
+	MaxAttempts             int
+	PartSize                int64
 }
 
 // deniedMost is the number of files that may fail before a denial stops the run, while no file was stored. Our
@@ -75,14 +75,11 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	u.all(stopped)
 	u.report.progress.Close()
 
-	s := u.report.now()
-	var err error
-	if s.Incomplete, err = u.store.left(ctx); err != nil {
-		u.report.stderr(fmt.Sprintf("incomplete: the store does not say whether there are parts: %v", cli.Reason(err)))
-	}
-	l := u.limiter.Snapshot()
+	s, l := u.report.now(), u.limiter.Snapshot()
 	s.Interrupted, s.Attempts, s.Refused = ctx.Err() != nil, l.Attempts, l.Overloads
-	u.report.close(s)
+	if !u.Quiet {
+		u.report.stdout(s.String())
+	}
 	switch {
 	case ctx.Err() != nil:
 		return s, ctx.Err()
@@ -150,21 +147,21 @@ var hopeless = map[string]bool{
 // file uploads a file, unless the store has it. found is the object under its key, or nil if
 // it is not known whether there is one.
 func (u *run) file(ctx context.Context, e entry, found *object) (r result) {
-	r = result{Path: e.path, Key: e.key}
+	r = result{path: e.path, key: e.key}
 	err := e.err
 	if err == nil {
-		r.Status, r.Size, err = u.content(ctx, e, found)
+		r.status, r.size, err = u.content(ctx, e, found)
 	}
 	if err == nil {
 		return r
 	}
-	r.Status, r.Error = failed, err.Error()
+	r.status, r.why = failed, err.Error()
 	reason, code := ignored(""), code(err)
 	switch {
 	case errors.As(err, &reason):
-		r.Status = skipped
+		r.status = skipped
 	case ctx.Err() != nil:
-		r.Error = errStopped
+		r.why = errStopped
 	case hopeless[code]:
 		u.stop(fmt.Errorf("%s%w", u.remedy(err), cli.Reason(err)))
 	case code == "AccessDenied":
