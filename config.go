@@ -108,9 +108,6 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 	if c.Law == nil {
 		c.Law = Probe
 	}
-	if c.Classifier == nil {
-		c.Classifier = attempt.Classify
-	}
 	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	s, wrongGate := limiter.Settings{
 		Window:   window.Settings{Initial: c.InitialWindow, Min: c.MinWindow, Max: c.MaxWindow},

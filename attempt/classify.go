@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"context"
-	"errors"
 
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
@@ -78,27 +77,27 @@ import (
 // X-Should-Retry, "true" or "false", decides whether there is another attempt; "false" makes an overload or a
 // timeout neutral. The Retry-After is that of httplimit.RetryAfter, or Google's retryDelay in the body.
 func Classify(err error) Verdict {
-	for _, reason := range []error{ErrQuota, ErrNoContact} {
-		if errors.Is(err, reason) {
+	f := fact.Of(err)
+	for _, reason := range [...]error{ErrQuota, ErrNoContact} {
+		if f.IsAny(reason) {
 			return Verdict{Outcome: window.Neutral, Reason: reason}
 		}
 	}
-	var own interface{ Verdict() Verdict }
-	if errors.As(err, &own) {
+	if own, ok := fact.First[interface{ Verdict() Verdict }](f); ok {
 		if v := own.Verdict(); v.Outcome.Valid() {
 			return v
 		}
 	}
-	if errors.Is(err, context.Canceled) {
+	if f.IsAny(context.Canceled) {
 		return Verdict{Outcome: window.Neutral}
 	}
-	if v := classifyAnswer(err); v.Outcome.Valid() {
+	if v := classifyAnswer(f); v.Outcome.Valid() {
 		return v
 	}
-	for _, classify := range []func(error) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal} {
-		if v := classify(err); v.Outcome.Valid() {
+	for _, classify := range [...]func(*fact.Facts) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal} {
+		if v := classify(f); v.Outcome.Valid() {
 			if v.Retry {
-				v.RetryAfter = retryAfter(err)
+				v.RetryAfter = retryAfter(f)
 			}
 			return v
 		}
@@ -109,7 +108,7 @@ func Classify(err error) Verdict {
 // ConnectionsAsOverload is a classifier for proxies that refuse by closing connections: a connection that was
 // refused, reset or cut off is overload. For FirstOf, before Classify.
 func ConnectionsAsOverload(err error) Verdict {
-	if fact.CutOff(err) {
+	if fact.Of(err).CutOff() {
 		return overload
 	}
 	return Verdict{}
@@ -117,4 +116,4 @@ func ConnectionsAsOverload(err error) Verdict {
 
 // TLSMisfit reports whether the error, which may be nil, is of a TLS that does not fit: a certificate that is not
 // accepted, or a server without TLS. Another attempt fails in the same way, though SDKs make one.
-func TLSMisfit(err error) bool { return fact.OfTLS(err) }
+func TLSMisfit(err error) bool { return fact.Of(err).OfTLS() }

@@ -1,13 +1,13 @@
 package attempt
 
 import (
-	"errors"
 	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/answer"
+	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -100,8 +100,8 @@ func hasAny(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-func classifyAnswer(err error) Verdict {
-	for a := range answersOf(err) {
+func classifyAnswer(f *fact.Facts) Verdict {
+	for a := range answersOf(f) {
 		for _, row := range answers {
 			if row.fits(a) {
 				return row.verdict.with(a)
@@ -135,19 +135,18 @@ func (v Verdict) with(a answer.Answer) Verdict {
 
 // answersOf yields the answers that the error is made of: its own, one made of the methods of its tree, and
 // those of the shapes. SDKs use a status of success, or 0, for a request that was not answered.
-func answersOf(err error) iter.Seq[answer.Answer] {
+func answersOf(f *fact.Facts) iter.Seq[answer.Answer] {
 	return func(yield func(answer.Answer) bool) {
-		var own interface{ Answer() (answer.Answer, bool) }
-		if errors.As(err, &own) {
+		if own, ok := fact.First[interface{ Answer() (answer.Answer, bool) }](f); ok {
 			if a, ok := own.Answer(); ok {
 				yield(a)
 				return
 			}
 		}
-		if a, ok := answerOf(err); ok && !yield(a) {
+		if a, ok := answerOf(f); ok && !yield(a) {
 			return
 		}
-		for s := range shapes(err) {
+		for s := range (shapes{f}).all {
 			if a, ok := s.answer(); ok && !yield(a) {
 				return
 			}
@@ -156,22 +155,19 @@ func answersOf(err error) iter.Seq[answer.Answer] {
 }
 
 // answerOf is the answer made of the methods of the AWS SDK, which are those of several errors of the tree.
-func answerOf(err error) (a answer.Answer, ok bool) {
-	var code interface{ ErrorCode() string }
-	if errors.As(err, &code) {
+func answerOf(f *fact.Facts) (a answer.Answer, ok bool) {
+	if code, coded := fact.First[interface{ ErrorCode() string }](f); coded {
 		a.Codes, ok = []string{code.ErrorCode()}, true
 	}
-	var status interface{ HTTPStatusCode() int }
-	if errors.As(err, &status) {
+	if status, known := fact.First[interface{ HTTPStatusCode() int }](f); known {
 		a.Status, ok = status.HTTPStatusCode(), true
 	}
-	a.After = retryAfter(err)
+	a.After = retryAfter(f)
 	return a, ok
 }
 
-func retryAfter(err error) time.Duration {
-	var after interface{ RetryAfter() time.Duration }
-	if errors.As(err, &after) {
+func retryAfter(f *fact.Facts) time.Duration {
+	if after, ok := fact.First[interface{ RetryAfter() time.Duration }](f); ok {
 		return max(0, after.RetryAfter())
 	}
 	return 0

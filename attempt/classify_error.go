@@ -2,7 +2,6 @@ package attempt
 
 import (
 	"database/sql/driver"
-	"errors"
 	"net/textproto"
 	"reflect"
 
@@ -10,15 +9,14 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-func classifySQL(err error) Verdict {
-	if errors.Is(err, driver.ErrBadConn) {
+func classifySQL(f *fact.Facts) Verdict {
+	if f.IsAny(driver.ErrBadConn) {
 		return again
 	}
-	var state interface{ SQLState() string }
-	if errors.As(err, &state) {
+	if state, ok := fact.First[interface{ SQLState() string }](f); ok {
 		return states[state.SQLState()]
 	}
-	for s := range shapes(err) {
+	for s := range (shapes{f}).all {
 		state, number := s.sqlState()
 		if v := states[state]; v.Outcome.Valid() {
 			return v
@@ -59,14 +57,11 @@ type streamError struct {
 
 func (streamError) Error() string { return "stream error" }
 
-func classifyStream(err error) Verdict {
-	if fact.Calmed(err) {
+func classifyStream(f *fact.Facts) Verdict {
+	if f.Calmed() {
 		return overload
 	}
-	var stream streamError
-	if !errors.As(err, &stream) {
-		return Verdict{}
-	}
+	stream, _ := fact.First[streamError](f)
 	switch stream.Code {
 	case 0x7, 0xb: // REFUSED_STREAM, ENHANCE_YOUR_CALM
 		return overload
@@ -79,10 +74,10 @@ func classifyStream(err error) Verdict {
 // classifyMail reads the reply of a server of mail or files. Replies of 4xx are "transient negative": 421 closes the
 // connection, 425 and 426 are of the connection for a file, and 45x of the mail or file system (RFC 5321, section
 // 4.2; RFC 959, section 4.2). Those of news servers, such as 423 and 430 for an article that is not there, are final.
-func classifyMail(err error) Verdict {
-	var reply *textproto.Error
+func classifyMail(f *fact.Facts) Verdict {
+	reply, ok := fact.First[*textproto.Error](f)
 	switch {
-	case !errors.As(err, &reply), reply.Code < 400, reply.Code > 499:
+	case !ok, reply.Code < 400, reply.Code > 499:
 		return Verdict{}
 	case fact.Refuses(reply):
 		return overload
@@ -92,16 +87,15 @@ func classifyMail(err error) Verdict {
 	return Verdict{}
 }
 
-func classifyLocal(err error) Verdict {
-	var timed interface{ Timeout() bool }
-	if errors.As(err, &timed) && timed.Timeout() {
+func classifyLocal(f *fact.Facts) Verdict {
+	if timed, ok := fact.First[interface{ Timeout() bool }](f); ok && timed.Timeout() {
 		return timeout
 	}
-	var temporary interface{ Temporary() bool }
-	if fact.CutOff(err) || fact.NoRoute(err) || errors.As(err, &temporary) && temporary.Temporary() {
+	temporary, ok := fact.First[interface{ Temporary() bool }](f)
+	if ok && temporary.Temporary() || f.CutOff() || f.NoRoute() {
 		return again
 	}
-	for s := range shapes(err) {
+	for s := range (shapes{f}).all {
 		if !s.retriable() {
 			continue
 		}
@@ -114,8 +108,8 @@ func classifyLocal(err error) Verdict {
 }
 
 // classifyGRPC finds a gRPC status by its methods' names: its type lives in another module.
-func classifyGRPC(err error) Verdict {
-	code, text, ok := grpcStatus(err)
+func classifyGRPC(f *fact.Facts) Verdict {
+	code, text, ok := grpcStatus(f)
 	switch {
 	case !ok:
 		return Verdict{}
@@ -139,15 +133,18 @@ func classifyGRPC(err error) Verdict {
 // no code for that.
 var tooLarge = []string{"larger than max", "exceeds maximum size", "exceeds the maximum configured message size"}
 
-func grpcStatus(err error) (code uint64, text string, ok bool) {
-	for e := range tree(err) {
-		m := reflect.ValueOf(e).MethodByName("GRPCStatus")
+func grpcStatus(f *fact.Facts) (code uint64, text string, ok bool) {
+	for _, n := range f.Nodes() {
+		if !n.Kind.Shaped {
+			continue
+		}
+		m := reflect.ValueOf(n.Err).MethodByName("GRPCStatus")
 		if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 {
 			continue
 		}
 		c := m.Call(nil)[0].MethodByName("Code")
 		if c.IsValid() && c.Type().NumIn() == 0 && c.Type().NumOut() == 1 && c.Type().Out(0).Kind() == reflect.Uint32 {
-			return c.Call(nil)[0].Uint(), e.Error(), true
+			return c.Call(nil)[0].Uint(), fact.Words(n.Err), true
 		}
 	}
 	return 0, "", false

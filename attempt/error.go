@@ -59,5 +59,5 @@ func (e *Error) Timeout() bool {
 
 // NotSent reports that no request was sent: there was no attempt, or one whose error says so.
 func (e *Error) NotSent() bool {
-	return e.Attempts == 0 || e.Attempts == 1 && fact.Of(e.Cause).Unsent
+	return e.Attempts == 0 || e.Attempts == 1 && fact.Of(e.Cause).Unsent()
 }

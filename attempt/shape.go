@@ -1,7 +1,6 @@
 package attempt
 
 import (
-	"iter"
 	"math"
 	"net/http"
 	"reflect"
@@ -9,61 +8,33 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/answer"
+	"github.com/aimd-go/aimd/internal/fact"
 )
-
-// largestTree is the number of errors of an error's tree that are looked at. Our choice: an SDK wraps a few times.
-const largestTree = 64
-
-// tree yields the errors of the tree, each before those that it wraps.
-func tree(err error) iter.Seq[error] {
-	return func(yield func(error) bool) {
-		left := largestTree
-		branch(err, &left, yield)
-	}
-}
-
-func branch(err error, left *int, yield func(error) bool) bool {
-	if err == nil {
-		return true
-	}
-	if *left--; *left < 0 || !yield(err) {
-		return false
-	}
-	switch u := err.(type) {
-	case interface{ Unwrap() error }:
-		return branch(u.Unwrap(), left, yield)
-	case interface{ Unwrap() []error }:
-		for _, e := range u.Unwrap() {
-			if !branch(e, left, yield) {
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // shape is an error that is read by the names of its exported fields and of its methods, since the type is of
 // an SDK that this module does not know.
 type shape struct {
-	err error
+	err  error
+	kind *fact.Kind
 	// fields is the struct that the error is or points to, the zero Value for any other error.
 	fields reflect.Value
 }
 
-// shapes yields the shapes of the error's tree, without nil pointers.
-func shapes(err error) iter.Seq[shape] {
-	return func(yield func(shape) bool) {
-		for e := range tree(err) {
-			v := reflect.ValueOf(e)
-			if v.Kind() == reflect.Pointer && v.IsNil() {
-				continue
-			}
-			if v = reflect.Indirect(v); v.Kind() != reflect.Struct {
-				v = reflect.Value{}
-			}
-			if !yield(shape{e, v}) {
-				return
-			}
+// shapes are the shapes of the error's tree.
+type shapes struct{ *fact.Facts }
+
+// all yields them.
+func (f shapes) all(yield func(shape) bool) {
+	for _, n := range f.Nodes() {
+		if !n.Kind.Shaped {
+			continue
+		}
+		v := reflect.Indirect(reflect.ValueOf(n.Err))
+		if v.Kind() != reflect.Struct {
+			v = reflect.Value{}
+		}
+		if !yield(shape{n.Err, n.Kind, v}) {
+			return
 		}
 	}
 }
@@ -80,11 +51,11 @@ func (s shape) answer() (a answer.Answer, ok bool) {
 		a.After = s.retryAfter()
 	}
 	s.codes(&a)
-	if message, _ := s.get("Message").(string); answer.Ambiguous(a.Status) && a.Text == "" {
+	if message, _ := as[string](s.get("Message")); answer.Ambiguous(a.Status) && a.Text == "" {
 		a.Says(message)
 	}
 	// go-github refuses on its own after a refusal of the service, without a header. Rate says until when.
-	if at, _ := s.get("Rate", "Reset", "Time").(time.Time); a.Reset == 0 && !at.IsZero() {
+	if at, _ := as[time.Time](s.get("Rate", "Reset", "Time")); a.Reset == 0 && !at.IsZero() {
 		a.Reset = max(0, time.Until(at))
 	}
 	return a, refusing(a.Status) || len(a.Codes) > 0 || a.Within || a.After > 0
@@ -99,21 +70,16 @@ func (s shape) read() answer.Answer {
 			body, _ = answer.Peek(resp)
 		}
 	}
-	if event, _ := s.get("Event", "Data").([]byte); status == 0 && event != nil {
+	if event, _ := as[[]byte](s.get("Event", "Data")); status == 0 && event != nil {
 		status, body = http.StatusOK, event // the error of openai-go for a stream
 	}
 	return answer.Read(status, header, body[:min(len(body), answer.MostBody)], time.Now())
 }
 
 func (s shape) response() *http.Response {
-	if !s.fields.IsValid() {
-		return nil
-	}
-	for i := range s.fields.NumField() {
-		if f := s.fields.Field(i); f.CanInterface() {
-			if resp, _ := f.Interface().(*http.Response); resp != nil {
-				return resp
-			}
+	for _, i := range s.kind.Responses {
+		if resp, _ := as[*http.Response](s.fields.Field(i)); resp != nil {
+			return resp
 		}
 	}
 	return nil
@@ -128,33 +94,23 @@ func (s shape) status() int {
 		return 0
 	}
 	for _, name := range statuses {
-		if v := reflect.ValueOf(s.get(name)); v.Kind() == reflect.Int && refusing(int(v.Int())) {
+		if v := s.get(name); v.Kind() == reflect.Int && refusing(int(v.Int())) {
 			return int(v.Int())
 		}
 	}
-	for _, n := range s.asked() {
-		if refusing(n) {
-			return n
-		}
+	if e, ok := s.err.(interface{ StatusCode() int }); ok && refusing(e.StatusCode()) {
+		return e.StatusCode()
+	}
+	if e, ok := s.err.(interface{ HTTPStatusCode() int }); ok && refusing(e.HTTPStatusCode()) {
+		return e.HTTPStatusCode()
+	}
+	if e, ok := s.err.(interface{ Status() int }); ok && refusing(e.Status()) {
+		return e.Status()
+	}
+	if e, ok := s.err.(interface{ Code() int }); ok && refusing(e.Code()) {
+		return e.Code()
 	}
 	return 0
-}
-
-// asked are the results of the methods with the names of a status.
-func (s shape) asked() (all []int) {
-	if e, ok := s.err.(interface{ StatusCode() int }); ok {
-		all = append(all, e.StatusCode())
-	}
-	if e, ok := s.err.(interface{ HTTPStatusCode() int }); ok {
-		all = append(all, e.HTTPStatusCode())
-	}
-	if e, ok := s.err.(interface{ Status() int }); ok {
-		all = append(all, e.Status())
-	}
-	if e, ok := s.err.(interface{ Code() int }); ok {
-		all = append(all, e.Code())
-	}
-	return all
 }
 
 func refusing(status int) bool { return status >= 400 && status < 600 }
@@ -168,7 +124,7 @@ var foreign = map[string]bool{
 // header is a header of the error, or of the answer of stripe-go, which is a type of its own.
 func (s shape) header() http.Header {
 	for _, path := range [][]string{{"Header"}, {"LastResponse", "Header"}} {
-		if h, _ := s.get(path...).(http.Header); h != nil {
+		if h, _ := as[http.Header](s.get(path...)); h != nil {
 			return h
 		}
 	}
@@ -181,10 +137,11 @@ func (s shape) body() []byte {
 		return []byte(e.RawJSON())
 	}
 	for _, name := range []string{"Body", "ResponseBody"} {
-		switch body := s.get(name).(type) {
-		case string:
-			return []byte(body)
-		case []byte:
+		v := s.get(name)
+		if text, ok := as[string](v); ok {
+			return []byte(text)
+		}
+		if body, ok := as[[]byte](v); ok {
 			return body
 		}
 	}
@@ -193,7 +150,7 @@ func (s shape) body() []byte {
 
 // retryAfter is the field RetryAfter: a time.Duration, or a number of seconds as in the header.
 func (s shape) retryAfter() time.Duration {
-	v := reflect.ValueOf(s.get("RetryAfter"))
+	v := s.get("RetryAfter")
 	var d time.Duration
 	switch {
 	case !v.IsValid():
@@ -214,14 +171,14 @@ func (s shape) retryAfter() time.Duration {
 func (s shape) codes(a *answer.Answer) {
 	s.named(a)
 	for _, name := range []string{"Errors", "Details"} {
-		list := reflect.ValueOf(s.get(name))
+		list := s.get(name)
 		if list.Kind() != reflect.Slice {
 			continue
 		}
-		for i := range min(list.Len(), largestTree) {
+		for i := range min(list.Len(), fact.LargestTree) {
 			item := list.Index(i)
 			if v := reflect.Indirect(item); v.Kind() == reflect.Struct {
-				shape{fields: v}.named(a)
+				shape{kind: fact.KindOf(v.Type()), fields: v}.named(a)
 			} else if item.CanInterface() {
 				a.Collect(item.Interface())
 			}
@@ -231,46 +188,56 @@ func (s shape) codes(a *answer.Answer) {
 
 func (s shape) named(a *answer.Answer) {
 	for _, name := range []string{"Code", "Type", "Reason", "ErrorCode"} {
-		if v := reflect.ValueOf(s.get(name)); v.Kind() == reflect.String && v.Len() > 0 {
+		if v := s.get(name); v.Kind() == reflect.String && v.Len() > 0 {
 			a.Codes = append(a.Codes, v.String())
 		}
 	}
 }
 
-// get returns the field at the end of the path, without its pointer; nil if there is none, or a pointer is nil.
-func (s shape) get(path ...string) any {
-	v := s.fields
-	for _, name := range path {
-		if v.Kind() != reflect.Struct {
-			return nil
+// get returns the field at the end of the path, without its pointer; the zero Value if there is none, or a pointer is
+// nil.
+func (s shape) get(path ...string) reflect.Value {
+	v, kind := s.fields, s.kind
+	for i, name := range path {
+		if i > 0 {
+			if v.Kind() != reflect.Struct {
+				return reflect.Value{}
+			}
+			kind = fact.KindOf(v.Type())
 		}
-		f, ok := v.Type().FieldByName(name)
-		if !ok || !f.IsExported() {
-			return nil
+		index, ok := kind.Fields[name]
+		if !ok {
+			return reflect.Value{}
 		}
 		var err error
-		if v, err = v.FieldByIndexErr(f.Index); err != nil || !v.CanInterface() {
-			return nil // within a nil pointer
+		if v, err = v.FieldByIndexErr(index); err != nil {
+			return reflect.Value{} // within a nil pointer
 		}
 		if v.Kind() == reflect.Interface {
 			v = v.Elem()
 		}
 		v = reflect.Indirect(v)
 	}
-	if !v.IsValid() || !v.CanInterface() {
-		return nil
+	return v
+}
+
+// as is the value if that is its type.
+func as[T any](v reflect.Value) (t T, ok bool) {
+	if v.IsValid() && v.CanInterface() {
+		t, ok = v.Interface().(T)
 	}
-	return v.Interface()
+	return t, ok
 }
 
 // sqlState is the field SQLState with the state of go-sql-driver/mysql, which is five bytes, and Number with
 // MySQL's own code, since MySQL sends some errors without a state.
 func (s shape) sqlState() (state string, number uint16) {
-	if b, ok := s.get("SQLState").([5]byte); ok {
-		number, _ = s.get("Number").(uint16)
+	v := s.get("SQLState")
+	if b, ok := as[[5]byte](v); ok {
+		number, _ = as[uint16](s.get("Number"))
 		return string(b[:]), number
 	}
-	state, _ = s.get("SQLState").(string)
+	state, _ = as[string](v)
 	return state, 0
 }
 
@@ -287,5 +254,8 @@ func (s shape) retriable() (yes bool) {
 	case interface{ Retriable() bool }:
 		return e.Retriable()
 	}
-	return slices.ContainsFunc([]string{"Retriable", "Retryable"}, func(name string) bool { return s.get(name) == true })
+	return slices.ContainsFunc([]string{"Retriable", "Retryable"}, func(name string) bool {
+		yes, _ := as[bool](s.get(name))
+		return yes
+	})
 }

@@ -226,30 +226,32 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	if p.c.If != nil {
 		return p.c.If(err), nil
 	}
-	unsent := notSent(err)
+	once := ctx.Value(onceKey{}) != nil
+	twice := p.c.Idempotent || ctx.Value(idempotentKey{}) != nil || v.Outcome == window.Timeout && p.c.Timeouts
+	if v.Retry && twice && !once {
+		return true, nil
+	}
+	f := fact.Of(err)
+	unsent := notSent(f)
 	// To wait in line again may help, where a classifier knows no more than that there was no answer.
-	full := unsent && (errors.Is(err, attempt.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
+	full := unsent && f.IsAny(attempt.ErrQueueFull, context.DeadlineExceeded)
 	switch {
 	case !v.Retry && !full:
 		return false, nil
 	case unsent:
 		return true, nil
-	case ctx.Value(onceKey{}) != nil:
+	case once:
 		return false, ErrOnce
-	case p.c.Idempotent, ctx.Value(idempotentKey{}) != nil, v.Outcome == window.Timeout && p.c.Timeouts:
-		return true, nil
 	}
 	return false, ErrNotIdempotent
 }
 
 // notSent reports whether the request got no slot or no connection.
-func notSent(err error) bool {
-	var story *attempt.Error
-	if errors.As(err, &story) && story.Attempts > 1 {
+func notSent(f *fact.Facts) bool {
+	if story, ok := fact.First[*attempt.Error](f); ok && story.Attempts > 1 {
 		return false // the last attempt was not sent; those before it may have been
 	}
-	f := fact.Of(err)
-	return f.Unsent || f.Undialed
+	return f.Unsent() || f.Undialed()
 }
 
 // Do runs fn, and again while the policy allows it. It returns nil once fn did, otherwise an

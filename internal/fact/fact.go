@@ -1,133 +1,231 @@
-// Package fact reads the error of an attempt once, for classifiers, the first contact, and guards.
+// Package fact walks the error of an attempt once, for classifiers, the first contact, and guards.
 package fact
 
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"io"
 	"net"
 	"net/http"
+	"reflect"
 	"regexp"
+	"strings"
 	"syscall"
 
 	"github.com/aimd-go/aimd/internal/answer"
 )
 
-// Facts are what an error says of how far its attempt came. The zero value: the service answered.
+// Facts are the errors of an error's tree, each before those that it wraps, and what they say of how far the attempt
+// came. Facts are an error too, the one that was walked, so that a classifier does not walk it again: an error of a
+// service in trouble is read for each attempt. One goroutine at a time has them.
 type Facts struct {
-	// Unsent: the request was not sent.
-	Unsent bool
-	// Unanswered: the service gave no answer.
-	Unanswered bool
-	// Unreached: the dial, the name's resolution or the TLS handshake failed.
-	Unreached bool
-	// Undialed: there was no connection, so the request was not sent.
-	Undialed bool
-	// Forgotten: the service's name was not found.
-	Forgotten bool
-	// OfContext: the error is a context's.
-	OfContext bool
+	error
+	nodes []Node
+	room  [4]Node // for the nodes of most errors
+	text  string
+	// worded: text is set.
+	worded bool
 }
 
-// Of returns the facts of the error, which may be nil.
-func Of(err error) Facts {
+// Node is an error of the tree, and what there is to read of its type.
+type Node struct {
+	Err  error
+	Kind *Kind
+}
+
+// LargestTree is the number of errors of a tree that are looked at. Our choice: an SDK wraps a few times.
+const LargestTree = 64
+
+var none Facts
+
+// Of walks the error, which may be nil or Facts. Nil pointers are left out: their methods may panic.
+func Of(err error) *Facts {
+	if f, walked := err.(*Facts); walked {
+		return f
+	}
 	if err == nil {
-		return Facts{}
+		return &none
 	}
-	var name *net.DNSError
-	named := errors.As(err, &name)
-	f := Facts{
-		Unsent:    says(err, func(e interface{ NotSent() bool }) bool { return e.NotSent() }),
-		Undialed:  named || undialed(err),
-		Forgotten: named && name.IsNotFound,
-		OfContext: errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded),
-	}
-	f.Unreached = f.Undialed || unreached(err)
-	f.Unanswered = unanswered(err, f)
+	f := &Facts{error: err}
+	f.nodes = f.room[:0]
+	f.walk(err)
 	return f
 }
 
-func says[T any](err error, ask func(T) bool) bool {
-	var asked T
-	return errors.As(err, &asked) && ask(asked)
-}
-
-func unanswered(err error, f Facts) bool {
-	var own interface{ Answer() (answer.Answer, bool) }
-	if errors.As(err, &own) || says(err, func(e interface{ HTTPStatusCode() int }) bool { return e.HTTPStatusCode() >= 400 }) {
-		return false
+func (f *Facts) walk(err error) {
+	if err == nil || len(f.nodes) == LargestTree {
+		return
 	}
-	var network net.Error
-	return f.Unsent || f.Unreached || says(err, func(e interface{ Unanswered() bool }) bool { return e.Unanswered() }) ||
-		errors.Is(err, context.Canceled) || CutOff(err) || errors.As(err, &network)
+	kind := KindOf(reflect.TypeOf(err))
+	if kind.pointer && reflect.ValueOf(err).IsNil() {
+		return
+	}
+	f.nodes = append(f.nodes, Node{err, kind})
+	switch u := err.(type) {
+	case interface{ Unwrap() error }:
+		f.walk(u.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, e := range u.Unwrap() {
+			f.walk(e)
+		}
+	}
 }
 
-func unreached(err error) bool {
-	return OfTLS(err) || NoRoute(err) ||
-		errors.Is(err, syscall.ECONNREFUSED) || says(err, func(e interface{ Unreached() bool }) bool { return e.Unreached() })
+// Nodes are the errors of the tree.
+func (f *Facts) Nodes() []Node { return f.nodes }
+
+// Unwrap returns the error that was walked.
+func (f *Facts) Unwrap() error { return f.error }
+
+// First is errors.As on a tree that was walked.
+func First[T any](f *Facts) (T, bool) {
+	for _, n := range f.nodes {
+		if n.Kind.silent {
+			continue
+		}
+		if t, ok := n.Err.(T); ok {
+			return t, true
+		}
+		if !n.Kind.as {
+			continue
+		}
+		if t := new(T); n.Err.(interface{ As(any) bool }).As(t) {
+			return *t, true
+		}
+	}
+	var zero T
+	return zero, false
 }
 
-func undialed(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect") || handshake.MatchString(words(err))
+// IsAny is errors.Is on a tree that was walked, for several targets, which can be compared.
+func (f *Facts) IsAny(targets ...error) bool {
+	for _, n := range f.nodes {
+		for _, target := range targets {
+			if n.Err == target || n.Kind.is && n.Err.(interface{ Is(error) bool }).Is(target) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
-// handshake is how net/http words a TLS handshake that took longer than Transport.TLSHandshakeTimeout. The
-// handshake comes before the first byte of the request.
-var handshake = regexp.MustCompile("net/http: TLS handshake timeout")
-
-// OfTLS reports a TLS that does not fit: another attempt fails in the same way.
-func OfTLS(err error) bool {
-	var (
-		certificate *tls.CertificateVerificationError
-		plain       tls.RecordHeaderError
-	)
-	return errors.As(err, &certificate) || errors.As(err, &plain) || errors.Is(err, http.ErrSchemeMismatch)
+// Words is the text of the error that was walked.
+func (f *Facts) Words() string {
+	if f.error != nil && !f.worded {
+		f.text, f.worded = Words(f.error), true
+	}
+	return f.text
 }
 
-// CutOff reports whether the connection failed, and not the service.
-func CutOff(err error) bool {
-	// net/http reports a connection that was closed before the answer as a bare EOF in a url.Error, or as
-	// an error without a type.
-	return is(err, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
-		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF) || closed.MatchString(words(err))
-}
-
-// closed is how net/http words a connection that the server closed, or that was lost.
-var closed = regexp.MustCompile("http: server closed idle connection|http2: (server sent GOAWAY|client connection lost|Transport received (GOAWAY|Server's graceful shutdown))")
-
-// Calmed reports whether the server closed the connection to have fewer requests.
-func Calmed(err error) bool { return calm.MatchString(words(err)) }
-
-// calm is how net/http words a GOAWAY with ENHANCE_YOUR_CALM, on the first stream of a connection and on later ones.
-var calm = regexp.MustCompile("http2: (Transport received|server sent) GOAWAY .*ENHANCE_YOUR_CALM")
-
-// NoRoute reports whether there was no route to the service.
-func NoRoute(err error) bool {
-	return is(err, syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL)
-}
-
-// Refuses reports whether the error is worded as a refusal for load. 529 is Anthropic's status, 1015 a code of
-// Cloudflare.
-func Refuses(err error) bool { return refusal.MatchString(words(err)) }
-
-var refusal = regexp.MustCompile(`(?i)\b(429|503|529|1015)\b|rate.?limit|throttl|too many (requests|connections)|overloaded`)
-
-// words is the text of the error, "" if Error panics: an SDK's may, for an error that is a nil pointer.
-func words(err error) (text string) {
+// Words is the text of an error, "" if Error panics: an SDK's may.
+func Words(err error) (text string) {
 	defer func() { _ = recover() }()
 	return err.Error()
 }
 
-func is(err error, any ...error) bool {
-	for _, e := range any {
-		if errors.Is(err, e) {
+func (f *Facts) says(any ...string) bool {
+	for _, s := range any {
+		if strings.Contains(f.Words(), s) {
 			return true
 		}
 	}
 	return false
 }
 
+// Unsent: the request was not sent.
+func (f *Facts) Unsent() bool {
+	e, ok := First[interface{ NotSent() bool }](f)
+	return ok && e.NotSent()
+}
+
+// OfContext: the error is a context's.
+func (f *Facts) OfContext() bool { return f.IsAny(context.Canceled, context.DeadlineExceeded) }
+
+// answered: the service gave an answer.
+func (f *Facts) answered() bool {
+	if _, ok := First[interface{ Answer() (answer.Answer, bool) }](f); ok {
+		return true
+	}
+	e, ok := First[interface{ HTTPStatusCode() int }](f)
+	return ok && e.HTTPStatusCode() >= 400
+}
+
+// Unanswered: the service gave no answer.
+func (f *Facts) Unanswered() bool {
+	if f.answered() {
+		return false
+	}
+	if e, ok := First[interface{ Unanswered() bool }](f); ok && e.Unanswered() {
+		return true
+	}
+	_, network := First[net.Error](f)
+	return network || f.Unsent() || f.Unreached() || f.IsAny(context.Canceled) || f.CutOff()
+}
+
+// Unreached: the dial, the name's resolution or the TLS handshake failed.
+func (f *Facts) Unreached() bool {
+	if e, ok := First[interface{ Unreached() bool }](f); ok && e.Unreached() {
+		return true
+	}
+	return f.Undialed() || f.OfTLS() || f.NoRoute() || f.IsAny(syscall.ECONNREFUSED)
+}
+
+// Undialed: there was no connection, so the request was not sent. The TLS handshake comes before the first byte of
+// the request; the text is net/http's for Transport.TLSHandshakeTimeout.
+func (f *Facts) Undialed() bool {
+	if _, ok := First[*net.DNSError](f); ok {
+		return true
+	}
+	if op, ok := First[*net.OpError](f); ok {
+		return op.Op == "dial" || op.Op == "proxyconnect"
+	}
+	return !f.answered() && f.says("net/http: TLS handshake timeout")
+}
+
+// Forgotten: the service's name was not found.
+func (f *Facts) Forgotten() bool {
+	name, ok := First[*net.DNSError](f)
+	return ok && name.IsNotFound
+}
+
+// OfTLS reports a TLS that does not fit: another attempt fails in the same way.
+func (f *Facts) OfTLS() bool {
+	_, certificate := First[*tls.CertificateVerificationError](f)
+	_, plain := First[tls.RecordHeaderError](f)
+	return certificate || plain || f.IsAny(http.ErrSchemeMismatch)
+}
+
+// CutOff reports whether the connection failed, and not the service.
+func (f *Facts) CutOff() bool { return f.broken() || f.closed() }
+
+// broken: net/http reports a connection that was closed before the answer also as a bare EOF in a url.Error.
+func (f *Facts) broken() bool {
+	return f.IsAny(syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
+		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF)
+}
+
+// closed is how net/http words a connection that the server closed, or that was lost.
+func (f *Facts) closed() bool {
+	return f.says("http: server closed idle connection", "http2: server sent GOAWAY", "http2: client connection lost",
+		"http2: Transport received GOAWAY", "http2: Transport received Server's graceful shutdown")
+}
+
+// Calmed reports whether the server closed the connection to have fewer requests, on the connection's first stream or
+// on a later one.
+func (f *Facts) Calmed() bool {
+	return !f.broken() && f.closed() && f.says("GOAWAY") && f.says("ENHANCE_YOUR_CALM")
+}
+
+// NoRoute reports whether there was no route to the service.
+func (f *Facts) NoRoute() bool {
+	return f.IsAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL)
+}
+
 // NumberKey is the key of the attempt's number in its context, an int. See attempt.Number.
 type NumberKey struct{}
+
+// Refuses reports whether the error is worded as a refusal for load. 529 is Anthropic's status, 1015 a code of
+// Cloudflare.
+func Refuses(err error) bool { return refusal.MatchString(Words(err)) }
+
+var refusal = regexp.MustCompile(`(?i)\b(429|503|529|1015)\b|rate.?limit|throttl|too many (requests|connections)|overloaded`)

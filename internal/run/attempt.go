@@ -149,7 +149,7 @@ func (a *Attempt) end(err error) attempt.Verdict {
 	defer func() { a.settle(v, heard, err) }()
 	f := fact.Of(err)
 	v = a.verdict(err, f)
-	if heard = v.Outcome; heard == window.Neutral && !a.heard && (f.Unanswered || a.over() != nil) {
+	if heard = v.Outcome; heard == window.Neutral && !a.heard && (f.Unanswered() || a.over() != nil) {
 		heard = 0
 	}
 	v = a.noted(v, f, err)
@@ -195,7 +195,7 @@ func (a *Attempt) head() attempt.Verdict {
 	return a.rest.verdict
 }
 
-func (a *Attempt) verdict(err error, f fact.Facts) attempt.Verdict {
+func (a *Attempt) verdict(err error, f *fact.Facts) attempt.Verdict {
 	switch {
 	case err == nil && !a.heard:
 		return attempt.Verdict{Outcome: window.Success}
@@ -206,9 +206,9 @@ func (a *Attempt) verdict(err error, f fact.Facts) attempt.Verdict {
 }
 
 // judged is the classifier's verdict. If the classifier does not know more, it depends on whose time ran out.
-func (a *Attempt) judged(err error, f fact.Facts) attempt.Verdict {
-	v := a.runner.classify(err)
-	if !v.Outcome.Valid() || v.Outcome == window.Timeout || v.Outcome == window.Neutral && f.OfContext && !f.Unsent {
+func (a *Attempt) judged(err error, f *fact.Facts) attempt.Verdict {
+	v := a.runner.classify(f)
+	if !v.Outcome.Valid() || v.Outcome == window.Timeout || v.Outcome == window.Neutral && f.OfContext() && !f.Unsent() {
 		v = a.timed(v)
 	}
 	if !v.Outcome.Valid() {
@@ -269,13 +269,13 @@ func (s *scope) Value(key any) any {
 func holds(ctx context.Context, s Slots) bool { return ctx.Value(s) != nil }
 
 // noted updates the first contact after the end of the attempt, and returns the verdict.
-func (a *Attempt) noted(v attempt.Verdict, f fact.Facts, err error) attempt.Verdict {
+func (a *Attempt) noted(v attempt.Verdict, f *fact.Facts, err error) attempt.Verdict {
 	s := a.runner.Slots
 	switch {
 	case s == nil, a.heard:
 	case err == nil:
 		s.Contact(true, nil)
-	case f.Unreached, a.hungUp(v, f):
+	case f.Unreached(), a.hungUp(v, f):
 		if a.over() != nil {
 			return v // the caller has gone
 		}
@@ -285,9 +285,9 @@ func (a *Attempt) noted(v attempt.Verdict, f fact.Facts, err error) attempt.Verd
 			v.Retry = v.Retry && reason == nil
 		} else {
 			// The name of a service that was there is not found: an outage of the resolver or of our network.
-			v.Retry = v.Retry || f.Forgotten && v.Reason == nil
+			v.Retry = v.Retry || f.Forgotten() && v.Reason == nil
 		}
-	case !f.Unanswered && !f.OfContext:
+	case !f.Unanswered() && !f.OfContext():
 		s.Contact(true, nil)
 	}
 	a.suspect(v, err)
@@ -306,7 +306,7 @@ func (a *Attempt) suspect(v attempt.Verdict, err error) {
 const brief = time.Second
 
 // hungUp reports a connection closed at once, as by a proxy or a tunnel without a service behind it.
-func (a *Attempt) hungUp(v attempt.Verdict, f fact.Facts) bool {
-	return a.began != 0 && v.Outcome == window.Neutral && v.Retry && f.Unanswered && !f.Unsent &&
+func (a *Attempt) hungUp(v attempt.Verdict, f *fact.Facts) bool {
+	return a.began != 0 && v.Outcome == window.Neutral && v.Retry && f.Unanswered() && !f.Unsent() &&
 		a.runner.now()-a.began < brief
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
@@ -43,11 +44,11 @@ func (r *Runner) clock() clock.Clock {
 	return r.Clock
 }
 
-func (r *Runner) classify(err error) attempt.Verdict {
+func (r *Runner) classify(f *fact.Facts) attempt.Verdict {
 	if r.Classifier == nil {
-		return attempt.Classify(err)
+		return attempt.Classify(f)
 	}
-	return r.Classifier(err)
+	return r.Classifier(f.Unwrap())
 }
 
 // Do runs fn as one operation, as aimd.Limiter.Do.

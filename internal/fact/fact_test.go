@@ -1,0 +1,78 @@
+package fact_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"net/url"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/internal/fact"
+)
+
+// chain hides its errors from Unwrap, as go-multierror does.
+type chain []error
+
+func (c chain) Error() string        { return "several" }
+func (c chain) As(target any) bool   { return errors.As(c[0], target) }
+func (c chain) Is(target error) bool { return errors.Is(c[0], target) }
+
+// plain has a method of no interest.
+type plain struct{}
+
+func (*plain) Error() string { return "plain" }
+func (*plain) Fatal() bool   { return true }
+
+// What was walked once is found as errors.As and errors.Is find it.
+func TestATreeIsSearchedAsErrorsDo(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for _, err := range []error{
+		io.EOF, errors.New("any"), dial, &plain{}, &net.DNSError{IsTimeout: true}, context.DeadlineExceeded,
+		&url.Error{Op: "Get", Err: dial}, &url.Error{Op: "Get", Err: io.EOF}, &textproto.Error{Code: 421},
+		fmt.Errorf("a: %w", fmt.Errorf("b: %w, %w", io.EOF, dial)), errors.Join(errors.New("any"), &net.DNSError{}, dial),
+		chain{dial}, fmt.Errorf("a: %w", chain{errors.Join(context.Canceled, &plain{})}), os.ErrDeadlineExceeded,
+	} {
+		f := fact.Of(err)
+		require.Same(t, f, fact.Of(f))
+		for _, target := range []error{io.EOF, syscall.ECONNREFUSED, context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
+			assert.Equal(t, errors.Is(err, target), f.IsAny(os.ErrClosed, target), "%v, %v", err, target)
+		}
+		searched[*net.OpError](t, err)
+		searched[*net.DNSError](t, err)
+		searched[*textproto.Error](t, err)
+		searched[net.Error](t, err)
+		searched[interface{ Fatal() bool }](t, err)
+		searched[interface{ Temporary() bool }](t, err)
+	}
+}
+
+func searched[T any](t *testing.T, err error) {
+	t.Helper()
+	var want T
+	found := errors.As(err, &want)
+	got, ok := fact.First[T](fact.Of(err))
+	assert.Equal(t, found, ok, "%v, %T", err, &want)
+	assert.Equal(t, want, got, "%v, %T", err, &want)
+}
+
+type mute struct{}
+
+func (mute) Error() string { panic("mute") }
+
+// A nil pointer has nothing to say, and its methods may panic. So may Error.
+func TestErrorsThatPanic(t *testing.T) {
+	f := fact.Of(errors.Join((*net.OpError)(nil), (*url.Error)(nil), io.EOF))
+	require.True(t, f.CutOff())
+	require.False(t, f.Undialed())
+	require.False(t, fact.Of(mute{}).CutOff())
+	require.Equal(t, &fact.Facts{}, fact.Of(nil))
+	require.False(t, fact.Of(nil).CutOff())
+}
