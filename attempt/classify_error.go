@@ -48,22 +48,12 @@ var numbers = map[uint16]Verdict{
 	1205: again,    // ER_LOCK_WAIT_TIMEOUT
 }
 
-// streamError is net/http's error of a stream that was reset. errors.As fills any struct with its fields.
-type streamError struct {
-	StreamID uint32
-	Code     uint32 // https://www.rfc-editor.org/rfc/rfc9113#name-error-codes
-	Cause    error
-}
-
-func (streamError) Error() string { return "stream error" }
-
 func classifyStream(f *fact.Facts) Verdict {
 	if f.Calmed() {
 		return overload
 	}
-	stream, _ := fact.First[streamError](f)
-	switch stream.Code {
-	case 0x7, 0xb: // REFUSED_STREAM, ENHANCE_YOUR_CALM
+	switch f.Stream() {
+	case fact.RefusedStream, 0xb: // 0xb is ENHANCE_YOUR_CALM
 		return overload
 	case 0x2, 0x8: // INTERNAL_ERROR, CANCEL
 		return again

@@ -23,7 +23,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //
 // Which requests are sent again, if the limiter's classifier allows it:
 //
-//	any that was certainly not sent                      there was no connection
+//	any that was certainly not done                      there was no connection, or HTTP/2 said so
 //	any with retry.WithOnce, or a nonce in it            never; see below
 //	any whose body cannot be read twice                  never; http.NewRequest sees to the usual readers
 //	GET, HEAD, OPTIONS, TRACE, PUT, DELETE               after every failure

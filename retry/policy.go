@@ -246,12 +246,12 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	return false, ErrNotIdempotent
 }
 
-// notSent reports whether the request got no slot or no connection.
+// notSent reports whether the request got no slot, no connection, or no look of the server.
 func notSent(f *fact.Facts) bool {
 	if story, ok := fact.First[*attempt.Error](f); ok && story.Attempts > 1 {
 		return false // the last attempt was not sent; those before it may have been
 	}
-	return f.Unsent() || f.Undialed()
+	return f.Undone()
 }
 
 // Do runs fn, and again while the policy allows it. It returns nil once fn did, otherwise an

@@ -182,6 +182,31 @@ func (f *Facts) Undialed() bool {
 	return !f.answered() && f.says("net/http: TLS handshake timeout")
 }
 
+// Undone: the service did none of the work, since the request was not sent, or an HTTP/2 server said that it did not
+// look at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY on the connection's first stream, or a stream refused.
+func (f *Facts) Undone() bool {
+	return f.Unsent() || f.Undialed() || f.Stream() == RefusedStream || !f.answered() && f.says("http2: Transport received GOAWAY")
+}
+
+// RefusedStream is the code of a stream that the server did not look at.
+const RefusedStream = 0x7
+
+// stream is net/http's error of a stream that was reset. Its As fills any struct with its fields.
+type stream struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (stream) Error() string { return "stream error" }
+
+// Stream is the code with which a stream of HTTP/2 was reset, 0 without one:
+// https://www.rfc-editor.org/rfc/rfc9113#name-error-codes
+func (f *Facts) Stream() uint32 {
+	s, _ := First[stream](f)
+	return s.Code
+}
+
 // Forgotten: the service's name was not found.
 func (f *Facts) Forgotten() bool {
 	name, ok := First[*net.DNSError](f)

@@ -9,6 +9,7 @@ import (
 	"net/textproto"
 	"net/url"
 	"os"
+	"reflect"
 	"syscall"
 	"testing"
 
@@ -75,4 +76,38 @@ func TestErrorsThatPanic(t *testing.T) {
 	require.False(t, fact.Of(mute{}).CutOff())
 	require.Equal(t, &fact.Facts{}, fact.Of(nil))
 	require.False(t, fact.Of(nil).CutOff())
+}
+
+// refused is an error of a stream as net/http has it.
+type refused uint32
+
+func (refused) Error() string { return "stream error" }
+
+func (r refused) As(target any) bool {
+	v := reflect.ValueOf(target).Elem()
+	if v.Kind() != reflect.Struct {
+		return false
+	}
+	v.FieldByName("Code").SetUint(uint64(r))
+	return true
+}
+
+// What was certainly not done may be sent again, a POST too.
+func TestWhatWasNotDone(t *testing.T) {
+	for err, want := range map[error]bool{
+		nil:                                     false,
+		io.EOF:                                  false,
+		refused(7):                              true,
+		refused(8):                              false,
+		refused(11):                             false,
+		fmt.Errorf("post: %w", &net.DNSError{}): true,
+		&net.OpError{Op: "proxyconnect", Err: io.EOF}:                                       true,
+		&net.OpError{Op: "read", Err: errors.New("net/http: TLS handshake timeout")}:        false,
+		errors.New("net/http: TLS handshake timeout"):                                       true,
+		errors.New("http2: Transport received GOAWAY from server ErrCode:INTERNAL_ERROR"):   true,
+		errors.New("http2: server sent GOAWAY and closed the connection; ErrCode=NO_ERROR"): false,
+		errors.New("http2: client connection lost"):                                         false,
+	} {
+		assert.Equal(t, want, fact.Of(err).Undone(), "%v", err)
+	}
 }
