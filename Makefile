@@ -1,6 +1,6 @@
 # make test     every module's tests that need nothing but Go, -race if there is a C compiler
-# make e2e      the tests with real servers, a browser and Prometheus; RUNS=5 holds the figures
-#               to their real bounds, by five runs of each law, on a quiet machine
+# make e2e      the tests with real servers, a browser and Prometheus; QUIET=1 holds the figures
+#               to their real bounds, on a quiet machine
 # make short    the quick tests, without the race detector: at most a minute, between edits
 # make lint     gofmt, vet and staticcheck over every module
 # make vet-os   vet for the other systems that the library runs on
@@ -17,7 +17,7 @@ MODULES   := $(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod')))
 # A count, not a time: go test before 1.27 may report the end of a time as a failure (golang/go#75804).
 FUZZTIME  ?= 50000x
 BENCHTIME ?= 1s
-RUNS      ?=
+QUIET     ?=
 # The race detector needs cgo.
 RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 
@@ -58,10 +58,10 @@ fuzz:
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go 2>/dev/null | cut -c6-); do \
 	    echo "== $$f"; (cd $$p && go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .); done; done; done
 
-# Most tests wait for limits, so without RUNS many run at a time. Those with a browser run alone.
-e2e: export E2E_RUNS := $(RUNS)
+# Most tests wait for limits, so without QUIET many run at a time. Those with a browser run alone.
+e2e: export E2E_QUIET := $(QUIET)
 e2e:
-	cd e2e && go test -v -count=1 -timeout 2h $(if $(RUNS),-p 1,-p 3 -parallel 12) $$(go list ./... | grep -v /browser$$)
+	cd e2e && go test -v -count=1 -timeout 2h $(if $(QUIET),-p 1,-p 3 -parallel 12) $$(go list ./... | grep -v /browser$$)
 	cd e2e && go test -v -count=1 -timeout 2h ./browser
 
 bench:

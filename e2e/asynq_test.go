@@ -2,11 +2,8 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
-	"net/http"
 	"testing"
 	"time"
 
@@ -17,53 +14,32 @@ import (
 	"github.com/aimd-go/aimd"
 	aimdasynq "github.com/aimd-go/aimd/contrib/asynq"
 	"github.com/aimd-go/aimd/e2e/internal/program"
-	"github.com/aimd-go/aimd/httplimit"
 )
 
-func TestAsynq(t *testing.T) {
-	beside(t)
-	testEngine(t, startRedis(t))
-}
-
-// redisServer is asynq on a redis-server that appends to its file.
+// redisServer is asynq on a redis-server.
 type redisServer struct {
-	*process
-	address, dir string
-	redis        *redis.Client
-	inspector    *asynq.Inspector
+	address   string
+	redis     *redis.Client
+	inspector *asynq.Inspector
 }
 
 func startRedis(t *testing.T) *redisServer {
 	t.Helper()
-	r := &redisServer{address: program.Address(t), dir: t.TempDir()}
-	r.start(t)
+	r := &redisServer{address: program.Address(t)}
+	_, port, _ := net.SplitHostPort(r.address)
+	startProcess(t, server("TERM", program.Path(t, "redis-server", "redis-server"),
+		"--bind", "127.0.0.1", "--port", port, "--dir", t.TempDir(), "--save", "")).listening(t, r.address)
 	r.redis = redis.NewClient(&redis.Options{Addr: r.address})
 	t.Cleanup(func() { _ = r.redis.Close() })
 	r.inspector = asynq.NewInspectorFromRedisClient(r.redis)
 	return r
 }
 
-func (r *redisServer) start(t *testing.T) {
+func (r *redisServer) insert(t *testing.T, n int) {
 	t.Helper()
-	_, port, _ := net.SplitHostPort(r.address)
-	r.process = startProcess(t, server("TERM", program.Path(t, "redis-server", "redis-server"),
-		"--bind", "127.0.0.1", "--port", port, "--dir", r.dir, "--appendonly", "yes", "--save", "")).listening(t, r.address)
-}
-
-func (r *redisServer) clear(t *testing.T) {
-	t.Helper()
-	require.NoError(t, r.redis.FlushAll(t.Context()).Err())
-}
-
-func (r *redisServer) insert(t *testing.T, n, attempts int) {
-	t.Helper()
-	c := asynq.NewClientFromRedisClient(r.redis) // a new one, since a client names its queue only once
-	opts := []asynq.Option{asynq.Retention(time.Hour)}
-	if attempts > 0 {
-		opts = append(opts, asynq.MaxRetry(attempts-1))
-	}
+	c := asynq.NewClientFromRedisClient(r.redis)
 	for i := range n {
-		_, err := c.Enqueue(asynq.NewTask("job", fmt.Append(nil, i)), opts...)
+		_, err := c.Enqueue(asynq.NewTask("job", fmt.Append(nil, i)), asynq.Retention(time.Hour))
 		require.NoError(t, err)
 	}
 }
@@ -103,73 +79,16 @@ func (r *redisServer) worker() worker { return worker{Engine: "asynq", Server: r
 // asynq starts a worker of asynq.
 func (w *worker) asynq(l *aimd.Limiter) (stop func(), err error) {
 	cfg := asynq.Config{
-		Concurrency: w.Jobs, LogLevel: asynq.ErrorLevel, DelayedTaskCheckInterval: amount(5*time.Second, 500*time.Millisecond),
+		Concurrency: heldJobs / engineWorkers, LogLevel: asynq.ErrorLevel, DelayedTaskCheckInterval: amount(5*time.Second, 500*time.Millisecond),
 		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Second },
 	}
-	mux := asynq.NewServeMux()
-	if w.Recipe {
-		// asynq's wiki, "Rate Limiting": an error that is no failure, and a random delay.
-		limited := func(err error) bool {
-			var s *httplimit.StatusError
-			return errors.As(err, &s) && s.StatusCode == http.StatusServiceUnavailable
-		}
-		cfg.IsFailure = func(err error) bool { return !limited(err) }
-		cfg.RetryDelayFunc = func(n int, err error, t *asynq.Task) time.Duration {
-			if limited(err) {
-				return time.Duration(rand.IntN(10)) * amount(time.Second, 100*time.Millisecond)
-			}
-			return asynq.DefaultRetryDelayFunc(n, err, t)
-		}
-	} else {
-		limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Limiter: l})
-		if err != nil {
-			return nil, err
-		}
-		mux.Use(limit)
+	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Limiter: l})
+	if err != nil {
+		return nil, err
 	}
+	mux := asynq.NewServeMux()
+	mux.Use(limit)
 	mux.HandleFunc("job", func(ctx context.Context, t *asynq.Task) error { return w.do(ctx, string(t.Payload())) })
 	s := asynq.NewServer(asynq.RedisClientOpt{Addr: w.Server}, cfg)
 	return s.Shutdown, s.Start(mux)
-}
-
-// A service that accepts nothing takes no worker from another queue, and its tasks lose no retry.
-func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
-	beside(t)
-	r := startRedis(t)
-	l, err := aimd.New(aimd.Config{InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
-	require.NoError(t, err)
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	cfg := asynq.Config{
-		Concurrency: 4, Queues: map[string]int{"stuck": 9, "free": 1}, LogLevel: asynq.FatalLevel,
-		TaskCheckInterval: 50 * time.Millisecond, DelayedTaskCheckInterval: 500 * time.Millisecond,
-	}
-	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Of: func(ctx context.Context, _ *asynq.Task) (*aimd.Limiter, error) {
-		if queue, _ := asynq.GetQueueName(ctx); queue == "stuck" {
-			return l, nil
-		}
-		return nil, nil
-	}})
-	require.NoError(t, err)
-	c := asynq.NewClientFromRedisClient(r.redis)
-	for _, queue := range []string{"stuck", "free"} {
-		for range 20 {
-			_, err := c.Enqueue(asynq.NewTask("job", nil), asynq.Queue(queue), asynq.MaxRetry(1))
-			require.NoError(t, err)
-		}
-	}
-	s := asynq.NewServer(asynq.RedisClientOpt{Addr: r.address}, cfg)
-	require.NoError(t, s.Start(limit(asynq.HandlerFunc(func(context.Context, *asynq.Task) error { return nil }))))
-	defer s.Shutdown()
-	size := func(queue string) int {
-		q, err := r.inspector.GetQueueInfo(queue)
-		require.NoError(t, err)
-		require.Zero(t, q.Archived)
-		require.Zero(t, q.FailedTotal)
-		return q.Size
-	}
-	eventually(t, func() bool { return size("free") == 0 }, "the other queue starves")
-	require.Equal(t, 20, size("stuck"))
-	p.Done(aimd.Success)
-	eventually(t, func() bool { return size("stuck") == 0 }, "handed back, and lost")
 }

@@ -37,8 +37,8 @@ type backend struct {
 
 	busy        time.Duration
 	first, last time.Time
-	// done counts the answers by path, by counts them by the request's header Worker.
-	done, by map[string]int
+	// done counts the answers by path.
+	done map[string]int
 }
 
 // serve serves the backend, whose options are set, until the test ends.
@@ -87,10 +87,9 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.last = time.Now()
 	b.busy += b.last.Sub(began)
 	if b.done == nil {
-		b.done, b.by = map[string]int{}, map[string]int{}
+		b.done = map[string]int{}
 	}
 	b.done[r.URL.Path]++
-	b.by[r.Header.Get("Worker")]++
 	_, _ = io.WriteString(w, r.URL.Path)
 }
 

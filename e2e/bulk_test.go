@@ -56,10 +56,10 @@ type bulk struct {
 	done     moments
 }
 
-func newBulk(ctx context.Context, t *testing.T, w law, gatewaySlots, objects int) *bulk {
+func newBulk(ctx context.Context, t *testing.T, gatewaySlots, objects int) *bulk {
 	t.Helper()
 	u := &bulk{
-		limiter: w.limiter(t, aimd.Config{}), gateway: startGateway(t, gatewaySlots), objects: objects,
+		limiter: limiter(t, aimd.Config{}), gateway: startGateway(t, gatewaySlots), objects: objects,
 		reported: map[string]string{}, failed: map[string]error{},
 	}
 	u.store = steward(ctx, t, u.gateway.address)

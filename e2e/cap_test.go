@@ -28,26 +28,24 @@ var underCap = cost{span: 2.0, attempts: 1.03}
 func TestCaps(t *testing.T) {
 	const rate = 300
 	objects := amount(2000, 500)
-	compared := amount(laws, onlyProbe) // at all caps but the first
 	for _, k := range []struct {
 		name   string
 		most   cost
-		laws   []law
 		sdk    sdk
 		slots  int
 		nginx  nginx
 		status string
 	}{
-		{"versitygw", underCap, laws, throughAWS, slots, nginx{}, ""},
-		{"versitygw minio", underCap, compared, throughMinio, slots, nginx{}, ""},
-		{"nginx", underCap, compared, throughAWS, noCap, nginx{Cap: slots}, "503"},
+		{"versitygw", underCap, throughAWS, slots, nginx{}, ""},
+		{"versitygw minio", underCap, throughMinio, slots, nginx{}, ""},
+		{"nginx", underCap, throughAWS, noCap, nginx{Cap: slots}, "503"},
 		// Requests that are refused near the end make the job a second longer.
-		{"nginx rate", cost{span: underCap.span, attempts: 1.10}, compared, throughAWS, noCap, nginx{Rate: rate, Burst: 20, RetryAfter: 1}, "429"},
+		{"nginx rate", cost{span: underCap.span, attempts: 1.10}, throughAWS, noCap, nginx{Rate: rate, Burst: 20, RetryAfter: 1}, "429"},
 	} {
 		t.Run(k.name, func(t *testing.T) {
-			judge(t, k.most, k.laws, func(t *testing.T, w law) cost {
+			judge(t, k.most, func(t *testing.T) cost {
 				ctx := begin(t)
-				u := newBulk(ctx, t, w, k.slots, objects)
+				u := newBulk(ctx, t, k.slots, objects)
 				var s aimd.Snapshot
 				if k.status == "" {
 					u.put = k.sdk(t, u.gateway.address, u.limiter)
@@ -100,7 +98,7 @@ func TestStoreChanges(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			attempt(t, func(t *testing.T) bool {
 				ctx := begin(t)
-				u := newBulk(ctx, t, probe, slots, all)
+				u := newBulk(ctx, t, slots, all)
 				u.put = put(limited(u.gateway.address, newTransport(t, k.silence), u.limiter))
 				var uploading sync.WaitGroup
 				uploading.Go(func() { u.upload(ctx) })
@@ -144,7 +142,7 @@ func TestThrottledDownloads(t *testing.T) {
 			require.NoError(t, upload(ctx, fmt.Sprint(i), body(i, objectSize)))
 		}
 		n := nginx{Cap: slots, BytesPerSecond: 80 << 10}.start(t, g.address)
-		l := reno.limiter(t, aimd.Config{})
+		l := limiter(t, aimd.Config{Law: aimd.Reno(0.9)})
 		client := limited(n.Listen, newTransport(t, 0), l)
 		began := time.Now()
 		together(goroutines, downloads, func(i int) {

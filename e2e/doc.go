@@ -7,9 +7,8 @@
 // behind them is ours.
 // TestStorm uses the programs of "How not to crash a server": those of examples/storm.
 //
-// TestAsynq and TestRiver run worker processes of two job engines, on redis-server and on
-// PostgreSQL, which keep their data below the test's temporary folder. TestFleet runs the
-// program of examples/fleet.
+// TestEngines kills a worker process of two job engines, on redis-server and on PostgreSQL, which keep their
+// data below the test's temporary folder. TestFleet runs the program of examples/fleet.
 //
 // TestAnyLanguage, TestThreePrograms and TestRestarts run python3 and curl through aimd proxy.
 //
@@ -27,7 +26,7 @@
 // At the end no goroutine is left.
 //
 // The figures depend on the machine; go test -v prints them at the end. Without
-// E2E_RUNS the jobs are short, several tests run at a time (make e2e sets -parallel), and
-// bounds on time allow for noise. E2E_RUNS=5 is for a quiet machine: jobs, pauses and outages are longer, each law
-// runs five times in turn, and the bounds hold for the medians.
+// E2E_QUIET the jobs are short, several tests run at a time (make e2e sets -parallel), and
+// bounds on time allow for noise. E2E_QUIET=1 is for a quiet machine: jobs, pauses and outages are longer, and the
+// bounds are the real ones. Laws are compared in the simulator.
 package e2e

@@ -3,7 +3,6 @@ package e2e
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -20,25 +19,19 @@ import (
 )
 
 const (
-	// heldJobs is how many jobs all workers have at a time: enough for all slots, whoever has them, and
-	// for the time until the engine brings the next ones. More would make the end of a run longer, if a
-	// worker with a narrow window holds many of the last jobs.
-	heldJobs = 3 * slots
+	// engineWorkers are the worker processes, each with a limiter of its own. heldJobs is how many jobs all workers
+	// have at a time: enough for all slots, and for the time until the engine brings the next ones.
+	engineWorkers = 3
+	heldJobs      = 3 * slots
 )
 
-// engineJobs are the jobs of a run whose figures count. Few jobs pay a larger part for slow start.
-// faultJobs are those of a run whose figures do not.
-var (
-	engineJobs = amount(2000, 640)
-	faultJobs  = amount(2000, 320)
-)
+// engineJobs are the jobs of a run.
+var engineJobs = amount(2000, 320)
 
 // engine is a job engine on its server. Its jobs are numbers.
 type engine interface {
-	// clear removes all jobs.
-	clear(t *testing.T)
-	// insert inserts the jobs 0 to n-1, each with that number of attempts for the engine.
-	insert(t *testing.T, n, attempts int)
+	// insert inserts the jobs 0 to n-1.
+	insert(t *testing.T, n int)
 	// open counts the jobs that have not come to an end.
 	open() int
 	// age makes the jobs of crashed workers old enough to be started again, and counts them.
@@ -46,20 +39,12 @@ type engine interface {
 	// tally counts the jobs that were done and those given up, and the attempts of the engine that
 	// were no success.
 	tally(t *testing.T) (done, dead, failures int)
-	// start starts the server, also once more after stop.
-	start(t *testing.T)
-	stop()
 	// worker is a worker without a name.
 	worker() worker
 }
 
-// worker is a process with a limiter of its own, or with the engine's own recipe.
-type worker struct {
-	Engine, Server, API, Name string
-	// Jobs is how many jobs it has at a time.
-	Jobs   int
-	Recipe bool
-}
+// worker is a process with a limiter of its own.
+type worker struct{ Engine, Server, API string }
 
 // runEngineWorker is the main function of such a process, which ends with its standard input.
 func runEngineWorker(settings string) {
@@ -89,7 +74,6 @@ func (w *worker) do(ctx context.Context, job string) error {
 	if err != nil {
 		return err
 	}
-	req.Header.Set("Worker", w.Name)
 	return exchange(engineClient(), req)
 }
 
@@ -102,50 +86,54 @@ func (w worker) start(t *testing.T) *process {
 	return startProcess(t, cmd)
 }
 
-// engineRun is a run of all jobs.
-type engineRun struct {
-	engine  engine
-	workers int
-	jobs    int
-	// recipe: the workers have no limiter, and do as the engine's documentation advises.
-	recipe bool
-	// attempts are those that the engine has for each job.
-	attempts int
-	// fault happens once a third of the jobs is done. It may be nil.
-	fault func(t *testing.T, a *backend, first *process)
-	// orphans: the fault leaves jobs without a worker.
-	orphans bool
-}
-
-// run does the jobs, requires that none is lost, and returns the cost.
-func (r *engineRun) run(t *testing.T) cost {
-	t.Helper()
-	a := (&backend{slots: slots, delay: service}).serve(t)
-	r.engine.clear(t)
-	r.engine.insert(t, r.jobs, r.attempts)
-	var all []*process
-	for range r.workers {
-		all = append(all, r.start(t, a, len(all)))
-	}
-	if r.fault != nil {
-		eventually(t, func() bool { n, _ := a.paths(); return n > r.jobs/3 }, "the jobs do not begin")
-		r.fault(t, a, all[0])
-	}
-	aged := 0
-	eventually(t, func() bool {
-		time.Sleep(50 * time.Millisecond)
-		open := r.engine.open()
-		if _, last := a.paths(); r.orphans && aged == 0 && open > 0 && time.Since(last) > amount(4*time.Second, 2*time.Second) {
-			// The engine waits for a minute, or an hour, before it takes a job for an orphan. A worker
-			// that starts looks for orphans at once.
+// One of three worker processes is killed, kill -9, once a third of the jobs is done: no job is lost, and only the
+// jobs that it held cost an attempt of the engine.
+func TestEngines(t *testing.T) {
+	for name, start := range map[string]func(*testing.T) engine{
+		"asynq": func(t *testing.T) engine { return startRedis(t) }, "river": func(t *testing.T) engine { return startPostgres(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			beside(t)
+			e, api := start(t), (&backend{slots: slots, delay: service}).serve(t)
+			e.insert(t, engineJobs)
+			w := e.worker()
+			w.API = api.address
+			var all []*process
+			for range engineWorkers {
+				all = append(all, w.start(t))
+			}
+			eventually(t, func() bool { n, _ := api.paths(); return n > engineJobs/3 }, "the jobs do not begin")
+			all[0].kill()
+			aged := 0
+			eventually(t, func() bool {
+				time.Sleep(50 * time.Millisecond)
+				open := e.open()
+				if _, last := api.paths(); aged == 0 && open > 0 && time.Since(last) > amount(4*time.Second, 2*time.Second) {
+					// The engine waits for a minute, or an hour, before it takes a job for an orphan. A worker
+					// that starts looks for orphans at once.
+					stopAll(all)
+					aged = e.age(t)
+					all = append(all, w.start(t))
+				}
+				return open == 0
+			}, "jobs are left")
 			stopAll(all)
-			aged = r.engine.age(t)
-			all = append(all, r.start(t, a, len(all)))
-		}
-		return open == 0
-	}, "jobs are left")
-	stopAll(all)
-	return r.cost(t, a, aged)
+			done, dead, failures := e.tally(t)
+			api.mu.Lock()
+			defer api.mu.Unlock()
+			twice := 0
+			for _, n := range api.done {
+				twice += n - 1
+			}
+			figures.log(t, "%.3f attempts each; %d of %d done, %d twice; %d refused, %d failures of the engine, %d jobs of the crash",
+				float64(api.requests)/float64(engineJobs), len(api.done), engineJobs, twice, api.refused, failures, aged)
+			require.Len(t, api.done, engineJobs, "lost")
+			require.Equal(t, engineJobs, done)
+			require.Zero(t, dead)
+			assert.LessOrEqual(t, failures, aged, "a refusal costs no attempt of the engine, a crash one")
+			assert.LessOrEqual(t, twice, aged, "only what the dead process held may be done twice")
+		})
+	}
 }
 
 func stopAll(all []*process) {
@@ -154,74 +142,4 @@ func stopAll(all []*process) {
 		ends.Go(p.stop)
 	}
 	ends.Wait()
-}
-
-func (r *engineRun) start(t *testing.T, a *backend, number int) *process {
-	t.Helper()
-	w := r.engine.worker()
-	w.API, w.Name, w.Recipe, w.Jobs = a.address, fmt.Sprint(number), r.recipe, heldJobs/r.workers
-	return w.start(t)
-}
-
-// cost requires what must hold on every machine, and logs the figures.
-func (r *engineRun) cost(t *testing.T, a *backend, aged int) cost {
-	t.Helper()
-	done, dead, failures := r.engine.tally(t)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	twice := 0
-	for _, n := range a.done {
-		if n > 1 {
-			twice++
-		}
-	}
-	got := cost{
-		span:     ratio(a.last.Sub(a.first), a.busy/time.Duration(slots)),
-		attempts: float64(a.requests) / float64(r.jobs),
-	}
-	figures.log(t, "%v; %d of %d done, %d twice, %d given up; %d refused, %d failures of the engine, %d jobs of crashes; by worker %v",
-		got, len(a.done), r.jobs, twice, dead, a.refused, failures, aged, a.by)
-	require.Len(t, a.done, r.jobs, "lost")
-	require.Equal(t, r.jobs, done)
-	require.Zero(t, dead)
-	if !r.recipe {
-		assert.LessOrEqual(t, failures, aged, "a refusal costs no attempt of the engine, a crash one")
-	}
-	if r.fault == nil {
-		assert.Zero(t, twice)
-	}
-	return got
-}
-
-// testEngine runs the jobs of an engine with and without faults, and by the engine's own recipe.
-func testEngine(t *testing.T, e engine) {
-	whole := t // a server that restarts outlives the run
-	for _, c := range []struct {
-		name string
-		engineRun
-		most cost
-	}{
-		{"one worker", engineRun{workers: 1, jobs: engineJobs}, cost{span: 1.10, attempts: 1.03}},
-		{"three workers", engineRun{workers: 3, jobs: engineJobs}, cost{span: 1.20, attempts: 1.10}},
-		{"the engine's own recipe", engineRun{workers: 1, jobs: faultJobs, recipe: true}, cost{}},
-		{"a worker is killed", engineRun{workers: 3, jobs: faultJobs, orphans: true, fault: func(_ *testing.T, _ *backend, first *process) { first.kill() }}, cost{}},
-		{"the server restarts", engineRun{workers: 3, jobs: faultJobs, orphans: true, fault: func(*testing.T, *backend, *process) {
-			e.stop()
-			time.Sleep(amount(time.Second, 300*time.Millisecond))
-			e.start(whole)
-		}}, cost{}},
-		{"the API is down, on the last attempt", engineRun{workers: 3, jobs: faultJobs, attempts: 1, fault: func(t *testing.T, a *backend, _ *process) {
-			a.close()
-			time.Sleep(amount(10*time.Second, time.Second))
-			require.NoError(t, a.open())
-		}}, cost{}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			attempt(t, func(t *testing.T) bool {
-				c.engine = e
-				got := c.run(t)
-				return c.most == cost{} || got.within(c.most.eased())
-			})
-		})
-	}
 }

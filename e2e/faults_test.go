@@ -60,7 +60,7 @@ func TestResets(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := begin(t)
-			u := newBulk(ctx, t, probe, slots, 400)
+			u := newBulk(ctx, t, slots, 400)
 			proxy, resets := forward(t, u.gateway), atomic.NewInt64(0)
 			f := (&backend{serves: func(w http.ResponseWriter, r *http.Request, n int) {
 				switch n % 20 {
@@ -114,7 +114,7 @@ func TestErrorInside200(t *testing.T) {
 				w.Header().Set("Content-Type", "application/xml")
 				_, _ = io.WriteString(w, `<?xml version="1.0" encoding="UTF-8"?>`+"\n    \n"+slowDown)
 			}}).serve(t)
-			l := reno.limiter(t, aimd.Config{})
+			l := limiter(t, aimd.Config{Law: aimd.Reno(0.9)})
 			send := inParts(t, f.address, l)
 			together(uploads, uploads, func(i int) { assert.NoError(t, send(ctx, fmt.Sprint(i), body(i, size))) })
 			requireIdle(t, l)

@@ -83,10 +83,10 @@ func (m moments) regained(from time.Time, n float64) (time.Duration, bool) {
 	return 0, false
 }
 
-// run does the job under the law, and requires an answer to each request.
-func (j *job) run(ctx context.Context, t *testing.T, w law) *done {
+// run does the job, and requires an answer to each request.
+func (j *job) run(ctx context.Context, t *testing.T) *done {
 	t.Helper()
-	l, rec := w.limiter(t, j.settings), &recorder{base: newTransport(t, 0)}
+	l, rec := limiter(t, j.settings), &recorder{base: newTransport(t, 0)}
 	client := &http.Client{Transport: rec}
 	d := &done{began: time.Now()}
 	require.NoError(t, aimd.Each(ctx, l, j.numbers(), func(ctx context.Context, i int) error {

@@ -234,7 +234,7 @@ func TestSDKsWithinTheirQuota(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			attempt(t, func(t *testing.T) bool { // a busy machine misses a window
-				l, at := probe.limiter(t, aimd.Config{}), s.service().serve(t)
+				l, at := limiter(t, aimd.Config{}), s.service().serve(t)
 				transport := newTransport(t, 0)
 				call := s.call(&http.Client{Transport: httplimit.New(transport, l)}, at.url)
 				start := time.Now()

@@ -2,16 +2,13 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
@@ -22,36 +19,32 @@ import (
 	"github.com/aimd-go/aimd"
 	aimdriver "github.com/aimd-go/aimd/contrib/river"
 	"github.com/aimd-go/aimd/e2e/internal/program"
-	"github.com/aimd-go/aimd/httplimit"
 )
-
-func TestRiver(t *testing.T) {
-	beside(t)
-	testEngine(t, startPostgres(t))
-}
 
 // postgres is river on a PostgreSQL of its own.
 type postgres struct {
-	*process
-	address, dir string
-	pool         *pgxpool.Pool
+	address string
+	pool    *pgxpool.Pool
 }
 
 func startPostgres(t *testing.T) *postgres {
 	t.Helper()
-	p := &postgres{address: program.Address(t), dir: filepath.Join(t.TempDir(), "data")}
-	require.NoError(t, os.Mkdir(p.dir, 0o700))
+	p, data := &postgres{address: program.Address(t)}, filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.Mkdir(data, 0o700))
 	if os.Getuid() == 0 {
-		out, err := exec.Command("chown", "postgres", p.dir).CombinedOutput()
+		out, err := exec.Command("chown", "postgres", data).CombinedOutput()
 		require.NoError(t, err, "Debian's package postgresql makes the user: %s", out)
-		for dir := filepath.Dir(p.dir); dir != os.TempDir(); dir = filepath.Dir(dir) {
+		for dir := filepath.Dir(data); dir != os.TempDir(); dir = filepath.Dir(dir) {
 			require.NoError(t, os.Chmod(dir, 0o711))
 		}
 	}
-	initdb := asPostgres(program.Path(t, "initdb", "postgresql"), "-D", p.dir, "-A", "trust", "-U", "e2e", "-E", "UTF8", "--locale=C", "--no-sync")
+	initdb := asPostgres(program.Path(t, "initdb", "postgresql"), "-D", data, "-A", "trust", "-U", "e2e", "-E", "UTF8", "--locale=C", "--no-sync")
 	out, err := exec.Command(initdb[0], initdb[1:]...).CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	p.start(t)
+	_, port, _ := net.SplitHostPort(p.address)
+	// INT does not wait for clients.
+	startProcess(t, server("INT", asPostgres(program.Path(t, "postgres", "postgresql"),
+		"-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")...)).listening(t, p.address)
 	p.pool, err = pgxpool.New(t.Context(), p.url())
 	require.NoError(t, err)
 	t.Cleanup(p.pool.Close)
@@ -75,20 +68,6 @@ func asPostgres(command ...string) []string {
 
 func (p *postgres) url() string { return "postgres://e2e@" + p.address + "/postgres?sslmode=disable" }
 
-func (p *postgres) start(t *testing.T) {
-	t.Helper()
-	_, port, _ := net.SplitHostPort(p.address)
-	// INT does not wait for clients.
-	p.process = startProcess(t, server("INT", asPostgres(program.Path(t, "postgres", "postgresql"),
-		"-D", p.dir, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")...)).listening(t, p.address)
-}
-
-func (p *postgres) clear(t *testing.T) {
-	t.Helper()
-	_, err := p.pool.Exec(t.Context(), `TRUNCATE river_job`)
-	require.NoError(t, err)
-}
-
 // riverJob is the arguments of a job.
 type riverJob struct {
 	Number string `json:"number"`
@@ -96,13 +75,13 @@ type riverJob struct {
 
 func (riverJob) Kind() string { return "job" }
 
-func (p *postgres) insert(t *testing.T, n, attempts int) {
+func (p *postgres) insert(t *testing.T, n int) {
 	t.Helper()
 	c, err := river.NewClient(riverpgxv5.New(p.pool), &river.Config{Logger: quiet})
 	require.NoError(t, err)
 	var all []river.InsertManyParams
 	for i := range n {
-		all = append(all, river.InsertManyParams{Args: riverJob{strconv.Itoa(i)}, InsertOpts: &river.InsertOpts{MaxAttempts: attempts}})
+		all = append(all, river.InsertManyParams{Args: riverJob{strconv.Itoa(i)}})
 	}
 	_, err = c.InsertManyFast(t.Context(), all)
 	require.NoError(t, err)
@@ -141,12 +120,7 @@ type riverWorker struct {
 }
 
 func (r *riverWorker) Work(ctx context.Context, j *river.Job[riverJob]) error {
-	err := r.worker.do(ctx, j.Args.Number)
-	var s *httplimit.StatusError
-	if r.worker.Recipe && errors.As(err, &s) && s.StatusCode == http.StatusServiceUnavailable {
-		return river.JobSnooze(amount(time.Second, 200*time.Millisecond)) // river's documentation, "Snoozing jobs"
-	}
-	return err
+	return r.worker.do(ctx, j.Args.Number)
 }
 
 // river starts a worker of river.
@@ -157,11 +131,9 @@ func (w *worker) river(l *aimd.Limiter) (stop func(), err error) {
 	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{worker: w})
-	cfg := &river.Config{Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: w.Jobs}}, Workers: workers}
-	if !w.Recipe {
-		if err := aimdriver.Limit(cfg, aimdriver.Settings{Limiter: l}); err != nil {
-			return nil, err
-		}
+	cfg := &river.Config{Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: heldJobs / engineWorkers}}, Workers: workers}
+	if err := aimdriver.Limit(cfg, aimdriver.Settings{Limiter: l}); err != nil {
+		return nil, err
 	}
 	c, err := river.NewClient(riverpgxv5.New(pool), cfg)
 	if err != nil {

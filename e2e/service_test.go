@@ -17,11 +17,11 @@ import (
 	"github.com/aimd-go/aimd/httplimit"
 )
 
-// costAt does a job at a backend under the law, and logs what it cost. optimum is the shortest time for the
+// costAt does a job at a backend, and logs what it cost. optimum is the shortest time for the
 // job, alone the round trip of a single request.
-func (j job) costAt(ctx context.Context, t *testing.T, w law, b *backend, optimum, alone time.Duration) cost {
+func (j job) costAt(ctx context.Context, t *testing.T, b *backend, optimum, alone time.Duration) cost {
 	t.Helper()
-	d := j.run(ctx, t, w)
+	d := j.run(ctx, t)
 	require.Len(t, b.done, j.requests)
 	_, times := d.accepted()
 	got := cost{
@@ -40,13 +40,13 @@ func TestSlowingService(t *testing.T) {
 	const workers = 50
 	requests := amount(4000, 2000)
 	ctx := begin(t)
-	judge(t, cost{span: 1.15, attempts: 1, slower: 2}, onlyProbe, func(t *testing.T, w law) cost {
+	judge(t, cost{span: 1.15, attempts: 1, slower: 2}, func(t *testing.T) cost {
 		b := (&backend{delay: service}).serve(t)
 		j := job{
 			address: haproxy{Workers: workers}.front(t, b.address), requests: requests,
 			settings: aimd.Config{Rules: aimd.Rules{AttemptTimeout: 5 * service}},
 		}
-		return j.costAt(ctx, t, w, b, service*time.Duration(requests)/workers, service)
+		return j.costAt(ctx, t, b, service*time.Duration(requests)/workers, service)
 	})
 }
 
@@ -66,45 +66,26 @@ var before, after = amount(4*time.Second, 3*time.Second), amount(8*time.Second, 
 func TestBackendOutage(t *testing.T) {
 	beside(t)
 	outage := amount(10*time.Second, 5*time.Second)
-	for _, c := range []struct {
-		name  string
-		delay time.Duration
-		front haproxy
-	}{
-		{"50 workers", service, haproxy{Workers: 50}},
-		{"100 a second", 20 * time.Millisecond, haproxy{Rate: 100}},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			attempt(t, func(t *testing.T) bool {
-				b := (&backend{delay: c.delay}).serve(t)
-				d := interrupted(begin(t), t, b, c.front, outage)
-				gone, back := d.began.Add(before), d.began.Add(before+outage)
-				accepted, _ := d.accepted()
-				rate := accepted.between(gone.Add(-2*time.Second), gone) / 2
-				sent := d.sent().between(gone, back)
-				regained, ok := accepted.regained(back, 0.8*float64(rate))
-				figures.log(t, "gone for %v: %d sent in it, 80%% of %d/s after %v; %v", outage, sent, rate, regained.Round(10*time.Millisecond), d.Snapshot)
-				return rate > 0 && ok && sent <= amount(1, noise)*mostSent && regained <= mostRegaining
-			})
-		})
-	}
-}
-
-// interrupted sends requests all the time, and lets the backend be gone for a while.
-func interrupted(ctx context.Context, t *testing.T, b *backend, front haproxy, outage time.Duration) *done {
-	t.Helper()
-	j := job{address: front.front(t, b.address), requests: math.MaxInt, until: time.Now().Add(before + outage + after)}
-	failed := make(chan error, 1)
-	go func() {
-		time.Sleep(before)
-		b.close()
-		time.Sleep(outage)
-		failed <- b.open()
-	}()
-	d := j.run(ctx, t, probe)
-	require.NoError(t, <-failed)
-	return d
+	attempt(t, func(t *testing.T) bool {
+		b := (&backend{delay: service}).serve(t)
+		j := job{address: haproxy{Workers: 50}.front(t, b.address), requests: math.MaxInt, until: time.Now().Add(before + outage + after)}
+		failed := make(chan error, 1)
+		go func() {
+			time.Sleep(before)
+			b.close()
+			time.Sleep(outage)
+			failed <- b.open()
+		}()
+		d := j.run(begin(t), t)
+		require.NoError(t, <-failed)
+		gone, back := d.began.Add(before), d.began.Add(before+outage)
+		accepted, _ := d.accepted()
+		rate := accepted.between(gone.Add(-2*time.Second), gone) / 2
+		sent := d.sent().between(gone, back)
+		regained, ok := accepted.regained(back, 0.8*float64(rate))
+		figures.log(t, "gone for %v: %d sent in it, 80%% of %d/s after %v; %v", outage, sent, rate, regained.Round(10*time.Millisecond), d.Snapshot)
+		return rate > 0 && ok && sent <= amount(1, noise)*mostSent && regained <= mostRegaining
+	})
 }
 
 // Limits of requests a second, in front of a service that answers in 20 ms. haproxy has a
@@ -119,21 +100,18 @@ func TestRateLimits(t *testing.T) {
 		most           cost
 		front          front
 	}{
-		// Wanted: 1.15 @ 1.10, 1.35 @ 1.25, 1.25 @ 1.10, 1.00 @ 1.06 and 1.22 @ 1.14. The law holds too large a
-		// window for a while, and haproxy counts what it refuses.
+		// Wanted: 1.15 @ 1.10 and 1.00 @ 1.06. The law holds too large a window for a while, and haproxy counts what
+		// it refuses.
 		{"haproxy 100", 100, 1000, cost{span: 1.50, attempts: 1.60}, haproxy{Rate: 100}},
-		{"haproxy 20", 20, 200, cost{span: 1.55, attempts: 1.60}, haproxy{Rate: 20}},
-		{"haproxy 300", 300, 1000, cost{span: 1.50, attempts: 1.60}, haproxy{Rate: 300}},
 		{"nginx 100 burst 20", 100, 1000, cost{span: 1.10, attempts: 1.40}, nginx{Rate: 100, Burst: 20}},
-		{"nginx 100", 100, 1000, cost{span: 1.50, attempts: 1.30}, nginx{Rate: 100}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			requests := amount(c.requests, max(200, 2*c.requests/5))
-			judge(t, c.most, onlyProbe, func(t *testing.T, w law) cost {
+			judge(t, c.most, func(t *testing.T) cost {
 				b := (&backend{delay: delay}).serve(t)
 				j := job{address: c.front.front(t, b.address), requests: requests}
-				return j.costAt(begin(t), t, w, b, time.Second*time.Duration(requests)/time.Duration(c.rate), delay)
+				return j.costAt(begin(t), t, b, time.Second*time.Duration(requests)/time.Duration(c.rate), delay)
 			})
 		})
 	}
@@ -149,7 +127,7 @@ func TestPostsBehindNginx(t *testing.T) {
 			ctx := begin(t)
 			b := (&backend{delay: 20 * time.Millisecond}).serve(t)
 			n := nginx{Rate: rate, Plain: true}.start(t, b.address)
-			l := probe.limiter(t, aimd.Config{})
+			l := limiter(t, aimd.Config{})
 			transport := httplimit.New(nil, l)
 			transport.ResendUnavailable = resend
 			client := transport.Client()

@@ -37,10 +37,10 @@ func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
 }
 
 // soon runs what measures a time up to three times: other work on the machine makes no page slow permanently.
-// Without E2E_RUNS the machine may be half as fast.
+// Without E2E_QUIET the machine may be half as fast.
 func soon(t *testing.T, within time.Duration, measure func() time.Duration) {
 	t.Helper()
-	if os.Getenv("E2E_RUNS") == "" {
+	if os.Getenv("E2E_QUIET") == "" {
 		within *= 2
 	}
 	var took time.Duration
