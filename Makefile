@@ -7,6 +7,7 @@
 # make fuzz     every fuzz target, FUZZTIME each
 # make bench    the benchmarks of every module
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
+# make figures  play the tables of README and docs again, and print what differs; some six minutes
 # make names    the exported names of every package, and their sum
 # make tidy     go mod tidy in every module; in CI it must change nothing
 # make rehearse fetch the modules by a version, as users do after a release, and run their examples;
@@ -21,7 +22,7 @@ QUIET     ?=
 # The race detector needs cgo.
 RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 
-.PHONY: test short lint vet-os fuzz e2e bench bench-peers names tidy rehearse release
+.PHONY: test short lint vet-os fuzz e2e bench bench-peers figures names tidy rehearse release
 
 # The race detector looks at the library and at the other packages that start goroutines. It
 # does not look at the simulator and at internal/rules, which start none and would take ten times as long.
@@ -69,6 +70,9 @@ bench:
 
 bench-peers:
 	@cd benchmarks && go run .
+
+figures:
+	@go run ./internal/rules/figures
 
 # As users see them in go doc: functions, types, methods, constants and variables.
 names:

@@ -48,6 +48,9 @@ var mayImport = map[string][]string{
 	"internal/policy":  {"attempt", "backoff", "internal/delay"},
 	"internal/sliding": {},
 	"internal/rules":   {},
+
+	"internal/rules/figures": {},
+
 	"internal/pipenet": {},
 
 	"internal/grid":      {"internal/setting"},

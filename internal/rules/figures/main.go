@@ -1,0 +1,259 @@
+// Command figures plays again what the tables of README.md and docs were made of, and prints what differs: the page
+// and line, the cell, and the fresh figure. It ends with status 1 if something does. Run it at the root of the
+// repository, by make figures. Simulated figures must be the same to their last digit; those of aimd demo, which
+// takes real time, within a seventh.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// source is where a table's figures are from.
+type source struct {
+	page string
+	// head is what the table's first line begins with.
+	head string
+	// command is the tool's, which prints a JSON object a line.
+	command []string
+	// noise is by how much a figure may differ, as a share of it.
+	noise float64
+	// of returns which point belongs to the cell in a row and a column, by their heads, and the paths of its figures.
+	// nth counts the rows with that head. There is no point if there are no paths.
+	of func(row, column string, nth int, all []point) (point, []string)
+}
+
+// point is a line of the tool's JSON.
+type point map[string]any
+
+func (p point) has(key, value string) bool {
+	set, _ := p["set"].(map[string]any)
+	return p[key] == value || set[key] == value
+}
+
+// value returns the figure under a path like span.median.
+func (p point) value(path string) (float64, bool) {
+	name, part, spread := strings.Cut(path, ".")
+	v := p[name]
+	if m, ok := v.(map[string]any); ok && spread {
+		v = m[part]
+	}
+	f, ok := v.(float64)
+	return f, ok
+}
+
+func find(all []point, keys ...string) point {
+	for _, p := range all {
+		if fits := true; p != nil {
+			for i := 0; i < len(keys); i += 2 {
+				fits = fits && p.has(keys[i], keys[i+1])
+			}
+			if fits {
+				return p
+			}
+		}
+	}
+	return nil
+}
+
+var sources = []source{
+	{page: "README.md", head: "| strategy | time |", command: []string{"demo", "--json"}, noise: 1. / 7, of: demo},
+	{page: "README.md", head: "| you have | backoff", command: []string{"sim", "run", "backoff-or-window", "--runs", "15", "--json"}, of: clients},
+	{page: "docs/laws.md", head: "| time @ attempts", command: laws, of: scenarios("span.median", "attempts_per_op.median")},
+	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "recovery_s.median")},
+	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "p99_s.median")},
+	{page: "docs/fleet.md", head: "| processes |", command: []string{"sim", "run", "fleet", "--json"}, of: fleets},
+	{page: "docs/quota.md", head: "| quota | unread |", command: []string{"sim", "run", "told", "--json"}, of: quotas},
+}
+
+var laws = []string{"sim", "run", "law-*", "--json"}
+
+// demo leaves out the refusals, which chance decides, and the SDK's own modes, whose runs differ.
+func demo(row, column string, _ int, all []point) (point, []string) {
+	for name, text := range map[string]string{"backoff": "backoff", "probe": "aimd.New", "tahoe": "Tahoe", "reno": "Reno"} {
+		path := map[string]string{"time": "makespan_s", "times the optimum": "times", "attempts per object": "each", "lost": "lost"}[column]
+		if strings.Contains(row, text) && path != "" {
+			p := find(all, "strategy", name)
+			p["times"] = p["makespan_s"].(float64) / p["optimum_s"].(float64)
+			p["each"] = p["attempts"].(float64) / p["operations"].(float64)
+			return p, []string{path}
+		}
+	}
+	return nil, nil
+}
+
+var place = regexp.MustCompile(`^(\d+) clients?, (\d+) slots$`)
+
+func clients(row, column string, _ int, all []point) (point, []string) {
+	names := map[string]string{"backoff with jitter": "backoff", "Reno 0.5": "reno-0.5", "Reno 0.9": "reno-0.9", "aimd.New": "probe"}
+	m := place.FindStringSubmatch(row)
+	if m == nil || names[column] == "" {
+		return nil, nil
+	}
+	p := find(all, "strategy", names[column], "clients.count", m[1], "server.slots", m[2])
+	paths := []string{"span.median", "span.min", "span.max", "attempts_per_op.median"}
+	// The range, if the runs differ much.
+	if most, _ := p.value("span.max"); most <= apart*p["span"].(map[string]any)["min"].(float64) {
+		paths = []string{paths[0], paths[3]}
+	}
+	return p, paths
+}
+
+// apart is the longest time over the shortest from which a cell has both.
+const apart = 1.25
+
+// scenarios are the tables whose rows are scenarios, or their points in order, and whose columns are strategies.
+func scenarios(paths ...string) func(row, column string, nth int, all []point) (point, []string) {
+	return func(row, column string, nth int, all []point) (point, []string) {
+		for _, p := range all {
+			if p.has("scenario", row) && p.has("strategy", column) {
+				if nth--; nth < 0 {
+					return p, paths
+				}
+			}
+		}
+		return nil, nil
+	}
+}
+
+func fleets(row, column string, _ int, all []point) (point, []string) {
+	names := map[string]string{"100 slots, 0.5 s each": "fleet-slots", "a quota of 100 a second": "fleet-rate", "the same quota, refused requests count too": "fleet-rate-refused-count"}
+	if _, err := strconv.Atoi(row); err != nil {
+		return nil, nil
+	}
+	return find(all, "scenario", names[column], "strategy", "probe", "clients.count", row), []string{"watch_use.median", "watch_attempts_per_op.median", "watch_jain.median"}
+}
+
+func quotas(row, column string, _ int, all []point) (point, []string) {
+	strategy, paths := map[string]string{"unread": "deaf", "read": "probe"}[column], []string{"refused_per_hour.median"}
+	switch m := regexp.MustCompile(`(\d+) clients`).FindStringSubmatch(row); {
+	case m != nil:
+		return find(all, "scenario", "told-quota-shared", "strategy", strategy, "clients.count", m[1]), paths
+	case row == "60 a minute":
+		return find(all, "scenario", "told-quota-shared", "strategy", strategy, "clients.count", "1"), paths
+	case strings.Contains(row, "GitHub"):
+		return find(all, "scenario", "told-quota-github", "strategy", strategy), paths
+	case row == "a bucket of 60 a minute":
+		return find(all, "scenario", "told-quota-openai", "strategy", strategy, "server.quotas", "[{limit: 60, per: 1m, bucket: true}]"), paths
+	case strings.HasPrefix(row, "buckets of 500"):
+		return find(all, "scenario", "told-quota-openai", "strategy", strategy, "server.quotas", "[{limit: 500, per: 1m, bucket: true}, {limit: 60000, per: 1m, bucket: true, cost: 120}]"), paths
+	}
+	return nil, nil
+}
+
+// cells are a line of a Markdown table, without emphasis.
+func cells(line string) (all []string) {
+	for c := range strings.SplitSeq(strings.Trim(strings.TrimSpace(line), "|"), "|") {
+		all = append(all, strings.TrimSpace(strings.NewReplacer("*", "", "`", "").Replace(c)))
+	}
+	return all
+}
+
+var number = regexp.MustCompile(`\d+(?: \d{3})*(?:\.\d+)?`)
+
+// compare writes the cells of the source's tables in the text that differ from the points, and returns how many cells
+// it compared, and how many of those differ.
+func (s source) compare(text string, all []point, out io.Writer) (compared, differ int) {
+	var head []string
+	seen := map[string]int{}
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case strings.HasPrefix(line, s.head):
+			head, seen = cells(line), map[string]int{}
+		case !strings.HasPrefix(line, "|"):
+			head = nil
+		case head != nil && !strings.HasPrefix(line, "|-"):
+			row := cells(line)
+			for c := 1; c < min(len(row), len(head)); c++ {
+				p, paths := s.of(row[0], head[c], seen[row[0]], all)
+				if len(paths) == 0 || row[c] == "no end" {
+					continue
+				}
+				compared++
+				if fresh, same := s.same(row[c], p, paths); !same {
+					differ++
+					fmt.Fprintf(out, "%s:%d: %s, %s: %s is %s\n", s.page, i+1, row[0], head[c], row[c], fresh)
+				}
+			}
+			seen[row[0]]++
+		}
+	}
+	return compared, differ
+}
+
+// same reports whether a cell has the point's figures, in as many digits as it has, and returns them so.
+func (s source) same(cell string, p point, paths []string) (fresh string, same bool) {
+	told := number.FindAllString(cell, -1)
+	same = len(told) == len(paths)
+	var all []string
+	for i, path := range paths {
+		v, ok := p.value(path)
+		text, decimals := strconv.FormatFloat(v, 'g', 3, 64), 0
+		if i < len(told) {
+			was := strings.ReplaceAll(told[i], " ", "")
+			if _, after, point := strings.Cut(was, "."); point {
+				decimals = len(after)
+			}
+			text = strconv.FormatFloat(v, 'f', decimals, 64)
+			x, _ := strconv.ParseFloat(was, 64)
+			same = same && (text == was || math.Abs(x-v) <= s.noise*math.Abs(x))
+		}
+		same = same && ok
+		all = append(all, text)
+	}
+	return strings.Join(all, ", "), same
+}
+
+func run(command []string) (all []point, err error) {
+	c := exec.Command("go", append([]string{"run", "./cmd/aimd"}, command...)...)
+	c.Stderr = os.Stderr
+	out, err := c.Output()
+	// Status 1: an expectation is not met, which its test says.
+	if exit := new(exec.ExitError); errors.As(err, &exit) && len(out) > 0 {
+		err = nil
+	}
+	for line := range bytes.Lines(out) {
+		p := point{}
+		if err := json.Unmarshal(line, &p); err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, err
+}
+
+func main() {
+	played, compared, differ := map[string][]point{}, 0, 0
+	for _, s := range sources {
+		name := strings.Join(s.command, " ")
+		text, err := os.ReadFile(s.page)
+		if _, done := played[name]; err == nil && !done {
+			fmt.Fprintln(os.Stderr, "aimd", name)
+			played[name], err = run(s.command)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "figures:", err)
+			os.Exit(2)
+		}
+		n, d := s.compare(string(text), slices.Clone(played[name]), os.Stdout)
+		if n == 0 {
+			fmt.Printf("%s: no table %q\n", s.page, s.head)
+			d = 1
+		}
+		compared, differ = compared+n, differ+d
+	}
+	fmt.Printf("%d cells compared, %d differ\n", compared, differ)
+	if differ > 0 {
+		os.Exit(1)
+	}
+}

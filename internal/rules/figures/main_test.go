@@ -1,0 +1,46 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A figure that differs by its last digit is told, and so is a cell without its range.
+func TestWhatDiffersIsTold(t *testing.T) {
+	var all []point
+	for line := range strings.Lines(`{"strategy":"reno-0.5","set":{"clients.count":"1","server.slots":"50"},"span":{"min":1.524,"median":1.524,"max":1.524},"attempts_per_op":{"median":1.016}}
+{"strategy":"probe","set":{"clients.count":"1","server.slots":"50"},"span":{"min":1.1,"median":1.14,"max":1.9},"attempts_per_op":{"median":17333.4}}`) {
+		p := point{}
+		require.NoError(t, json.Unmarshal([]byte(line), &p))
+		all = append(all, p)
+	}
+	s := source{page: "a.md", head: "| you have", of: clients}
+	for row, want := range map[string]string{
+		"| 1 client, 50 slots | 1.52, **1.02** | 1.14 (1.10 to 1.90), 17 333 | aimd |": "",
+		"| 1 client, 50 slots | 1.53, 1.02 | 1.14 (1.10 to 1.90), 17 333 | aimd |":     "a.md:3: 1 client, 50 slots, Reno 0.5: 1.53, 1.02 is 1.52, 1.02\n",
+		"| 1 client, 50 slots | 1.52, 1.02 | 1.14, 17 333 | aimd |":                    "a.md:3: 1 client, 50 slots, aimd.New: 1.14, 17 333 is 1.14, 1, 1.9, 1.73e+04\n",
+	} {
+		var out strings.Builder
+		n, differ := s.compare("| you have | Reno 0.5 | `aimd.New` | use |\n|---|---|\n"+row, all, &out)
+		assert.Equal(t, 2, n)
+		assert.Equal(t, want, out.String())
+		assert.Equal(t, want != "", differ == 1)
+	}
+	n, _ := s.compare("| another | Reno 0.5 |\n|---|---|\n| 1 client, 50 slots | 7 |", all, &strings.Builder{})
+	assert.Zero(t, n)
+	s.noise = 0.1
+	_, same := s.same("1.60, 1.02", all[0], []string{"span.median", "attempts_per_op.median"})
+	assert.True(t, same)
+}
+
+// The n-th row of a scenario is the n-th point of its sweep.
+func TestTheRowsOfASweep(t *testing.T) {
+	all := []point{{"scenario": "a", "strategy": "x", "span": 1.}, {"scenario": "a", "strategy": "x", "span": 2.}}
+	s := source{head: "| time", of: scenarios("span")}
+	n, differ := s.compare("| time | before | x |\n|---|---|---|\n| a | 9 | 1.0 |\n| b | 9 | 9 |\n| a | 9 | 2.0 |\n| a | no end | no end |", all, &strings.Builder{})
+	assert.Equal(t, []int{2, 0}, []int{n, differ})
+}
