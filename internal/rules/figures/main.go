@@ -6,6 +6,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,8 +25,9 @@ type source struct {
 	page string
 	// head is what the table's first line begins with.
 	head string
-	// command is the tool's, which prints a JSON object a line.
-	command []string
+	// command prints a JSON object a line. It runs in the folder of a program; "" is that of the tool. ROWS stands for
+	// the heads of the rows of all tables of the page with that command.
+	folder, command string
 	// noise is by how much a figure may differ, as a share of it.
 	noise float64
 	// of returns which point belongs to the cell in a row and a column, by their heads, and the paths of its figures.
@@ -67,16 +69,17 @@ func find(all []point, keys ...string) point {
 }
 
 var sources = []source{
-	{page: "README.md", head: "| strategy | time |", command: []string{"demo", "--json"}, noise: 1. / 7, of: demo},
-	{page: "README.md", head: "| you have | backoff", command: []string{"sim", "run", "backoff-or-window", "--runs", "15", "--json"}, of: clients},
+	{page: "README.md", head: "| strategy | time |", command: "demo --json", noise: 1. / 7, of: demo},
+	{page: "README.md", head: "| you have | backoff", command: "sim run backoff-or-window --runs 15 --json", of: clients},
 	{page: "docs/laws.md", head: "| time @ attempts", command: laws, of: scenarios("span.median", "attempts_per_op.median")},
 	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "recovery_s.median")},
 	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "p99_s.median")},
-	{page: "docs/fleet.md", head: "| processes |", command: []string{"sim", "run", "fleet", "--json"}, of: fleets},
-	{page: "docs/quota.md", head: "| quota | unread |", command: []string{"sim", "run", "told", "--json"}, of: quotas},
+	{page: "docs/laws.md", head: "| service: time @ attempts", folder: "benchmarks/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
+	{page: "docs/fleet.md", head: "| processes |", command: "sim run fleet --json", of: fleets},
+	{page: "docs/quota.md", head: "| quota | unread |", command: "sim run told --json", of: quotas},
 }
 
-var laws = []string{"sim", "run", "law-*", "--json"}
+const laws = "sim run ROWS --json"
 
 // demo leaves out the refusals, which chance decides, and the SDK's own modes, whose runs differ.
 func demo(row, column string, _ int, all []point) (point, []string) {
@@ -214,9 +217,32 @@ func (s source) same(cell string, p point, paths []string) (fresh string, same b
 	return strings.Join(all, ", "), same
 }
 
-func run(command []string) (all []point, err error) {
-	c := exec.Command("go", append([]string{"run", "./cmd/aimd"}, command...)...)
-	c.Stderr = os.Stderr
+// rows are the heads of the rows of the page's tables with that command, each once.
+func rows(text, command string) (all []string) {
+	for _, s := range sources {
+		inside := false
+		for line := range strings.Lines(text) {
+			inside = strings.HasPrefix(line, "|") && (inside || strings.HasPrefix(line, s.head))
+			if row := cells(line)[0]; inside && s.command == command && strings.HasPrefix(row, "law-") && !slices.Contains(all, row) {
+				all = append(all, row)
+			}
+		}
+	}
+	return all
+}
+
+func (s source) run(text string) (all []point, err error) {
+	words := []string{"run", "."}
+	for _, w := range strings.Fields(s.command) {
+		if w == "ROWS" {
+			words = append(words, rows(text, s.command)...)
+		} else {
+			words = append(words, w)
+		}
+	}
+	fmt.Fprintln(os.Stderr, "figures: go", strings.Join(words, " "))
+	c := exec.Command("go", words...)
+	c.Dir, c.Stderr = cmp.Or(s.folder, "cmd/aimd"), os.Stderr
 	out, err := c.Output()
 	// Status 1: an expectation is not met, which its test says.
 	if exit := new(exec.ExitError); errors.As(err, &exit) && len(out) > 0 {
@@ -227,7 +253,14 @@ func run(command []string) (all []point, err error) {
 		if err := json.Unmarshal(line, &p); err != nil {
 			return nil, err
 		}
-		all = append(all, p)
+		laws, many := p["laws"].([]any)
+		for _, l := range laws { // of the matrix, whose line is a row
+			law := l.(map[string]any)
+			all = append(all, point{"scenario": p["service"], "strategy": law["law"], "time": law["time"], "attempts": law["attempts"]})
+		}
+		if !many {
+			all = append(all, p)
+		}
 	}
 	return all, err
 }
@@ -235,17 +268,15 @@ func run(command []string) (all []point, err error) {
 func main() {
 	played, compared, differ := map[string][]point{}, 0, 0
 	for _, s := range sources {
-		name := strings.Join(s.command, " ")
 		text, err := os.ReadFile(s.page)
-		if _, done := played[name]; err == nil && !done {
-			fmt.Fprintln(os.Stderr, "aimd", name)
-			played[name], err = run(s.command)
+		if _, done := played[s.command]; err == nil && !done {
+			played[s.command], err = s.run(string(text))
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "figures:", err)
 			os.Exit(2)
 		}
-		n, d := s.compare(string(text), slices.Clone(played[name]), os.Stdout)
+		n, d := s.compare(string(text), played[s.command], os.Stdout)
 		if n == 0 {
 			fmt.Printf("%s: no table %q\n", s.page, s.head)
 			d = 1
