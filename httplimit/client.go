@@ -30,6 +30,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	any, with an Idempotency-Key or retry.WithIdempotent after every failure
 //	any, after a 4xx that is no time-out                 the service did not do the work
 //	any, after a 503                                     with Transport.ResendUnavailable
+//	any whose connection broke off in its body           the service cannot have the whole request
 //	POST, PATCH and others, after other failures         never
 //	PUT and DELETE with a condition, such as If-Match    as a POST
 //

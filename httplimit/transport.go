@@ -91,13 +91,18 @@ func (b beneath) CloseIdleConnections() {
 
 // ask sends the request. Without an answer the error is the base's, with one it is what the head says.
 func (b beneath) ask(req *http.Request) (*http.Response, error) {
-	resp, err := b.base.RoundTrip(req)
+	sent, judge := watched(req)
+	resp, err := b.base.RoundTrip(sent)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, judge(err)
 	case resp == nil:
 		return nil, errNoAnswer
-	case resp.StatusCode < http.StatusBadRequest:
+	}
+	if resp.Request == sent {
+		resp.Request = req
+	}
+	if resp.StatusCode < http.StatusBadRequest {
 		return resp, nil
 	}
 	return resp, glance(resp)

@@ -1,0 +1,79 @@
+package httplimit
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+// early is how soon a service hangs up that does not want the body. Our choice: some round trips, less than an upload
+// takes before a poor network breaks it off.
+const early = time.Second
+
+// watched returns the request with a body that knows whether the base took all of it, and what the error of a request
+// without an answer then is: a cutShort if the connection broke off in the body. Many services refuse a long body
+// before they have read it, and hang up: net/http then often reports the failed write, and not the answer.
+func watched(req *http.Request) (*http.Request, func(error) error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return req, func(err error) error { return err }
+	}
+	began, whole := time.Now(), new(atomic.Bool)
+	watch := func(body io.ReadCloser) io.ReadCloser {
+		return &taking{ReadCloser: body, left: req.ContentLength, whole: whole}
+	}
+	sent := req.WithContext(req.Context())
+	sent.Body = watch(req.Body)
+	if req.GetBody != nil { // net/http sends again on its own if an idle connection was closed
+		sent.GetBody = func() (io.ReadCloser, error) {
+			body, err := req.GetBody()
+			return watch(body), err
+		}
+	}
+	return sent, func(err error) error {
+		if whole.Load() || !attempt.ConnectionsAsOverload(err).Outcome.Valid() {
+			return err
+		}
+		return &cutShort{err, time.Since(began) < early}
+	}
+}
+
+// taking is a body that is being sent.
+type taking struct {
+	io.ReadCloser
+	// left is what is not read yet, negative if the length is not known.
+	left  int64
+	whole *atomic.Bool
+}
+
+func (t *taking) Read(p []byte) (int, error) {
+	n, err := t.ReadCloser.Read(p)
+	if t.left -= int64(n); err == io.EOF || t.left == 0 {
+		t.whole.Store(true)
+	}
+	return n, err
+}
+
+// cutShort is the error of a connection that ended before the base had taken the whole body. The service cannot have
+// the whole request, so the request may be sent again, whatever its method.
+type cutShort struct {
+	error
+	early bool
+}
+
+func (c *cutShort) Unwrap() error { return c.error }
+
+// NotSent says that the service does not have the request.
+func (c *cutShort) NotSent() bool { return true }
+
+// Verdict is an overload if the service hung up early, and otherwise that of a connection that failed.
+func (c *cutShort) Verdict() attempt.Verdict {
+	if c.early {
+		return attempt.Verdict{Outcome: window.Overload, Retry: true}
+	}
+	return attempt.Classify(c.error)
+}
