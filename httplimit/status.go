@@ -89,7 +89,7 @@ func (e *StatusError) Error() string {
 	if after := e.RetryAfter(); after > 0 {
 		fmt.Fprintf(&s, " (Retry-After %v)", after)
 	}
-	if text := printable(string(e.Body)); text != "" {
+	if text := printable(string(e.Body)); text != "" && e.Header.Get("Content-Encoding") == "" { // a compressed body is noise
 		s.WriteString(": " + text)
 	}
 	return s.String()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	"github.com/aimd-go/aimd/window"
 )
 
 //go:embed help
@@ -34,17 +35,22 @@ type settings struct {
 	// hold bounds the waits of a request, idle the time without a byte, drain the end of the process.
 	hold, idle, drain time.Duration
 	// buffer is the most bytes of a request's body that are kept to send the request again.
-	buffer   int64
-	keepHost bool
-	json     bool
+	buffer int64
+	// memory is the most bytes of all bodies together that are kept.
+	memory int64
+	// maxRate and maxWindow bound each limiter; 0: nothing does.
+	maxRate, maxWindow float64
+	keepHost, json     bool
+}
+
+var defaults = settings{
+	listen: "127.0.0.1:8020", keys: 1000, queue: 10_000, buffer: 16 << 20, memory: 1 << 30,
+	hold: 2 * time.Minute, idle: 5 * time.Minute, drain: 30 * time.Second,
 }
 
 // Command is aimd proxy.
 func Command() *cobra.Command {
-	s := settings{
-		listen: "127.0.0.1:8020", keys: 1000, queue: 10_000, buffer: 16 << 20,
-		hold: time.Minute, idle: 5 * time.Minute, drain: 30 * time.Second,
-	}
+	s := defaults
 	c := cli.Help(help, &cobra.Command{Use: "proxy", Short: "Put a limiter in front of a service, for programs in any language", Args: cli.NoArgs})
 	f := cli.Flags(c)
 	f.Var(value.URL(&s.to, "a URL without a query, like https://api.example.com", func(u *url.URL) bool {
@@ -56,8 +62,11 @@ func Command() *cobra.Command {
 	f.BoolVar(&s.one, "one", false, "one limiter for all requests")
 	f.Var(value.Whole(&s.keys, 1, 100_000), "keys", "the most limiters at a time; one that is idle goes")
 	f.Var(value.Whole(&s.queue, 1, 1_000_000), "queue", "the most requests that wait for one limiter")
+	f.Var(value.OrNone(value.Decimal(&s.maxRate, 0.0001, 1_000_000)), "max-rate", "the most requests of one limiter in a second, as a contract says; 0 for none")
+	f.Var(value.OrNone(value.Decimal(&s.maxWindow, window.MinWindow, window.MaxWindow)), "max-window", "the most requests of one limiter in flight; 0 for none")
 	f.Var(value.Duration(&s.hold, 0, time.Hour), "hold", "longest wait of a request, in the queue and between attempts together")
 	f.Var(value.Size(&s.buffer, 0, 1<<30), "buffer", "the largest body that is kept in memory to send a request again")
+	f.Var(value.Size(&s.memory, 1<<20, 1<<40), "memory", "the most memory for all kept bodies together; above it a body waits to be read, and one may pass")
 	f.Var(value.Duration(&s.idle, time.Second, 24*time.Hour), "idle", "longest time without a byte, of the program or of the service")
 	f.Var(value.Duration(&s.drain, 0, time.Hour), "drain", "how long requests may go on after Ctrl-C or SIGTERM")
 	f.BoolVar(&s.keepHost, "keep-host", false, "send the Host of the request, as a signature of S3 covers it")
@@ -84,6 +93,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	if s.json {
 		logs = slog.NewJSONHandler(stderr, nil)
 	}
+	s.hold = max(s.hold, time.Millisecond) // a slot that is free is taken
 	p, err := newProxy(s, slog.New(logs))
 	if err != nil {
 		return err
@@ -95,10 +105,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		if err != nil {
 			return nil, err
 		}
-		server := &http.Server{
-			Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 256 << 10,
-			ErrorLog: slog.NewLogLogger(logs, slog.LevelWarn),
-		}
+		server := p.server(h)
 		go func() { failed <- server.Serve(l) }()
 		p.log.Info(what, "url", "http://"+l.Addr().String())
 		return server, nil
@@ -127,4 +134,11 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		return fmt.Errorf("--drain %s: is over, some requests were cut off", value.ShowDuration(s.drain))
 	}
 	return nil
+}
+
+func (p *proxy) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 256 << 10,
+		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+	}
 }

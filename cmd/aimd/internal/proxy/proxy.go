@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -15,15 +16,16 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
@@ -33,13 +35,18 @@ import (
 // proxy is an http.Handler. It sends each request to the service once the limiter of its key admits it.
 type proxy struct {
 	settings
-	target  *url.URL
+	target *url.URL
+	// path is that of the target, without a slash at its end.
+	path    string
 	base    *http.Transport
 	limited *httplimit.Transport
 	client  http.RoundTripper
 	reverse *httputil.ReverseProxy
 	metrics *aimdprom.Collector
 	log     *slog.Logger
+	memory  *memory
+	// pulses has the *pulse of each limiter, by its name.
+	pulses sync.Map
 }
 
 func newProxy(s settings, log *slog.Logger) (*proxy, error) {
@@ -47,26 +54,45 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{settings: s, target: target, log: log, base: http.DefaultTransport.(*http.Transport).Clone()}
+	p := &proxy{
+		settings: s, target: target, path: strings.TrimSuffix(target.EscapedPath(), "/"), log: log,
+		base: http.DefaultTransport.(*http.Transport).Clone(), memory: &memory{left: s.memory},
+	}
 	p.base.MaxIdleConns, p.base.MaxIdleConnsPerHost = 0, window.MaxWindow // the windows bound them
 	p.base.ResponseHeaderTimeout = s.idle
 	p.base.DisableCompression = true // a body passes as it is
 	p.base.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	p.metrics = aimdprom.New(p.limiters)
-	observer := aimd.Log(log, 10)
-	p.limited, err = httplimit.PerHost(flight{p.base}, func(key string) (*aimd.Limiter, error) {
-		return aimd.New(aimd.Config{Name: name(key), Observer: observer, Rules: aimd.Rules{QueueBound: s.queue}})
-	}, aimd.KeyedConfig{Keys: s.keys, Evicted: p.metrics.Evicted})
+	p.limited, err = httplimit.PerHost(flight{p.base, s.idle}, p.limiter, aimd.KeyedConfig{Keys: s.keys, Evicted: p.evicted})
 	if err != nil {
 		return nil, err
 	}
-	p.limited.By = p.key
+	p.limited.By = func(r *http.Request) string { return waitOf(r).key }
 	p.client = p.limited.Client().Transport
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed, FlushInterval: -1,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return p, nil
+}
+
+// limiter makes the limiter of that name.
+func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
+	l, err := aimd.New(aimd.Config{Name: name, Observer: aimd.Log(p.log, 10), Rules: aimd.Rules{
+		QueueBound: p.queue, GiveUpAfter: p.hold, MaxRate: p.maxRate, MaxWindow: p.maxWindow,
+	}})
+	if err == nil {
+		p.pulses.Store(name, &pulse{limiter: l, made: time.Now()})
+	}
+	return l, err
+}
+
+func (p *proxy) evicted(l *aimd.Limiter) {
+	p.metrics.Evicted(l)
+	name := l.Snapshot().Name
+	if last, ok := p.pulses.Load(name); ok && last.(*pulse).limiter == l {
+		p.pulses.CompareAndDelete(name, last)
+	}
 }
 
 // limiters yields the limiters under their own names.
@@ -80,26 +106,49 @@ func (p *proxy) limiters() iter.Seq2[string, *aimd.Limiter] {
 	}
 }
 
+// rewrite sends the request to the target, and otherwise as it came. httputil and net/url would clean the query, the
+// escapes of the path and what names the program's own proxies, and copy the trailers before they have come.
 func (p *proxy) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(p.target)
 	if p.keepHost {
 		r.Out.Host = r.In.Host
+	}
+	out := r.Out.URL
+	out.RawQuery, r.Out.Trailer = r.In.URL.RawQuery, r.In.Trailer
+	path, _, _ := strings.Cut(r.In.RequestURI, "?")
+	if path = p.path + path; out.EscapedPath() != path {
+		if out.Opaque = path; strings.HasPrefix(path, "//") {
+			out.Opaque = "//" + out.Host + path // what follows two slashes is a host there
+		}
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if v, ok := r.In.Header[name]; ok {
+			r.Out.Header[name] = v
+		}
 	}
 }
 
 // ServeHTTP passes the request on, and the answer back.
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := p.refuse(r); err != nil {
-		say(w, http.StatusBadRequest, err)
+		say(w, r, http.StatusBadRequest, err)
 		return
 	}
-	w = &patient{w, *http.NewResponseController(w), p.idle}
-	if err := p.keep(w, r); err != nil {
-		say(w, http.StatusBadRequest, err)
-		return
+	if strings.Contains(strings.ToLower(r.Header.Get("Upgrade")), "h2c") {
+		r.Header.Del("Upgrade") // HTTP/2 would go around the limiter; without it both stay with HTTP/1
 	}
-	wait := newWait(r.Context(), p.hold)
+	if r.ContentLength < 0 && r.Trailer == nil {
+		r.Trailer = http.Header{} // for those that nobody announced
+	}
+	wait := newWait(r.Context(), p, p.key(r))
 	defer wait.end()
+	w = &patient{w, *http.NewResponseController(w), wait}
+	w.Header()["Content-Type"], w.Header()["Date"] = nil, nil // if the service sends none, net/http adds none
+	if err := wait.keep(w, r); err != nil {
+		say(w, r, http.StatusBadRequest, err)
+		return
+	}
+	wait.begin()
 	p.reverse.ServeHTTP(w, r.WithContext(wait))
 }
 
@@ -110,9 +159,10 @@ func (p *proxy) admin() http.Handler {
 	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	mux := http.NewServeMux()
 	mux.Handle("/", live.Handler(p.limiters, strings.Fields(p.host)...))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if err := p.refuse(r); err != nil {
-			say(w, http.StatusBadRequest, err)
+			say(w, r, http.StatusBadRequest, err)
 			return
 		}
 		metrics.ServeHTTP(w, r)
@@ -123,8 +173,12 @@ func (p *proxy) admin() http.Handler {
 // refuse says why a request is not for this proxy. It is no proxy for any target, and no page of another site
 // reaches it by a name that leads here (DNS rebinding).
 func (p *proxy) refuse(r *http.Request) error {
-	if r.Method == http.MethodConnect || r.URL.Host != "" {
-		return fmt.Errorf("this proxy is for one service: want a path, like /v1/models, not %s", cmp.Or(r.URL.Scheme, "CONNECT"))
+	if r.Method == http.MethodConnect || !strings.HasPrefix(r.RequestURI, "/") {
+		return fmt.Errorf("this proxy is for one service: want a path, like /v1/models, not %s", cmp.Or(r.URL.Scheme, r.Method+" "+r.URL.Path))
+	}
+	if root := strings.TrimSuffix(p.target.Path, "/") + "/"; root != "/" && strings.Contains(r.URL.Path, "..") &&
+		!strings.HasPrefix(path.Clean(root+dots.Replace(r.URL.Path))+"/", root) {
+		return fmt.Errorf("the dots of the path lead out of %s, the path of --to", root)
 	}
 	host := r.Host
 	if h, _, err := net.SplitHostPort(host); err == nil {
@@ -136,47 +190,36 @@ func (p *proxy) refuse(r *http.Request) error {
 	return nil
 }
 
-// keep reads the body, if it is not too long, so that the request can be sent again. A program that sends a
-// body slowly has no slot meanwhile.
-func (p *proxy) keep(w http.ResponseWriter, r *http.Request) error {
-	if r.Body == nil || r.Body == http.NoBody || r.ContentLength > p.buffer || r.Header.Get("Upgrade") != "" {
-		return nil
-	}
-	r.Body = &slow{r.Body, *http.NewResponseController(w), p.idle}
-	var kept strings.Builder
-	n, err := io.Copy(&kept, io.LimitReader(r.Body, p.buffer+1))
-	if err != nil {
-		return fmt.Errorf("the body of the request: %w", err)
-	}
-	text := kept.String()
-	if n > p.buffer {
-		r.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(strings.NewReader(text), r.Body), r.Body}
-		return nil
-	}
-	r.ContentLength, r.TransferEncoding = n, nil
-	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), nil }
-	r.Body, err = r.GetBody()
-	return err
-}
+// dots makes a path into what services read in it that resolve dots: some take a backslash for a slash, or leave out what
+// follows a semicolon.
+var dots = strings.NewReplacer(`\`, "/", "..;", "../")
 
-// key is the limiter of a request: a hash of the credential, since no credential is kept.
+// key names the limiter of a request: a part of the hash of the credential, which tells keys apart and says nothing of
+// the credential. None is kept.
 func (p *proxy) key(r *http.Request) string {
 	if p.one {
-		return ""
+		return all
 	}
-	for _, name := range []string{cmp.Or(p.header, "Authorization"), "X-Api-Key", "Api-Key"} {
+	for _, name := range []string{cmp.Or(p.header, "Authorization"), "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
 		if v := r.Header.Values(name); len(v) > 0 {
-			sum := sha256.Sum256([]byte(name + "\x00" + credential(strings.Join(v, "\x00"))))
-			return hex.EncodeToString(sum[:16])
+			return keyed(name, strings.Join(v, "\x00"))
 		}
 		if p.header != "" {
-			break
+			return all
 		}
 	}
-	return ""
+	// A URL that was signed by AWS's rules has what is else in the header.
+	if _, id, ok := strings.Cut(r.URL.RawQuery, "X-Amz-Credential="); ok {
+		return keyed("Authorization", "AWS4-HMAC-SHA256 Credential="+id[:strings.IndexAny(id+"&", "%/&")]+"/")
+	}
+	return all
+}
+
+const all = "all"
+
+func keyed(header, value string) string {
+	sum := sha256.Sum256([]byte(header + "\x00" + credential(value)))
+	return "key " + hex.EncodeToString(sum[:8])
 }
 
 // credential is the part of a header's value that is the same in each request. That is all of a Bearer, a Basic or a
@@ -193,116 +236,116 @@ func credential(value string) string {
 	return value
 }
 
-// name is a limiter's: the end of the hash tells keys apart, and says nothing of the credential.
-func name(key string) string {
-	if key == "" {
-		return "all"
-	}
-	return "key " + key[len(key)-4:]
-}
-
 // RoundTrip sends a request by the limiter of its key. It returns the answer, or the last refusal if no other answer
 // came in time.
 func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := p.client.RoundTrip(r)
-	if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
-		resp.Body = waitOf(r).watch(resp.Body, p.idle)
+	if err == nil {
+		waitOf(r).watch(resp)
 	}
 	return resp, err
 }
 
 // flight is one attempt of a request: the time for which it is in flight is no wait.
-type flight struct{ *http.Transport }
+type flight struct {
+	*http.Transport
+	idle time.Duration
+}
 
 func (f flight) RoundTrip(r *http.Request) (*http.Response, error) {
 	wait := waitOf(r)
 	if err := wait.fly(); err != nil {
 		return nil, err
 	}
+	var taken *time.Timer
+	if r.Body != nil {
+		r, taken = send(r, f.idle)
+	}
 	resp, err := f.Transport.RoundTrip(r)
-	wait.land(resp)
+	if err != nil && taken != nil {
+		taken.Stop()
+		if context.Cause(r.Context()) == errSilent {
+			err = errSilent
+		}
+	}
+	wait.land(resp, err)
 	return resp, err
 }
 
 // failed answers for a request without an answer.
 func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	wait := waitOf(r)
-	var limited *attempt.Error
-	var network *net.OpError
-	var late net.Error
-	unsent := errors.As(err, &limited) && limited.NotSent()
+	var late interface{ Timeout() bool }
 	status := http.StatusBadGateway
-	switch unreached := errors.As(err, &network); {
+	switch {
 	case errors.Is(context.Cause(wait), context.Canceled):
-		return // nobody is there to be answered
-	case unreached && !network.Timeout():
-	case !unreached && (unsent || wait.refusal != nil || errors.Is(err, errHold)):
+		panic(http.ErrAbortHandler) // the program has gone, or has closed its side: net/http would say 200
+	case wait.refusal != nil, wait.failed.IsZero() && wait.answer == nil:
 		status = http.StatusTooManyRequests
 		h := w.Header()
 		for name, values := range wait.refusal {
-			if name == "Retry-After" || strings.Contains(strings.ToLower(name), "ratelimit") {
+			if strings.Contains(strings.ToLower(name), "ratelimit") {
 				h[name] = values
 			}
 		}
-		if h.Get("Retry-After") == "" {
-			h.Set("Retry-After", strconv.Itoa(p.seconds(r)))
-		}
+		asked, _ := httplimit.RetryAfter(wait.refusal, time.Now())
+		h.Set("Retry-After", strconv.Itoa(wait.pulse().seconds(asked)))
 	case errors.As(err, &late) && late.Timeout():
 		status = http.StatusGatewayTimeout
 	}
-	say(w, status, fmt.Errorf("%s: %w", p.target.Host, err))
+	say(w, r, status, fmt.Errorf("%s: %w", p.target.Host, err))
 }
 
-// say answers with a reason in one line, which has no query of the request.
-func say(w http.ResponseWriter, status int, reason error) {
-	var of *url.Error
-	if errors.As(reason, &of) {
-		reason = of.Err
-	}
-	line := strings.Join(strings.Fields(reason.Error()), " ")
-	line = line[:min(len(line), 500)]
-	w.Header().Set("Aimd-Reason", line)
-	http.Error(w, "aimd proxy: "+line, status)
-}
-
-// seconds is the time after which the limiter of the request sends again, as far as it knows: 1 or more.
-func (p *proxy) seconds(r *http.Request) int {
-	var until time.Time
-	for key, l := range p.limited.Limiters() {
-		if key == p.key(r) {
-			until = l.Snapshot().PausedUntil
+// seconds is the time after which there is room for another request, as far as the limiter knows, and at least what the
+// service asked for: 1 s to a day. What waits goes before.
+func (p *pulse) seconds(asked time.Duration) int {
+	var room time.Duration
+	if p != nil {
+		s := p.limiter.Snapshot()
+		until := s.PausedUntil
+		for _, q := range s.Quotas {
+			if q.UsedUpUntil.After(until) {
+				until = q.UsedUpUntil
+			}
+		}
+		if room = max(0, time.Until(until)); s.Successes > 0 { // each at the present pace, or at that of the past
+			each := min(max(s.Gap, time.Duration(float64(s.Trip)/max(1, s.Cwnd))), time.Since(p.made)/time.Duration(s.Successes))
+			room += each * time.Duration(s.Queued)
 		}
 	}
-	return int(min(max(1, math.Ceil(time.Until(until).Seconds())), 24*3600))
+	return int(min(max(1, math.Ceil(max(room, asked).Seconds())), 24*3600))
 }
 
-// patient bounds the time for which a program takes no byte.
+// patient bounds the time for which a program takes no byte, and closes a connection that it has switched with the
+// request.
 type patient struct {
 	http.ResponseWriter
 	control http.ResponseController
-	idle    time.Duration
+	wait    *wait
 }
 
 // Unwrap is for http.ResponseController.
 func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
+func (p *patient) expect() {
+	_ = p.control.SetWriteDeadline(time.Now().Add(p.wait.proxy.idle)) // a writer without deadlines has none
+}
+
+func (p *patient) WriteHeader(status int) {
+	p.expect()
+	p.ResponseWriter.WriteHeader(status)
+}
+
 func (p *patient) Write(b []byte) (int, error) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(p.idle)) // a writer without deadlines has none
+	p.expect()
 	return p.ResponseWriter.Write(b)
 }
 
-// slow bounds the time for which a program sends no byte.
-type slow struct {
-	io.ReadCloser
-	control http.ResponseController
-	idle    time.Duration
-}
-
-func (s *slow) Read(b []byte) (int, error) {
-	_ = s.control.SetReadDeadline(time.Now().Add(s.idle))
-	n, err := s.ReadCloser.Read(b)
-	if err != nil {
-		_ = s.control.SetReadDeadline(time.Time{})
+// Hijack implements http.Hijacker.
+func (p *patient) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := p.control.Hijack()
+	if err == nil {
+		context.AfterFunc(p.wait, func() { _ = conn.Close() })
 	}
-	return n, err
+	return conn, rw, err
 }

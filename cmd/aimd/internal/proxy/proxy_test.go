@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,7 +36,7 @@ func behind(t *testing.T, service http.Handler, change func(*settings)) (url str
 	t.Helper()
 	target := httptest.NewServer(service)
 	t.Cleanup(target.Close)
-	s := settings{to: target.URL + "/base", keys: 10, queue: 1000, hold: time.Minute, idle: time.Minute, buffer: 1 << 10}
+	s := settings{to: target.URL + "/base", keys: 10, queue: 1000, hold: time.Minute, idle: time.Minute, buffer: 1 << 10, memory: 1 << 30}
 	if change != nil {
 		change(&s)
 	}
@@ -45,7 +44,9 @@ func behind(t *testing.T, service http.Handler, change func(*settings)) (url str
 	p, err := newProxy(s, slog.New(slog.NewTextHandler(logs, nil)))
 	require.NoError(t, err)
 	t.Cleanup(p.base.CloseIdleConnections)
-	server := httptest.NewServer(p)
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = p.server(p)
+	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL, p, logs
 }
@@ -223,7 +224,7 @@ func TestAWaitWithoutASlotIsARefusal(t *testing.T) {
 	url, p, _ := behind(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		taken <- struct{}{}
 		<-free
-	}), func(s *settings) { s.one, s.hold = true, 0 })
+	}), func(s *settings) { s.one, s.hold = true, time.Millisecond })
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		resp, _ := answer(t, http.MethodGet, url, "")
@@ -318,39 +319,6 @@ func TestMoreKeysThanLimiters(t *testing.T) {
 	w, metrics.Host = httptest.NewRecorder(), "evil.example.com"
 	p.admin().ServeHTTP(w, metrics)
 	assert.Equal(t, http.StatusBadRequest, w.Code)
-}
-
-// The deadline is the end of the wait, and no end of an attempt.
-func TestTheHoldEndsNoAttempt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWait(t.Context(), time.Second)
-		defer w.end()
-		require.NoError(t, w.fly())
-		time.Sleep(2 * time.Second)
-		require.NoError(t, w.Err())
-		require.ErrorIs(t, w.fly(), errHold, "and no other attempt follows")
-
-		w = newWait(t.Context(), time.Second)
-		defer w.end()
-		require.NoError(t, w.fly())
-		w.land(&http.Response{StatusCode: http.StatusTooManyRequests})
-		time.Sleep(999 * time.Millisecond)
-		require.NoError(t, w.Err())
-		time.Sleep(2 * time.Millisecond)
-		require.ErrorIs(t, context.Cause(w), errHold)
-
-		w = newWait(t.Context(), time.Hour)
-		defer w.end()
-		body := w.watch(io.NopCloser(strings.NewReader("ab")), time.Minute)
-		time.Sleep(59 * time.Second)
-		_, err := body.Read(make([]byte, 1))
-		require.NoError(t, err)
-		time.Sleep(59 * time.Second)
-		require.NoError(t, w.Err())
-		time.Sleep(2 * time.Second)
-		require.ErrorContains(t, context.Cause(w), "no byte")
-		require.NoError(t, body.Close())
-	})
 }
 
 // An event passes while the stream is open, and a program that goes away ends the request at the service.

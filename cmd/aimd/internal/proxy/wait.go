@@ -3,32 +3,73 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd"
 )
 
-var (
-	errHold   = errors.New("the time of --hold is over")
-	errSilent = errors.New("the service sent no byte for too long")
-)
+var errHold = errors.New("the time of --hold is over")
 
-// wait is the context of a request. Its deadline is the end of the time for which the request may wait, so the
-// limiter holds no request that would wait for longer. An attempt that is in flight then goes on to its end.
+// silent is an error that is a time-out.
+type silent string
+
+const errSilent silent = "the service sent and took no byte for too long"
+
+func (s silent) Error() string { return string(s) }
+func (silent) Timeout() bool   { return true }
+
+// pulse is when the requests of a limiter last succeeded. The methods of nil have no effect.
+type pulse struct {
+	limiter *aimd.Limiter
+	made    time.Time
+	last    atomic.Duration
+}
+
+func (p *pulse) beat() {
+	if p != nil {
+		p.last.Store(time.Since(p.made))
+	}
+}
+
+func (p *pulse) at() (last time.Time) {
+	if p != nil && p.last.Load() > 0 {
+		last = p.made.Add(p.last.Load())
+	}
+	return last
+}
+
+// patience bounds a request that fails again and again while others succeed, as httplimit does without a deadline.
+const patience = 15 * time.Minute
+
+// wait is the context of a request. Its timer bounds how long the request waits while no request of its limiter
+// succeeds, in the queue and between attempts. Then it bounds the time without a byte of the answer. An attempt in
+// flight it leaves alone.
 type wait struct {
 	context.Context
 	cancel context.CancelCauseFunc
-	until  time.Time
-	// timer ends the wait and, once there is an answer, a body that stays silent.
-	timer *time.Timer
+	proxy  *proxy
+	// key is the name of the request's limiter, kept the body of the request.
+	key  string
+	kept kept
 
-	mu            sync.Mutex
-	flying, ended bool
-	// body is that of the answer, nil before there is one, and idle the longest time without a byte of it.
-	body io.ReadCloser
-	idle time.Duration
-	// refusal is the head of the last answer that the program did not get.
+	mu    sync.Mutex
+	timer *time.Timer
+	// since is when the request began to wait, or the time of the last byte; failed is when its first attempt failed.
+	since, failed time.Time
+	// flying: an attempt is in flight; fine: the service took the request.
+	flying, fine bool
+	// answer is the body of the answer that the program gets.
+	answer io.ReadCloser
+	// last is how the last attempt failed.
+	last error
+	// refusal is the head of the last answer that the program did not get, if it was a refusal for load.
 	refusal http.Header
 }
 
@@ -36,35 +77,69 @@ type waitKey struct{}
 
 func waitOf(r *http.Request) *wait { return r.Context().Value(waitKey{}).(*wait) }
 
-func newWait(parent context.Context, hold time.Duration) *wait {
-	// A slot that is free is taken, so a little time is left if there is none to wait.
-	hold = max(hold, time.Millisecond)
-	w := &wait{until: time.Now().Add(hold)}
+func newWait(parent context.Context, p *proxy, key string) *wait {
+	w := &wait{proxy: p, key: key}
 	w.Context, w.cancel = context.WithCancelCause(parent)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.timer = time.AfterFunc(hold, w.late)
 	return w
 }
 
+// begin begins the hold.
+func (w *wait) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.since, w.timer = time.Now(), time.AfterFunc(w.proxy.hold, w.late)
+}
+
+// late looks whether the time is over: the timer may have fired just before the wait went on.
 func (w *wait) late() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ended = true
+	left, reason := w.left(), errHold
 	switch {
-	case w.body != nil:
-		w.cancel(errSilent)
-	case !w.flying:
-		w.cancel(errHold)
+	case w.answer != nil:
+		left, reason = w.proxy.idle-time.Since(w.since), errSilent
+	case w.flying:
+		return
+	}
+	if left > 0 {
+		w.timer.Reset(left)
+	} else {
+		w.cancel(reason)
 	}
 }
 
-func (w *wait) end() {
-	w.timer.Stop()
-	w.cancel(nil)
+// left is what is left of the hold. Call it with mu.
+func (w *wait) left() time.Duration {
+	since := w.since
+	if last := w.pulse().at(); last.After(since) {
+		since = last
+	}
+	return w.proxy.hold - time.Since(since)
 }
 
-func (w *wait) Deadline() (time.Time, bool) { return w.until, true }
+func (w *wait) pulse() *pulse {
+	p, _ := w.proxy.pulses.Load(w.key)
+	pulse, _ := p.(*pulse)
+	return pulse
+}
+
+func (w *wait) end() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	w.cancel(nil)
+	if w.answer != nil {
+		_ = w.answer.Close() // a 101 that httputil refuses stays open
+	}
+	w.proxy.memory.free(&w.kept)
+}
+
+// Deadline is that of a request that has failed.
+func (w *wait) Deadline() (time.Time, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.failed.Add(max(w.proxy.hold, patience)), !w.failed.IsZero() && !w.flying && w.answer == nil
+}
 
 func (w *wait) Value(key any) any {
 	if key == (waitKey{}) {
@@ -73,42 +148,112 @@ func (w *wait) Value(key any) any {
 	return w.Context.Value(key)
 }
 
+// fly begins an attempt.
 func (w *wait) fly() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ended {
-		return errHold
+	w.timer.Stop()
+	if !w.failed.IsZero() && w.left() <= 0 {
+		return fmt.Errorf("%w; last error: %w", errHold, w.last)
 	}
 	w.flying = true
-	return nil
+	return context.Cause(w)
 }
 
-// land notes the answer. One that may be followed by another is waiting again; the last stays in flight, as long
-// as its body lasts.
-func (w *wait) land(resp *http.Response) {
+// land notes how the attempt ended. If another follows, its wait begins once this answer is dropped.
+func (w *wait) land(resp *http.Response, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if resp != nil {
-		w.refusal = resp.Header
+	if resp != nil && resp.StatusCode < http.StatusInternalServerError && !slices.Contains(refusals, resp.StatusCode) {
+		w.fine = true
+		w.pulse().beat()
 	}
-	w.flying = resp != nil && (resp.StatusCode < http.StatusBadRequest || w.ended)
+	if resp != nil && resp.StatusCode < http.StatusBadRequest {
+		return
+	}
+	if w.flying, w.refusal = false, nil; w.failed.IsZero() {
+		w.failed = time.Now()
+	}
+	if w.last = err; resp == nil {
+		w.timer.Reset(max(w.left(), time.Millisecond))
+		return
+	}
+	w.last, resp.Body = errors.New(resp.Status), &dropped{resp.Body, w}
+	if h := resp.Header; slices.Contains(loaded, resp.StatusCode) || h.Get("Retry-After") != "" {
+		w.refusal = h
+	}
+}
+
+var (
+	// loaded are the statuses of a service that has too much to do.
+	loaded = []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, 529}
+	// refusals are the statuses below 500 of a service that may not be well.
+	refusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests}
+)
+
+// dropped is the body of an answer that the program may not get.
+type dropped struct {
+	io.ReadCloser
+	wait *wait
+}
+
+// Close begins the wait for another attempt, unless this is the last answer.
+func (d *dropped) Close() error {
+	d.wait.mu.Lock()
+	if d.wait.answer == nil {
+		d.wait.timer.Reset(max(d.wait.left(), time.Millisecond))
+	}
+	d.wait.mu.Unlock()
+	return d.ReadCloser.Close()
 }
 
 // watched is a wait as the body of its answer. It ends the request if the service sends no byte for so long. From
-// the answer on, the hold has no effect.
+// the answer on, the hold has no effect, and the body of the request is not needed.
 type watched wait
 
-func (w *wait) watch(body io.ReadCloser, idle time.Duration) io.ReadCloser {
+func (w *wait) watch(resp *http.Response) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.body, w.idle = body, idle
-	w.timer.Reset(idle)
-	return (*watched)(w)
+	w.answer, w.since = resp.Body, time.Now()
+	w.timer.Reset(w.proxy.idle)
+	resp.Body = (*watched)(w)
+	if s, ok := w.answer.(stream); ok && resp.StatusCode == http.StatusSwitchingProtocols {
+		resp.Body = switched{(*watched)(w), s}
+	}
+	w.proxy.memory.free(&w.kept)
+}
+
+// passed notes that a byte has passed.
+func (w *wait) passed() {
+	w.mu.Lock()
+	w.since = time.Now()
+	w.mu.Unlock()
+	if w.fine {
+		w.pulse().beat()
+	}
 }
 
 func (b *watched) Read(p []byte) (int, error) {
-	b.timer.Reset(b.idle)
-	return b.body.Read(p)
+	(*wait)(b).passed()
+	n, err := b.answer.Read(p)
+	(*wait)(b).passed()
+	return n, err
 }
 
-func (b *watched) Close() error { return b.body.Close() }
+func (b *watched) Close() error { return b.answer.Close() }
+
+type stream interface {
+	io.Writer
+	CloseWrite() error
+}
+
+// switched is the body of a 101: a connection, which ends if no byte passes either way for so long.
+type switched struct {
+	*watched
+	stream
+}
+
+func (s switched) Write(p []byte) (int, error) {
+	(*wait)(s.watched).passed()
+	return s.stream.Write(p)
+}

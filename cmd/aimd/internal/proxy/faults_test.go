@@ -1,0 +1,193 @@
+package proxy
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+)
+
+// A program that closes its own side after the request is there and reads. net/http takes it for gone, and would say
+// "200 OK" for a POST that the service refused.
+func TestAProgramThatHalfClosesReadsNo200(t *testing.T) {
+	asked, gone := make(chan struct{}), make(chan struct{})
+	url, p, _ := behind(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		close(asked)
+		<-r.Context().Done()
+		close(gone)
+	}), nil)
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = io.WriteString(c, "POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi")
+	require.NoError(t, err)
+	<-asked
+	require.NoError(t, c.(*net.TCPConn).CloseWrite())
+	text, _ := io.ReadAll(c)
+	assert.Empty(t, string(text))
+	<-gone
+	until(func() bool { flying, _ := state(p); return flying == 0 })
+}
+
+// upload is a POST with a body of that length, in pieces between which the program waits.
+func (b bubble) upload(t *testing.T, length, pieces int) (status int) {
+	t.Helper()
+	c, err := b.programs.dial()
+	require.NoError(t, err)
+	defer c.Close()
+	go func() {
+		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", length)
+		for range pieces {
+			if _, err := c.Write(make([]byte, length/pieces)); err != nil {
+				return
+			}
+			time.Sleep(time.Second)
+		}
+	}()
+	line := make([]byte, 12)
+	_, _ = io.ReadFull(c, line)
+	_, _ = fmt.Sscanf(string(line), "HTTP/1.1 %d", &status)
+	_, _ = io.Copy(io.Discard, c)
+	return status
+}
+
+// Bodies that are kept have a bound in sum: above it a body waits to be read, and no request is lost. A single body may
+// go above, or those that have come by half would wait for each other for ever.
+func TestKeptBodiesHaveABoundInSum(t *testing.T) {
+	const most, body = 256 << 10, 60 << 10
+	for _, pieces := range []int{1, 10} {
+		inBubble(t, handled(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) }),
+			func(s *settings) { s.memory, s.buffer, s.maxWindow = most, 64<<10, 2 }, func(t *testing.T, b bubble) {
+				var all sync.WaitGroup
+				for range 60 {
+					all.Go(func() { assert.Equal(t, 200, b.upload(t, body, pieces)) })
+				}
+				least, full := int64(most), 0
+				for range 200 {
+					time.Sleep(500 * time.Millisecond)
+					synctest.Wait()
+					b.memory.mu.Lock()
+					if least = min(least, b.memory.left); b.memory.left < body {
+						full++
+					}
+					b.memory.mu.Unlock()
+				}
+				all.Wait()
+				assert.GreaterOrEqual(t, least, int64(-body))
+				assert.Greater(t, full, 10, "the bound is met")
+				b.settled(t, "all")
+			})
+	}
+}
+
+// A length that is announced costs nothing: 1000 programs announce 16 MiB each and send a byte.
+func TestAnAnnouncedBodyCostsNothing(t *testing.T) {
+	inBubble(t, handled(func(http.ResponseWriter, *http.Request) {}), nil, func(t *testing.T, b bubble) {
+		var conns []net.Conn
+		for range 1000 {
+			c, err := b.programs.dial()
+			require.NoError(t, err)
+			conns = append(conns, c)
+			_, err = io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000000\r\n\r\nx")
+			require.NoError(t, err)
+		}
+		synctest.Wait()
+		b.memory.mu.Lock()
+		assert.GreaterOrEqual(t, b.memory.left, b.settings.memory-1000*8<<10)
+		b.memory.mu.Unlock()
+		for _, c := range conns {
+			c.Close()
+		}
+		b.settled(t, "all")
+	})
+}
+
+// Two keys have two names, however many there are, and a URL that is signed has the key of a header that is signed.
+func TestNamesOfKeys(t *testing.T) {
+	p, names := &proxy{}, map[string]bool{}
+	ask := func(query string, header ...string) string {
+		r, err := http.NewRequest(http.MethodGet, "http://a/?"+query, nil)
+		require.NoError(t, err)
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		return p.key(r)
+	}
+	for i := range 100_000 {
+		names[ask("", "Authorization", fmt.Sprint("Bearer ", i))] = true
+	}
+	assert.Len(t, names, 100_000)
+	signed := ask("", "Authorization", "AWS4-HMAC-SHA256 Credential=AKID/20261124/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=f")
+	assert.Equal(t, signed, ask("X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=AKID%2F20261125%2Fus-east-1%2Fs3%2Faws4_request&X-Amz-Date=1"))
+	assert.NotEqual(t, signed, ask("X-Amz-Credential=OTHER%2F20261125"))
+	assert.NotEqual(t, all, ask("X-Amz-Credential=OTHER"))
+	assert.NotEqual(t, all, ask("", "X-Goog-Api-Key", "a"))
+	assert.Equal(t, all, ask("a=b"))
+}
+
+// A program can read what the proxy itself says: S3's SDKs want XML, those of LLMs JSON.
+func TestTheProxySpeaksTheDialectOfTheRequest(t *testing.T) {
+	for name, c := range map[string]struct{ header, kind string }{
+		"S3":   {"Authorization: AWS4-HMAC-SHA256 Credential=A/b, Signature=c", "application/xml"},
+		"JSON": {"Accept: application/json", "application/json"},
+		"text": {"Accept: */*", "text/plain; charset=utf-8"},
+	} {
+		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = w.Write([]byte("\x1f\x8b\x08\x00noise\x00\xff\xfe"))
+		}), func(s *settings) { s.hold = time.Second }, func(t *testing.T, b bubble) {
+			status, header, text := b.ask(t, get("/?a=secret", c.header))
+			assert.Equal(t, 429, status, name)
+			assert.Equal(t, c.kind, header.Get("Content-Type"), name)
+			assert.NotContains(t, text+header.Get("Aimd-Reason"), "secret")
+			assert.NotContains(t, text+header.Get("Aimd-Reason"), "noise", "no bytes of a compressed body")
+			assert.Contains(t, header.Get("Aimd-Reason"), "429 Too Many Requests", name)
+			switch name {
+			case "S3":
+				var e struct{ Code, Message string }
+				require.NoError(t, xml.Unmarshal([]byte(text), &e))
+				assert.Equal(t, "SlowDown", e.Code)
+				assert.Contains(t, e.Message, "429")
+			case "JSON":
+				var e struct {
+					Type  string
+					Error struct{ Type, Message string }
+				}
+				require.NoError(t, json.Unmarshal([]byte(text), &e))
+				assert.Equal(t, "error rate_limit_error", e.Type+" "+e.Error.Type)
+				assert.Contains(t, e.Error.Message, "429")
+			}
+		})
+	}
+}
+
+// A service with a limit on the whole minute, one program: its own bounds hold.
+func TestMaxRateAndMaxWindow(t *testing.T) {
+	var flying, most atomic.Int64
+	inBubble(t, handled(func(http.ResponseWriter, *http.Request) {
+		if n := flying.Inc(); n > most.Load() {
+			most.Store(n)
+		}
+		time.Sleep(time.Second)
+		flying.Dec()
+	}), func(s *settings) { s.maxRate, s.maxWindow = 2, 3 }, func(t *testing.T, b bubble) {
+		by, took := b.together(t, 100)
+		assert.Equal(t, map[int]int{200: 100}, by)
+		assert.InDelta(t, 50, took.Seconds(), 2)
+		assert.LessOrEqual(t, most.Load(), int64(3))
+	})
+}

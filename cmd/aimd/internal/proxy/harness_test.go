@@ -1,0 +1,144 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pipes is a network of a bubble, whose connections have no buffer.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{make(chan net.Conn), make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { close(p.closed); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p *pipes) dial() (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p.conns <- there:
+		return here, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// bubble is a proxy in virtual time, with the settings of the command line.
+type bubble struct {
+	*proxy
+	programs *pipes
+}
+
+// inBubble runs the test in a bubble. serve has each connection to the service.
+func inBubble(t *testing.T, serve func(net.Conn), change func(*settings), test func(t *testing.T, b bubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s := defaults
+		s.to = "http://service"
+		if change != nil {
+			change(&s)
+		}
+		p, err := newProxy(s, slog.New(slog.DiscardHandler))
+		require.NoError(t, err)
+		b := bubble{p, newPipes()}
+		service := newPipes()
+		p.base.DialContext = func(context.Context, string, string) (net.Conn, error) { return service.dial() }
+		go func() {
+			for {
+				c, err := service.Accept()
+				if err != nil {
+					return
+				}
+				go serve(c)
+			}
+		}()
+		server := p.server(p)
+		go server.Serve(b.programs)
+		defer func() {
+			assert.NoError(t, server.Close())
+			assert.NoError(t, service.Close())
+			p.base.CloseIdleConnections()
+			synctest.Wait()
+		}()
+		test(t, b)
+	})
+}
+
+// handled is a service made of a handler.
+func handled(h http.HandlerFunc) func(net.Conn) {
+	return func(c net.Conn) {
+		defer c.Close()
+		for in := bufio.NewReader(c); ; {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			w := httptest.NewRecorder()
+			h(w, r)
+			_, _ = io.Copy(io.Discard, r.Body)
+			resp := w.Result()
+			resp.ContentLength = int64(w.Body.Len())
+			if resp.Write(c) != nil {
+				return
+			}
+		}
+	}
+}
+
+// ask is the answer to a request of a program.
+func (b bubble) ask(t *testing.T, r string) (status int, header http.Header, text string) {
+	t.Helper()
+	c, err := b.programs.dial()
+	require.NoError(t, err)
+	defer c.Close()
+	go io.WriteString(c, r)
+	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+	if err != nil {
+		return 0, nil, err.Error()
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, nil, err.Error()
+	}
+	return resp.StatusCode, resp.Header, string(body)
+}
+
+// get is a request without a body, of that path.
+func get(path string, header ...string) string {
+	return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + strings.Join(append(header, ""), "\r\n") + "\r\n"
+}
+
+// settled asserts that nothing is held any more.
+func (b bubble) settled(t *testing.T, what string) {
+	t.Helper()
+	synctest.Wait()
+	flying, queued := state(b.proxy)
+	assert.Zero(t, flying, "%s: in flight", what)
+	assert.Zero(t, queued, "%s: queued", what)
+	b.memory.mu.Lock()
+	defer b.memory.mu.Unlock()
+	assert.Equal(t, b.proxy.settings.memory, b.memory.left, "%s: memory", what)
+}
