@@ -51,7 +51,7 @@ lint:
 # No other module has code that depends on the system; the workflow tests all of them there. For
 # macOS only the packages with code for Unix matter: the rest is the same as on Linux.
 vet-os:
-	GOOS=windows go vet ./... ./cmd/aimd/...
+	GOOS=windows go vet ./... ./cmd/aimd/... ./examples/storm/...
 	GOOS=darwin go vet $$(git ls-files 'cmd/*_unix.go' | xargs -n 1 dirname | sed 's|^|./|')
 
 fuzz:

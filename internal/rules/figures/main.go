@@ -31,8 +31,8 @@ type source struct {
 	// noise is by how much a figure may differ, as a share of it.
 	noise float64
 	// of returns which point belongs to the cell in a row and a column, by their heads, and the paths of its figures.
-	// nth counts the rows with that head. There is no point if there are no paths.
-	of func(row, column string, nth int, all []point) (point, []string)
+	// Of a sweep these are several points, and the cell is right if one of them has its figures.
+	of func(row, column string, all []point) (points []point, paths []string)
 }
 
 // point is a line of the tool's JSON.
@@ -54,26 +54,25 @@ func (p point) value(path string) (float64, bool) {
 	return f, ok
 }
 
-func find(all []point, keys ...string) point {
+func find(all []point, keys ...string) (found []point) {
 	for _, p := range all {
-		if fits := true; p != nil {
-			for i := 0; i < len(keys); i += 2 {
-				fits = fits && p.has(keys[i], keys[i+1])
-			}
-			if fits {
-				return p
-			}
+		fits := true
+		for i := 0; i < len(keys); i += 2 {
+			fits = fits && p.has(keys[i], keys[i+1])
+		}
+		if fits {
+			found = append(found, p)
 		}
 	}
-	return nil
+	return found
 }
 
 var sources = []source{
-	{page: "README.md", head: "| strategy | time |", command: "demo --json", noise: 1. / 7, of: demo},
+	{page: "README.md", head: "| strategy | time |", command: "demo --json", noise: 1. / 3, of: demo},
 	{page: "README.md", head: "| you have | backoff", command: "sim run backoff-or-window --runs 15 --json", of: clients},
 	{page: "docs/laws.md", head: "| time @ attempts", command: laws, of: scenarios("span.median", "attempts_per_op.median")},
-	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "recovery_s.median")},
-	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "p99_s.median")},
+	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "regain_s.median")},
+	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "first_send_p99_s.median")},
 	{page: "docs/laws.md", head: "| service: time @ attempts", folder: "benchmarks/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
 	{page: "docs/fleet.md", head: "| processes |", command: "sim run fleet --json", of: fleets},
 	{page: "docs/quota.md", head: "| quota | unread |", command: "sim run told --json", of: quotas},
@@ -82,14 +81,16 @@ var sources = []source{
 const laws = "sim run ROWS --json"
 
 // demo leaves out the refusals, which chance decides, and the SDK's own modes, whose runs differ.
-func demo(row, column string, _ int, all []point) (point, []string) {
+func demo(row, column string, all []point) ([]point, []string) {
 	for name, text := range map[string]string{"backoff": "backoff", "probe": "aimd.New", "tahoe": "Tahoe", "reno": "Reno"} {
 		path := map[string]string{"time": "makespan_s", "times the optimum": "times", "attempts per object": "each", "lost": "lost"}[column]
 		if strings.Contains(row, text) && path != "" {
-			p := find(all, "strategy", name)
-			p["times"] = p["makespan_s"].(float64) / p["optimum_s"].(float64)
-			p["each"] = p["attempts"].(float64) / p["operations"].(float64)
-			return p, []string{path}
+			found := find(all, "strategy", name)
+			for _, p := range found {
+				p["times"] = p["makespan_s"].(float64) / p["optimum_s"].(float64)
+				p["each"] = p["attempts"].(float64) / p["operations"].(float64)
+			}
+			return found, []string{path}
 		}
 	}
 	return nil, nil
@@ -97,39 +98,37 @@ func demo(row, column string, _ int, all []point) (point, []string) {
 
 var place = regexp.MustCompile(`^(\d+) clients?, (\d+) slots$`)
 
-func clients(row, column string, _ int, all []point) (point, []string) {
+func clients(row, column string, all []point) ([]point, []string) {
 	names := map[string]string{"backoff with jitter": "backoff", "Reno 0.5": "reno-0.5", "Reno 0.9": "reno-0.9", "aimd.New": "probe"}
 	m := place.FindStringSubmatch(row)
 	if m == nil || names[column] == "" {
 		return nil, nil
 	}
-	p := find(all, "strategy", names[column], "clients.count", m[1], "server.slots", m[2])
 	paths := []string{"span.median", "span.min", "span.max", "attempts_per_op.median"}
-	// The range, if the runs differ much.
-	if most, _ := p.value("span.max"); most <= apart*p["span"].(map[string]any)["min"].(float64) {
-		paths = []string{paths[0], paths[3]}
+	found := find(all, "strategy", names[column], "clients.count", m[1], "server.slots", m[2])
+	for _, p := range found {
+		least, _ := p.value("span.min")
+		if most, _ := p.value("span.max"); most <= apart*least {
+			paths = []string{"span.median", "attempts_per_op.median"}
+		}
 	}
-	return p, paths
+	return found, paths
 }
 
 // apart is the longest time over the shortest from which a cell has both.
 const apart = 1.25
 
-// scenarios are the tables whose rows are scenarios, or their points in order, and whose columns are strategies.
-func scenarios(paths ...string) func(row, column string, nth int, all []point) (point, []string) {
-	return func(row, column string, nth int, all []point) (point, []string) {
-		for _, p := range all {
-			if p.has("scenario", row) && p.has("strategy", column) {
-				if nth--; nth < 0 {
-					return p, paths
-				}
-			}
+// scenarios are the tables whose rows are scenarios, and whose columns are strategies.
+func scenarios(paths ...string) func(row, column string, all []point) ([]point, []string) {
+	return func(row, column string, all []point) ([]point, []string) {
+		if found := find(all, "scenario", row, "strategy", column); len(found) > 0 {
+			return found, paths
 		}
 		return nil, nil
 	}
 }
 
-func fleets(row, column string, _ int, all []point) (point, []string) {
+func fleets(row, column string, all []point) ([]point, []string) {
 	names := map[string]string{"100 slots, 0.5 s each": "fleet-slots", "a quota of 100 a second": "fleet-rate", "the same quota, refused requests count too": "fleet-rate-refused-count"}
 	if _, err := strconv.Atoi(row); err != nil {
 		return nil, nil
@@ -137,7 +136,7 @@ func fleets(row, column string, _ int, all []point) (point, []string) {
 	return find(all, "scenario", names[column], "strategy", "probe", "clients.count", row), []string{"watch_use.median", "watch_attempts_per_op.median", "watch_jain.median"}
 }
 
-func quotas(row, column string, _ int, all []point) (point, []string) {
+func quotas(row, column string, all []point) ([]point, []string) {
 	strategy, paths := map[string]string{"unread": "deaf", "read": "probe"}[column], []string{"refused_per_hour.median"}
 	switch m := regexp.MustCompile(`(\d+) clients`).FindStringSubmatch(row); {
 	case m != nil:
@@ -168,27 +167,30 @@ var number = regexp.MustCompile(`\d+(?: \d{3})*(?:\.\d+)?`)
 // it compared, and how many of those differ.
 func (s source) compare(text string, all []point, out io.Writer) (compared, differ int) {
 	var head []string
-	seen := map[string]int{}
 	for i, line := range strings.Split(text, "\n") {
 		switch {
 		case strings.HasPrefix(line, s.head):
-			head, seen = cells(line), map[string]int{}
+			head = cells(line)
 		case !strings.HasPrefix(line, "|"):
 			head = nil
 		case head != nil && !strings.HasPrefix(line, "|-"):
 			row := cells(line)
 			for c := 1; c < min(len(row), len(head)); c++ {
-				p, paths := s.of(row[0], head[c], seen[row[0]], all)
+				points, paths := s.of(row[0], head[c], all)
 				if len(paths) == 0 || row[c] == "no end" {
 					continue
 				}
-				compared++
-				if fresh, same := s.same(row[c], p, paths); !same {
+				var fresh []string
+				good := false
+				for _, p := range points {
+					text, same := s.same(row[c], p, paths)
+					fresh, good = append(fresh, text), good || same
+				}
+				if compared++; !good {
 					differ++
-					fmt.Fprintf(out, "%s:%d: %s, %s: %s is %s\n", s.page, i+1, row[0], head[c], row[c], fresh)
+					fmt.Fprintf(out, "%s:%d: %s, %s: %s is %s\n", s.page, i+1, row[0], head[c], row[c], strings.Join(fresh, " or "))
 				}
 			}
-			seen[row[0]]++
 		}
 	}
 	return compared, differ

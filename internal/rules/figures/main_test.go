@@ -37,10 +37,12 @@ func TestWhatDiffersIsTold(t *testing.T) {
 	assert.True(t, same)
 }
 
-// The n-th row of a scenario is the n-th point of its sweep.
+// A row of a sweep has the figures of one of its points.
 func TestTheRowsOfASweep(t *testing.T) {
 	all := []point{{"scenario": "a", "strategy": "x", "span": 1.}, {"scenario": "a", "strategy": "x", "span": 2.}}
-	s := source{head: "| time", of: scenarios("span")}
-	n, differ := s.compare("| time | before | x |\n|---|---|---|\n| a | 9 | 1.0 |\n| b | 9 | 9 |\n| a | 9 | 2.0 |\n| a | no end | no end |", all, &strings.Builder{})
-	assert.Equal(t, []int{2, 0}, []int{n, differ})
+	s := source{page: "a.md", head: "| time", of: scenarios("span")}
+	var out strings.Builder
+	n, differ := s.compare("| time | before | x |\n|---|---|---|\n| a | 9 | 1.0 |\n| b | 9 | 9 |\n| a | 9 | 2.0 |\n| a | no end | no end |\n| a | 9 | 3 |", all, &out)
+	assert.Equal(t, []int{3, 1}, []int{n, differ})
+	assert.Equal(t, "a.md:7: a, x: 3 is 1 or 2\n", out.String())
 }
