@@ -13,6 +13,7 @@
 // TestAnyLanguage, TestThreePrograms and TestRestarts run python3 and curl through aimd proxy.
 //
 // TestInterruptedUploads stops and kills the process of aimd upload.
+// TestUploadOverALine and TestUploadsInCompany run it over a line of 10 MB a second, and thirty of it on one store.
 //
 // TestSDKsWithinTheirQuota calls, with the SDKs of real services, servers that report and enforce quotas as
 // the services document it.

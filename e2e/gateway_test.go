@@ -34,6 +34,12 @@ type gateway struct {
 
 func startGateway(t *testing.T, slots int) *gateway {
 	t.Helper()
+	return startSlowGateway(t, slots, service)
+}
+
+// startSlowGateway starts a gateway with another service time.
+func startSlowGateway(t *testing.T, slots int, service time.Duration) *gateway {
+	t.Helper()
 	g := &gateway{address: program.Address(t), control: program.Address(t), dir: filepath.Join(t.TempDir(), "objects")}
 	require.NoError(t, os.Mkdir(g.dir, 0o755))
 	g.args = []string{

@@ -49,8 +49,14 @@ func newUploads(ctx context.Context, t *testing.T) *uploads {
 // command uploads the directory below the prefix.
 func (u *uploads) command(t *testing.T, prefix string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.Command(aimdTool(t), "upload", u.dir, "s3://"+bucket+"/"+prefix, "--endpoint", "http://"+u.gateway.address,
-		"--part-size", "5MiB", "--max-window", "16")
+	return uploadCommand(t, u.dir, prefix, u.gateway.address, "--part-size", "5MiB", "--max-window", "16")
+}
+
+// uploadCommand is aimd upload of a directory to the store at the address.
+func uploadCommand(t *testing.T, dir, prefix, address string, flags ...string) *exec.Cmd {
+	t.Helper()
+	args := append([]string{"upload", dir, "s3://" + bucket + "/" + prefix, "--endpoint", "http://" + address}, flags...)
+	cmd := exec.Command(aimdTool(t), args...)
 	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_EC2_METADATA_DISABLED=true",
 		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull)
 	return cmd
