@@ -92,3 +92,45 @@ func (w *worker) asynq(l *aimd.Limiter) (stop func(), err error) {
 	s := asynq.NewServer(asynq.RedisClientOpt{Addr: w.Server}, cfg)
 	return s.Shutdown, s.Start(mux)
 }
+
+// A service that accepts nothing takes no worker from another queue, and its tasks lose no retry.
+func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
+	beside(t)
+	r := startRedis(t)
+	l, err := aimd.New(aimd.Config{InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
+	require.NoError(t, err)
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	cfg := asynq.Config{
+		Concurrency: 4, Queues: map[string]int{"stuck": 9, "free": 1}, LogLevel: asynq.FatalLevel,
+		TaskCheckInterval: 50 * time.Millisecond, DelayedTaskCheckInterval: 500 * time.Millisecond,
+	}
+	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Of: func(ctx context.Context, _ *asynq.Task) (*aimd.Limiter, error) {
+		if queue, _ := asynq.GetQueueName(ctx); queue == "stuck" {
+			return l, nil
+		}
+		return nil, nil
+	}})
+	require.NoError(t, err)
+	c := asynq.NewClientFromRedisClient(r.redis)
+	for _, queue := range []string{"stuck", "free"} {
+		for range 20 {
+			_, err := c.Enqueue(asynq.NewTask("job", nil), asynq.Queue(queue), asynq.MaxRetry(1))
+			require.NoError(t, err)
+		}
+	}
+	s := asynq.NewServer(asynq.RedisClientOpt{Addr: r.address}, cfg)
+	require.NoError(t, s.Start(limit(asynq.HandlerFunc(func(context.Context, *asynq.Task) error { return nil }))))
+	defer s.Shutdown()
+	size := func(queue string) int {
+		q, err := r.inspector.GetQueueInfo(queue)
+		require.NoError(t, err)
+		require.Zero(t, q.Archived)
+		require.Zero(t, q.FailedTotal)
+		return q.Size
+	}
+	eventually(t, func() bool { return size("free") == 0 }, "the other queue starves")
+	require.Equal(t, 20, size("stuck"))
+	p.Done(aimd.Success)
+	eventually(t, func() bool { return size("stuck") == 0 }, "handed back, and lost")
+}
