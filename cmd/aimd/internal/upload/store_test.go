@@ -153,28 +153,60 @@ func TestSizeOfParts(t *testing.T) {
 // An upload is aborted although its context has ended. A part that was sent as a whole is waited for first, so
 // that it cannot come later.
 func TestPartsAreRemovedAfterTheContextEnds(t *testing.T) {
-	for _, answer := range []int{http.StatusNoContent, http.StatusForbidden} {
-		ctx, cancel := context.WithCancel(t.Context())
-		var aborts atomic.Int32
+	ctx, cancel := context.WithCancel(t.Context())
+	var aborts atomic.Int32
+	s := storeAt(t, func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		switch {
+		case q.Has("uploads"):
+			assert.Equal(t, "CRC64NVME", r.Header.Get("X-Amz-Checksum-Algorithm"))
+			_, _ = io.WriteString(w, "<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>")
+		case q.Has("partNumber"):
+			if _, err := io.Copy(io.Discard, r.Body); err == nil {
+				cancel()
+				assert.NoError(t, r.Context().Err(), "the answer is waited for")
+				assert.Zero(t, aborts.Load())
+			}
+		case r.Method == http.MethodDelete:
+			aborts.Inc()
+			w.WriteHeader(http.StatusNoContent)
+		}
+	})
+	require.Error(t, s.put(ctx, "k", opened(t, strings.Repeat("x", 2*partLeast))))
+	assert.EqualValues(t, 1, aborts.Load())
+}
+
+// A store without checksums must answer each part with its MD5, or the file fails.
+func TestEachPartIsVerified(t *testing.T) {
+	for wrong, want := range map[string]string{"": "", "2": "not verified: the store answers with no checksum"} {
+		aborts := atomic.NewInt32(0)
 		s := storeAt(t, func(w http.ResponseWriter, r *http.Request) {
 			q := r.URL.Query()
-			switch {
+			switch part := q.Get("partNumber"); {
 			case q.Has("uploads"):
-				assert.Equal(t, "CRC64NVME", r.Header.Get("X-Amz-Checksum-Algorithm"))
 				_, _ = io.WriteString(w, "<InitiateMultipartUploadResult><UploadId>id</UploadId></InitiateMultipartUploadResult>")
-			case q.Has("partNumber"):
-				if _, err := io.Copy(io.Discard, r.Body); err == nil {
-					cancel()
-					assert.NoError(t, r.Context().Err(), "the answer is waited for")
-					assert.Zero(t, aborts.Load())
+			case part != "":
+				content, _ := io.ReadAll(r.Body)
+				if part == wrong {
+					content = nil
 				}
+				w.Header().Set("ETag", `"`+hexMD5(string(content))+`"`)
 			case r.Method == http.MethodDelete:
 				aborts.Inc()
-				w.WriteHeader(answer)
+				w.WriteHeader(http.StatusNoContent)
+			case r.Method == http.MethodHead:
+				w.WriteHeader(http.StatusNotFound)
+			default:
+				_, _ = io.WriteString(w, "<CompleteMultipartUploadResult></CompleteMultipartUploadResult>")
 			}
 		})
-		require.Error(t, s.put(ctx, "k", opened(t, strings.Repeat("x", 2*partLeast))))
-		assert.EqualValues(t, 1, aborts.Load())
+		err := s.put(t.Context(), "k", opened(t, strings.Repeat("x", 2*partLeast)))
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+		assert.Equal(t, want != "", aborts.Load() == 1)
 	}
 }
 
