@@ -162,7 +162,10 @@ func (c *Client) look(ctx context.Context, s *Snapshot) error {
 
 // offer puts a valid document in force, whole or not at all.
 func (c *Client) offer(s *Snapshot, d Document) error {
+	tomorrow := uint64(c.config.Clock.Now().Add(24 * time.Hour).UnixMicro())
 	switch {
+	case d.Version > tomorrow:
+		return setting.Wrong("version", d.Version, "%d at most, which is tomorrow in microseconds since 1970", tomorrow)
 	case d.Version < s.Version:
 		return setting.Wrong("version", d.Version, "%d, which is in force, or more", s.Version)
 	case d.Version > s.Version:

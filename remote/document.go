@@ -30,7 +30,8 @@ const (
 // Document has the settings that a service asks of its clients. A zero field, absent in the JSON, leaves the
 // program's own setting in force, or brings it back if the document before had the field.
 type Document struct {
-	// Version is 1 to 2^53 - 1. Only a document of a higher version than the one in force is put in force.
+	// Version is 1 to 2^53 - 1. Only a document of a higher version than the one in force is put in force, so a Client
+	// refuses one above tomorrow's time in microseconds since 1970: it would keep out all that come later.
 	Version uint64
 	// Window is for limiters.
 	Window struct {
@@ -76,8 +77,8 @@ type written struct {
 }
 
 // Parse reads a document. It is strict, since a document steers many clients at once: the error is an
-// aimd.SettingError about a field whose value is not allowed, such as "window.max" or "features_off[3]", or about
-// the "document", which is no JSON or has an unknown field.
+// aimd.SettingError about a field whose value is not allowed, such as "window.max" or "features_off[3]", or which is
+// there twice, or about the "document", which is no JSON or has an unknown field.
 func Parse(data []byte) (Document, error) {
 	d, err := parse(data)
 	if err != nil {
@@ -108,6 +109,9 @@ func parse(data []byte) (d Document, err error) {
 	case err != nil:
 		return d, setting.Wrong("document", cut(err.Error(), 200), "one JSON object with the fields that package remote lists")
 	}
+	if err = once(json.NewDecoder(bytes.NewReader(data)), ""); err != nil {
+		return d, err
+	}
 	d.Version, d.FeaturesOff = w.Version, w.FeaturesOff
 	switch err = w.settings(&d); {
 	case d.Version < 1 || d.Version > maxVersion:
@@ -121,6 +125,34 @@ func parse(data []byte) (d Document, err error) {
 		slices.Sort(d.FeaturesOff) // their order has no meaning
 	}
 	return d, err
+}
+
+// once returns an error about a field that an object has twice or under another case: encoding/json would take the last
+// of them. The document is JSON.
+func once(from *json.Decoder, in string) error {
+	token, err := from.Token()
+	delim, _ := token.(json.Delim)
+	names := map[string]bool{}
+	for delim != 0 && err == nil && from.More() {
+		field := in
+		if delim == '{' {
+			token, _ = from.Token()
+			name := token.(string)
+			field = strings.TrimPrefix(in+"."+name, ".")
+			switch {
+			case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "":
+				return setting.Wrong("document", "the field "+quoted(name), "fields as package remote lists them, in lower case")
+			case names[name]:
+				return setting.Wrong(cut(field, 60), "a second time", "each field once")
+			}
+			names[name] = true
+		}
+		err = once(from, field)
+	}
+	if delim != 0 && err == nil {
+		_, err = from.Token() // its end
+	}
+	return err
 }
 
 // settings puts the numbers and durations into the document, or returns an error about the first that is wrong.

@@ -59,6 +59,8 @@ func TestBadDocuments(t *testing.T) {
 		json   = " is not allowed, want one JSON object with the fields that package remote lists"
 		kind   = " is not allowed, want a value as package remote lists it"
 		text   = " is not allowed, want printable text of 1 to 128 bytes, with no space at its ends"
+		once   = " is not allowed, want each field once"
+		lower  = " is not allowed, want fields as package remote lists them, in lower case"
 		number = " is not allowed, want a whole number from 1 to 9007199254740991"
 	)
 	for _, c := range []struct{ document, want string }{
@@ -89,6 +91,13 @@ func TestBadDocuments(t *testing.T) {
 		{head + `"window": {"maximum": 8}}`, `document: json: unknown field "maximum"` + json},
 		{head + `"retry": {"\u001b[2J": 1}}`, `document: json: unknown field "\x1b[2J"` + json},
 		{head + `"` + strings.Repeat("a", 1000) + `": 1}`, `document: json: unknown field "` + strings.Repeat("a", 179) + `...` + json},
+		{`{"format":1,"version":1,"version":2}`, `version: a second time` + once},
+		{head + `"features_off":["pay"],"features_off":[]}`, `features_off: a second time` + once},
+		{head + `"window":{"max":4,"min":1,"max":400}}`, `window.max: a second time` + once},
+		{head + `"retry":{},"window":{"max":4},"retry":{}}`, `retry: a second time` + once},
+		{head + `"VERSION":2}`, `document: the field "VERSION"` + lower},
+		{`{"format":1,"verſion":1}`, `document: the field "verſion"` + lower},
+		{head + `"window":{"max":4},"Window":{"max":400}}`, `document: the field "Window"` + lower},
 		{head + `"features_off": "all"}`, `features_off: string` + kind},
 		{head + `"features_off": ["` + "\xff" + `"]}`, `features_off[0]: "�"` + text},
 		{head + `"features_off": ["a "]}`, `features_off[0]: "a "` + text},

@@ -36,7 +36,8 @@ type webSource struct {
 
 // NewHTTP returns the source that fetches the document at an address with GET, and with the last ETag in
 // If-None-Match: an unchanged document is a 304 without a body (RFC 9110, section 13.1.2). It reads 256 KiB
-// at most, after decompression, of a 200 of type application/json (or a type that ends in +json).
+// at most, after decompression, of a 200 of type application/json (or a type that ends in +json), or of text/plain, as
+// file servers say.
 //
 // The client sends the requests; nil: one that keeps no connection open between fetches. Unless the client
 // has a CheckRedirect, no redirect is followed, since the next host could read the header. The header, such
@@ -116,8 +117,8 @@ func (h *webSource) Fetch(ctx context.Context, have string) (data []byte, mark s
 	case resp.StatusCode != http.StatusOK:
 		// Not resp.Status: the words in it are the server's.
 		return nil, "", fmt.Errorf("status: %d %s is not allowed, want 200", resp.StatusCode, http.StatusText(resp.StatusCode))
-	case err != nil || media != "application/json" && !strings.HasSuffix(media, "+json"):
-		return nil, "", fmt.Errorf("content type: %q is not allowed, want application/json", cut(kind, 60))
+	case err != nil || media != "application/json" && media != "text/plain" && !strings.HasSuffix(media, "+json"):
+		return nil, "", fmt.Errorf("content type: %q is not allowed, want application/json or text/plain", cut(kind, 60))
 	}
 	data, err = io.ReadAll(io.LimitReader(resp.Body, maxSize+1)) // Parse refuses what is longer than maxSize
 	if err != nil {

@@ -149,8 +149,8 @@ func TestMaliciousServers(t *testing.T) {
 		{"part", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(206); reply(w, version(9, 1)) }, "status: 206 Partial Content is not allowed, want 200"},
 		{"no status at all", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(999) }, "status: 999  is not allowed, want 200"},
 		{"empty", func(w http.ResponseWriter, _ *http.Request) { reply(w, "") }, "document: unexpected end of JSON input is not allowed"},
-		{"wrong type", with("Content-Type", "text/html", version(9, 1)), `content type: "text/html" is not allowed, want application/json`},
-		{"no type", with("Content-Type", "", version(9, 1)), `content type: "" is not allowed, want application/json`},
+		{"wrong type", with("Content-Type", "text/html", version(9, 1)), `content type: "text/html" is not allowed, want application/json or text/plain`},
+		{"no type", with("Content-Type", "", version(9, 1)), `content type: "" is not allowed, want application/json or text/plain`},
 		{"huge, and says so", with("Content-Length", "1000000000000", "{"), "unexpected EOF"},
 		{"huge, without an end", func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {

@@ -1,0 +1,78 @@
+package remote_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/remote"
+)
+
+// A version that is too high would keep out all later documents until a restart.
+func TestAVersionThatNoOtherCouldFollow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		source, a := &script{data: version(1, 8)}, &applied{}
+		c := looked(t, source, remote.Config{}, a.apply)
+		now := time.Now().UnixMicro()
+		for v, fits := range map[int64]bool{
+			1<<53 - 1: false, now + 25*time.Hour.Microseconds(): false, now + 23*time.Hour.Microseconds(): true,
+		} {
+			source.set(fmt.Sprintf(`{"format": 1, "version": %d}`, v), nil)
+			err := c.Refresh(t.Context())
+			assert.Equal(t, fits, err == nil, "%d: %v", v, err)
+		}
+	})
+}
+
+// Hostile documents while a limiter is at work: none is in force, no operation is lost, and nothing is held.
+func TestHostileDocuments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{})
+		require.NoError(t, err)
+		var limiters remote.Limiters
+		require.NoError(t, limiters.Add(l))
+		source := &script{data: version(1, 8)}
+		c, stop := running(t, source, remote.Config{Period: time.Second}, limiters.Apply)
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				for range 100 {
+					assert.NoError(t, l.Do(t.Context(), func(context.Context) error { time.Sleep(time.Second); return nil }))
+				}
+			})
+		}
+		const head = `{"format": 1, "version": 2, `
+		hostile := []string{
+			"", "null", "{", strings.Repeat("[", 100_000), head + `"x": ` + strings.Repeat(`{"x":`, 50_000), strings.Repeat(" ", 1<<20),
+			head + `"window": {"max": 1e999}}`, head + `"window": {"max": -1}}`, head + `"window": {"max": 1, "max": 400}}`,
+			head + `"Window": {"max": 400}}`, head + `"window": {"max": 4, "min": 400}}`, head + `"features_off": [` + strings.Repeat(`"a",`, 50_000) + `"a"]}`,
+			`{"format": 1, "version": 9007199254740991, "window": {"max": 400}}`, `{"format": 1, "version": 1, "window": {"max": 400}}`,
+			`{"format": 1, "version": 0}`, "\xef\xbb\xbf" + version(2, 400), version(2, 400) + version(3, 400), "\x00",
+		}
+		for range 20 {
+			for _, document := range hostile {
+				source.set(document, nil)
+				time.Sleep(2 * time.Second)
+			}
+		}
+		s := c.Snapshot()
+		assert.EqualValues(t, 1, s.Version)
+		assert.Greater(t, s.Failures, uint64(20*len(hostile)))
+		assert.LessOrEqual(t, len(s.LastError), 1100)
+		assert.EqualValues(t, 8, l.Snapshot().Rules.MaxWindow)
+		all.Wait()
+		stop()
+		after := l.Snapshot()
+		assert.EqualValues(t, 10_000, after.Successes)
+		assert.Zero(t, after.InFlight)
+		assert.Zero(t, after.Queued)
+	})
+}
