@@ -11,7 +11,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
+	"os/signal"
 	"regexp"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,6 +31,8 @@ var help embed.FS
 // settings are those of the command line.
 type settings struct {
 	to, listen, admin, host string
+	// rulesFile is a document as package remote reads it, stateFile has the windows; empty: none.
+	rulesFile, stateFile string
 	// header says which limiter a request has; empty: those of credentials.
 	header string
 	one    bool
@@ -64,15 +70,17 @@ func Command() *cobra.Command {
 	f.Var(value.Whole(&s.queue, 1, 1_000_000), "queue", "the most requests that wait for one limiter")
 	f.Var(value.OrNone(value.Decimal(&s.maxRate, 0.0001, 1_000_000)), "max-rate", "the most requests of one limiter in a second, as a contract says; 0 for none")
 	f.Var(value.OrNone(value.Decimal(&s.maxWindow, window.MinWindow, window.MaxWindow)), "max-window", "the most requests of one limiter in flight; 0 for none")
-	f.Var(value.Duration(&s.hold, 0, time.Hour), "hold", "longest wait of a request, in the queue and between attempts together")
+	f.Var(value.Duration(&s.hold, 0, time.Hour), "hold", "longest wait of a request while none of its limiter succeeds")
 	f.Var(value.Size(&s.buffer, 0, 1<<30), "buffer", "the largest body that is kept in memory to send a request again")
 	f.Var(value.Size(&s.memory, 1<<20, 1<<40), "memory", "the most memory for all kept bodies together; above it a body waits to be read, and one may pass")
 	f.Var(value.Duration(&s.idle, time.Second, 24*time.Hour), "idle", "longest time without a byte, of the program or of the service")
 	f.Var(value.Duration(&s.drain, 0, time.Hour), "drain", "how long requests may go on after Ctrl-C or SIGTERM")
 	f.BoolVar(&s.keepHost, "keep-host", false, "send the Host of the request, as a signature of S3 covers it")
+	f.StringVar(&s.rulesFile, "rules", "", "a file of rules, a document as package remote reads it; SIGHUP reads it again")
+	f.StringVar(&s.stateFile, "state", "", "a file that keeps the windows over a restart")
 	f.Var(value.Address(&s.admin), "admin", "where the page of the limiters is served; without it nowhere")
 	f.BoolVar(&s.json, "json", false, "logs in JSON")
-	cli.NoDefault(f, "to", "host", "key", "admin")
+	cli.NoDefault(f, "to", "host", "key", "admin", "rules", "state")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		switch {
 		case s.to == "":
@@ -99,25 +107,47 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	defer p.base.CloseIdleConnections()
+	if s.stateFile != "" {
+		if p.windows, err = load(s.stateFile); err != nil {
+			return err
+		}
+		defer p.keeping()()
+	}
+	if s.rulesFile != "" {
+		if err := p.remote.Refresh(ctx); err != nil {
+			return fmt.Errorf("--rules %s: %w", s.rulesFile, err)
+		}
+		again := make(chan os.Signal, 1)
+		signal.Reset(syscall.SIGHUP) // it would end the tool
+		signal.Notify(again, syscall.SIGHUP)
+		defer signal.Stop(again)
+		go p.reread(ctx, again)
+	}
 	failed := make(chan error, 2)
-	serve := func(address string, h http.Handler, what string) (*http.Server, error) {
+	serve := func(address string, h http.Handler, what string, most int) (*http.Server, error) {
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			return nil, err
 		}
 		server := p.server(h)
-		go func() { failed <- server.Serve(l) }()
 		p.log.Info(what, "url", "http://"+l.Addr().String())
+		if most > 0 {
+			l = &bounded{l, make(chan struct{}, most), server, rarely(func() {
+				p.log.Warn("files are short: all connections for programs are taken, others wait", "connections", most, "RLIMIT_NOFILE", files())
+			})}
+		}
+		go func() { failed <- server.Serve(l) }()
 		return server, nil
 	}
 	if s.admin != "" {
-		admin, err := serve(s.admin, p.admin(), "page of the limiters, and /metrics")
+		admin, err := serve(s.admin, p.admin(), "page of the limiters, and /metrics", 0)
 		if err != nil {
 			return err
 		}
 		defer admin.Close()
 	}
-	server, err := serve(s.listen, p, "listening, Ctrl-C ends it")
+	// Half of the files are for connections to the service, and 16 for all else.
+	server, err := serve(s.listen, p, "listening, Ctrl-C ends it", half(files()))
 	if err != nil {
 		return err
 	}
@@ -134,6 +164,63 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		return fmt.Errorf("--drain %s: is over, some requests were cut off", value.ShowDuration(s.drain))
 	}
 	return nil
+}
+
+// half is how many of so many files are for programs; 0 for no bound.
+func half(files int) int {
+	if files == 0 {
+		return 0
+	}
+	return max(1, files/2-16)
+}
+
+// rarely returns a function that calls f once a minute at most. One goroutine calls it.
+func rarely(f func()) func() {
+	var last time.Time
+	return func() {
+		if last.IsZero() || time.Since(last) > time.Minute {
+			last = time.Now()
+			f()
+		}
+	}
+}
+
+// keeping saves the windows now and then, and once more when the function is called that it returns.
+func (p *proxy) keeping() (end func()) {
+	save := func() {
+		if err := p.save(); err != nil {
+			p.log.Warn("the windows are not kept", "err", err)
+		}
+	}
+	ended, all := make(chan struct{}), sync.WaitGroup{}
+	all.Go(func() {
+		for {
+			select {
+			case <-ended:
+				save()
+				return
+			case <-time.After(10 * time.Second):
+				save()
+			}
+		}
+	})
+	return func() { close(ended); all.Wait() }
+}
+
+// reread reads the rules at each signal, until the context ends.
+func (p *proxy) reread(ctx context.Context, again <-chan os.Signal) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again:
+		}
+		if err := p.remote.Refresh(ctx); err != nil {
+			p.log.Warn("the rules before stay in force", "err", err)
+		} else {
+			p.log.Info("rules in force", "version", p.remote.Snapshot().Version)
+		}
+	}
 }
 
 func (p *proxy) server(h http.Handler) *http.Server {

@@ -29,6 +29,7 @@ import (
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -45,6 +46,10 @@ type proxy struct {
 	metrics *aimdprom.Collector
 	log     *slog.Logger
 	memory  *memory
+	// windows are those of an earlier run, by name; rules are those of the file --rules, which remote reads.
+	windows map[string]aimd.Snapshot
+	rules   remote.Limiters
+	remote  *remote.Client
 	// pulses has the *pulse of each limiter, by its name.
 	pulses sync.Map
 }
@@ -63,6 +68,9 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	p.base.DisableCompression = true // a body passes as it is
 	p.base.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	p.metrics = aimdprom.New(p.limiters)
+	if p.remote, err = remote.New(file(s.rulesFile), remote.Config{}, p.rules.Apply); err != nil {
+		return nil, err
+	}
 	p.limited, err = httplimit.PerHost(flight{p.base, s.idle}, p.limiter, aimd.KeyedConfig{Keys: s.keys, Evicted: p.evicted})
 	if err != nil {
 		return nil, err
@@ -78,10 +86,19 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 
 // limiter makes the limiter of that name.
 func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
-	l, err := aimd.New(aimd.Config{Name: name, Observer: aimd.Log(p.log, 10), Rules: aimd.Rules{
+	c := aimd.Config{Name: name, Observer: aimd.Log(p.log, 10), Restore: p.windows[name], Rules: aimd.Rules{
 		QueueBound: p.queue, GiveUpAfter: p.hold, MaxRate: p.maxRate, MaxWindow: p.maxWindow,
-	}})
+	}}
+	l, err := aimd.New(c)
+	if err != nil {
+		p.log.Warn("a window of --state does not fit", "limiter", name, "err", err)
+		c.Restore = aimd.Snapshot{}
+		l, err = aimd.New(c)
+	}
 	if err == nil {
+		if wrong := p.rules.Add(l); wrong != nil {
+			p.log.Warn("the rules do not fit", "limiter", name, "err", wrong)
+		}
 		p.pulses.Store(name, &pulse{limiter: l, made: time.Now()})
 	}
 	return l, err
@@ -156,6 +173,9 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *proxy) admin() http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(p.metrics)
+	if p.rulesFile != "" {
+		registry.MustRegister(aimdprom.Remote(p.remote.Snapshot))
+	}
 	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	mux := http.NewServeMux()
 	mux.Handle("/", live.Handler(p.limiters, strings.Fields(p.host)...))

@@ -1,0 +1,6 @@
+//go:build !unix
+
+package proxy
+
+// files is how many files the process may have open, 0 for no bound that matters.
+func files() int { return 0 }
