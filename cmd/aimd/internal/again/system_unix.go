@@ -38,7 +38,8 @@ func inForeground() bool {
 	return err == nil && foreground == unix.Getpgrp()
 }
 
-// atEnd reports whether the file is a pipe that nobody writes to any more, and that is read.
+// atEnd reports whether the file is a pipe that nobody writes to any more, and that is read. Linux says so; a
+// system that adds POLLIN at the end has no such pipe.
 func atEnd(file *os.File) bool {
 	fds := []unix.PollFd{{Fd: int32(file.Fd()), Events: unix.POLLIN}}
 	n, err := unix.Poll(fds, 0)
