@@ -7,7 +7,7 @@
 # make fuzz     every fuzz target, FUZZTIME each
 # make bench    the benchmarks of every module
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
-# make figures  play the tables of README and docs again, and print what differs; some six minutes
+# make figures  play the tables of README and docs again, and print what differs; some five minutes
 # make names    the exported names of every package, and their sum
 # make tidy     go mod tidy in every module; in CI it must change nothing
 # make rehearse fetch the modules by a version, as users do after a release, and run their examples;
