@@ -23,13 +23,16 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// probeTime bounds the first requests: a wrong endpoint should show soon.
+// probeTime bounds the time to the first answer: a wrong endpoint should show soon. A refusal is an answer, and in the
+// company of other programs the first request may be refused for longer.
 const probeTime = 15 * time.Second
 
 // connect makes the limiter and the client. Its error says in one line what is wrong.
 func (u *run) connect(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, probeTime, fmt.Errorf("no answer within %v", probeTime))
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	u.silence = time.AfterFunc(probeTime, func() { cancel(fmt.Errorf("no answer within %v", probeTime)) })
+	defer u.silence.Stop()
 	// A wrong endpoint shows at once.
 	rules := aimd.Rules{MaxWindow: u.MaxWindow, MaxAttempts: u.MaxAttempts, FirstContact: time.Nanosecond}
 	law := sim.Window{Law: u.Law, Factor: 0.9}.MakeLaw()
@@ -57,7 +60,10 @@ func (u *run) connect(ctx context.Context) (err error) {
 // refusal is no such error: the progress counts refusals.
 func (u *run) classify(err error) attempt.Verdict {
 	v := attempt.Classify(err)
-	if v.Retry && v.Outcome != window.Overload {
+	switch {
+	case v.Outcome == window.Overload:
+		u.silence.Stop()
+	case v.Retry:
 		u.trouble.Store(cmp.Or(code(err), cli.Reason(err).Error()))
 	}
 	return v

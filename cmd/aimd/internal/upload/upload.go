@@ -58,6 +58,8 @@ type run struct {
 	// trouble is the reason for which the store does no work; seen is the number of its good answers by then.
 	trouble atomic.String
 	seen    atomic.Uint64
+	// silence ends the first request if there is no answer.
+	silence *time.Timer
 	// stop ends the run for a reason that every file would fail for.
 	stop context.CancelCauseFunc
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
@@ -300,4 +302,20 @@ func TestReaderThatGoesAway(t *testing.T) {
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 	require.ErrorContains(t, err, "stopped: standard output: ")
 	assert.Less(t, s.files(), int64(150))
+}
+
+// Of thirty uploads to one store one was refused for 15 s before its first answer, and failed.
+func TestARefusedFirstRequestIsNotSilence(t *testing.T) {
+	silent := func(answer error) bool {
+		u := &run{silence: time.AfterFunc(time.Hour, func() {})}
+		u.classify(answer)
+		return u.silence.Stop()
+	}
+	answer := func(status int) error {
+		r := &smithyhttp.Response{Response: &http.Response{StatusCode: status}}
+		return &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{Response: r, Err: errors.New("answer")}}
+	}
+	assert.False(t, silent(answer(503)))
+	assert.True(t, silent(errors.New("connection refused")))
+	assert.True(t, silent(answer(500)))
 }
