@@ -10,7 +10,7 @@
 //	the caller's deadline passes                       timeout, if the attempt had half of the time
 //	the attempt's own timeout passes                   timeout, and tried again
 //	the service was never reached, or hangs up         neutral, tried again for the time of the first contact
-//	its name is not found once it has answered         neutral, tried again
+//	its name is not found once it has answered         neutral, tried again for aimd.Rules.MaxRetryAfter
 //	the context has a slot of the same limiter         the attempt uses that slot, and asks no guard
 //	a function, classifier, policy or guard panics     the slot is given back, the panic continues
 //

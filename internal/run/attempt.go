@@ -60,6 +60,8 @@ type rest struct {
 	settled time.Time
 	// refusal is the error that the verdict is about.
 	refusal error
+	// forgotten: the service's name is not found any more.
+	forgotten bool
 }
 
 var _ attempt.Attempt = (*Attempt)(nil)
@@ -285,7 +287,9 @@ func (a *Attempt) noted(v attempt.Verdict, f *fact.Facts, err error) attempt.Ver
 			v.Retry = v.Retry && reason == nil
 		} else {
 			// The name of a service that was there is not found: an outage of the resolver or of our network.
-			v.Retry = v.Retry || f.Forgotten() && v.Reason == nil
+			if f.Forgotten() && v.Reason == nil && !v.Retry {
+				v.Retry, a.more().forgotten = true, true
+			}
 		}
 	case !f.Unanswered() && !f.OfContext():
 		s.Contact(true, nil)

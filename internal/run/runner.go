@@ -100,6 +100,7 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure)
 	if policy != nil || may != nil {
 		began = r.clock().Now()
 	}
+	var forgotten time.Time // since when the name is not found; zero if it is
 	for f := (attempt.Failure{Attempt: 1}); ; f.Attempt++ {
 		f.Verdict, f.Err = a.attempted(op)
 		if f.Err == nil {
@@ -110,6 +111,14 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure)
 		}
 		if !began.IsZero() {
 			f.Elapsed = r.clock().Since(began)
+		}
+		switch {
+		case !a.more().forgotten:
+			forgotten = time.Time{}
+		case forgotten.IsZero():
+			forgotten = r.clock().Now()
+		case r.clock().Since(forgotten) >= r.Slots.Limits().MaxRetryAfter:
+			f.Verdict.Retry = false // one of several services that is gone for good
 		}
 		if may != nil && f.Verdict.Reason == nil {
 			f.Verdict.Retry, f.Verdict.Reason = may(ctx, f)
