@@ -75,6 +75,7 @@ var sources = []source{
 	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "first_send_p99_s.median")},
 	{page: "docs/laws.md", head: "| service: time @ attempts", folder: "benchmarks/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
 	{page: "docs/fleet.md", head: "| processes |", command: "sim run fleet --json", of: fleets},
+	{page: "docs/fleet.md", head: "| clients × slots |", command: "sim run law-fleet-jobs law-fleet-long --json", of: company},
 	{page: "docs/quota.md", head: "| quota | unread |", command: "sim run told --json", of: quotas},
 }
 
@@ -136,6 +137,22 @@ func fleets(row, column string, all []point) ([]point, []string) {
 	return find(all, "scenario", names[column], "strategy", "probe", "clients.count", row), []string{"watch_use.median", "watch_attempts_per_op.median", "watch_jain.median"}
 }
 
+// company are jobs of a fleet: clients and slots for each in a row, the length and the strategy in a column.
+func company(row, column string, all []point) ([]point, []string) {
+	var clients, each int
+	long, strategy, _ := strings.Cut(column, ": ")
+	names := map[string]string{"Reno 0.5": "reno-0.5", "Reno 0.9": "reno-0.9", "aimd.New": "probe"}
+	if _, err := fmt.Sscanf(row, "%d × %d", &clients, &each); err != nil {
+		return nil, nil
+	}
+	keys := []string{"strategy", names[strategy], "clients.count", strconv.Itoa(clients), "server.slots", strconv.Itoa(clients * each)}
+	if long == "60 s" {
+		return find(all, append(keys, "scenario", "law-fleet-long")...), []string{"span.median", "attempts_per_op.median", "jain.median"}
+	}
+	keys = append(keys, "scenario", "law-fleet-jobs", "server", "{spread: {kind: exponential}, refusal: {time: 2ms}}")
+	return find(all, keys...), []string{"span.median", "attempts_per_op.median"}
+}
+
 func quotas(row, column string, all []point) ([]point, []string) {
 	strategy, paths := map[string]string{"unread": "deaf", "read": "probe"}[column], []string{"refused_per_hour.median"}
 	switch m := regexp.MustCompile(`(\d+) clients`).FindStringSubmatch(row); {
@@ -177,7 +194,7 @@ func (s source) compare(text string, all []point, out io.Writer) (compared, diff
 			row := cells(line)
 			for c := 1; c < min(len(row), len(head)); c++ {
 				points, paths := s.of(row[0], head[c], all)
-				if len(paths) == 0 || row[c] == "no end" {
+				if len(paths) == 0 || row[c] == "no end" || row[c] == "" {
 					continue
 				}
 				var fresh []string
