@@ -12,16 +12,16 @@ import (
 type Block struct {
 	// For is the length of a block; 0: no blocks.
 	For time.Duration `yaml:"for"`
-	// Requests is the most requests in a second; the next one begins a block.
-	Requests int `yaml:"requests" in:"1 10000000" needs:"for"`
+	// Requests is the most requests in a second; the next one begins a block. From 1 to 10000000.
+	Requests int `yaml:"requests"`
 	// Refused makes Requests the most refused requests; 0: the first refusal begins a block.
-	Refused bool `yaml:"refused" needs:"for"`
+	Refused bool `yaml:"refused"`
 	// Renew makes each request during a block begin its time anew: a ban.
-	Renew bool `yaml:"renew" needs:"for"`
+	Renew bool `yaml:"renew"`
 	// RetryAfter makes the refusals of a block say when it ends.
-	RetryAfter bool `yaml:"retry_after" needs:"for"`
+	RetryAfter bool `yaml:"retry_after"`
 	// Forbidden makes the refusals of a block final and neutral (403): their operations are given up.
-	Forbidden bool `yaml:"forbidden" needs:"for"`
+	Forbidden bool `yaml:"forbidden"`
 }
 
 var errForbidden = errors.New("forbidden")

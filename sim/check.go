@@ -1,10 +1,8 @@
 package sim
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -15,98 +13,90 @@ import (
 	"github.com/aimd-go/aimd/limiter"
 )
 
-// Bounds of times and whole numbers, so that every run ends and fits into memory. Our choice; the tags of the
-// fields have other bounds.
+// Bounds of times and whole numbers, so that every run ends and fits into memory. Our choice; some fields have
+// other bounds.
 const (
 	maxHorizon = 30 * 24 * time.Hour
 	maxNumber  = 10_000_000
-	anyTime    = "0s 720h"
-	anyNumber  = "0 10000000"
 )
 
 // Validate returns nil, or an error that joins an aimd.SettingError for each field of the scenario and of the
 // strategies that is wrong, in the order of the fields. Its Name is the field's path as in a scenario file:
 // "server.outages[1].from", "strategies[0].retry.min".
 func (s Scenario) Validate(strategies ...Strategy) error {
-	err := validate("", s)
+	errs := problems("", s)
 	for i, st := range strategies {
-		err = append(err, validate(fmt.Sprintf("strategies[%d]", i), st)...)
+		errs = append(errs, problems(fmt.Sprintf("strategies[%d]", i), st)...)
 	}
-	return errors.Join(err...)
+	return errors.Join(errs...)
 }
 
-func validate(path string, v any) (errs []error) {
-	checker{path, &errs}.fields(reflect.ValueOf(v))
+// settings is a struct of settings. It checks each of its fields and, if these are right, the rules among them.
+type settings interface{ check(checker) }
+
+func problems(path string, s settings) (errs []error) {
+	s.check(checker{path, &errs, 0})
 	return errs
 }
 
-// checker collects the errors of the fields below one path.
+// checker collects the errors of the fields below one path. A field that is zero has its default, and is right.
 type checker struct {
 	path string
 	errs *[]error
+	// before is the number of errors that there were before.
+	before int
 }
 
-// fields checks each field of a struct that has a name in files: a field that is not zero has to be within its
-// bounds, as in:"0 1", and be one of its words, as of:"a b". If each field is right, needs:"slots" names the
-// field without which a field has no effect, and the struct's method check has the rules among fields.
-func (c checker) fields(v reflect.Value) {
-	before := len(*c.errs)
-	each := func(do func(name string, tag reflect.StructTag, f reflect.Value)) {
-		for i := range v.NumField() {
-			tag := v.Type().Field(i).Tag
-			if name := tag.Get("yaml"); name > "-" && !v.Field(i).IsZero() {
-				do(name, tag, v.Field(i))
-			}
-		}
-	}
-	set := map[string]bool{}
-	each(func(name string, tag reflect.StructTag, f reflect.Value) {
-		set[name] = true
-		switch words := strings.Fields(tag.Get("of")); {
-		case f.Kind() == reflect.Slice:
-			for i := range f.Len() {
-				c.in(name + "[" + strconv.Itoa(i) + "]").fields(f.Index(i))
-			}
-		case f.Kind() == reflect.Struct:
-			c.in(name).fields(f)
-		case len(words) > 0:
-			c.wrong(setting.OneOf(name, f.String(), words...))
-		default:
-			c.bounds(name, f.Interface(), tag.Get("in"))
-		}
-	})
-	if len(*c.errs) > before {
-		return
-	}
-	each(func(name string, tag reflect.StructTag, f reflect.Value) {
-		needed := tag.Get("needs")
-		c.when(needed != "" && !set[needed], name, f, "%s with it", needed)
-	})
-	if x, ok := v.Interface().(interface{ check(checker) }); ok {
-		x.check(c)
+// right reports whether there is no error below the path.
+func (c checker) right() bool { return len(*c.errs) == c.before }
+
+// below checks a field that has fields.
+func (c checker) below(field string, s settings) { s.check(c.in(field)) }
+
+// each checks the items of a list.
+func each[T settings](c checker, field string, items []T) {
+	for i, x := range items {
+		c.below(fmt.Sprintf("%s[%d]", field, i), x)
 	}
 }
 
-// bounds allows the numbers between two bounds, which are with them. Without bounds a duration and a whole
-// number have the bounds of this package.
-func (c checker) bounds(field string, v any, bounds string) {
-	switch x := v.(type) {
-	case time.Duration:
-		low, high, _ := strings.Cut(cmp.Or(bounds, anyTime), " ")
-		c.wrong(setting.Duration(field, &x, 0, *checked(time.ParseDuration(low)), *checked(time.ParseDuration(high))))
-	case int:
-		low, high, _ := strings.Cut(cmp.Or(bounds, anyNumber), " ")
-		c.wrong(setting.Count(field, &x, 0, *checked(strconv.Atoi(low)), *checked(strconv.Atoi(high))))
-	case float64:
-		if low, high, given := strings.Cut(bounds, " "); given {
-			c.wrong(setting.Number(field, &x, 0, *checked(strconv.ParseFloat(low, 64)), *checked(strconv.ParseFloat(high, 64))))
-		}
+func (c checker) duration(field string, d, low, high time.Duration) {
+	if d != 0 {
+		c.wrong(setting.Duration(field, &d, 0, low, high))
 	}
+}
+
+// time checks a duration without bounds of its own.
+func (c checker) time(field string, d time.Duration) { c.duration(field, d, 0, maxHorizon) }
+
+func (c checker) count(field string, n, low, high int) {
+	if n != 0 {
+		c.wrong(setting.Count(field, &n, 0, low, high))
+	}
+}
+
+func (c checker) number(field string, x, low, high float64) {
+	if x != 0 {
+		c.wrong(setting.Number(field, &x, 0, low, high))
+	}
+}
+
+func (c checker) word(field, word string, allowed ...string) {
+	if word != "" {
+		c.wrong(setting.OneOf(field, word, allowed...))
+	}
+}
+
+// needs says that a field has no effect without another one.
+func needs[A, B comparable](c checker, field string, v A, other string, with B) {
+	var none A
+	var without B
+	c.when(v != none && with == without, field, v, "%s with it", other)
 }
 
 // in is the checker of the fields below a field.
 func (c checker) in(field string) checker {
-	return checker{strings.Trim(c.path+"."+field, "."), c.errs}
+	return checker{strings.Trim(c.path+"."+field, "."), c.errs, len(*c.errs)}
 }
 
 // when notes a wrong value of a field if something is wrong; want says which values are allowed.
@@ -124,6 +114,18 @@ func (c checker) wrong(err error) {
 }
 
 func (s Scenario) check(c checker) {
+	c.below("server", s.Server)
+	c.below("clients", s.Clients)
+	c.time("horizon", s.Horizon)
+	c.count("max_events", s.MaxEvents, 0, 2_000_000_000)
+	c.time("watch_from", s.WatchFrom)
+	c.time("watch_for", s.WatchFor)
+	c.number("regain", s.Regain, 0, 1)
+	c.duration("trace", s.Trace, time.Millisecond, time.Hour)
+	if !c.right() {
+		return
+	}
+	needs(c, "watch_from", s.WatchFrom, "watch_for", s.WatchFor)
 	const want = "clients.timeout with it: clients wait for a lost answer until then"
 	forever := s.Clients.Timeout == 0
 	c.when(forever && s.Server.Failures.Lost, "server.failures.lost", true, want)
@@ -133,6 +135,29 @@ func (s Scenario) check(c checker) {
 }
 
 func (s Server) check(c checker) {
+	c.time("connect", s.Connect)
+	c.below("connect_spread", s.ConnectSpread)
+	c.time("service", s.Service)
+	c.below("blocks", s.Blocks)
+	c.below("spread", s.Spread)
+	c.count("slots", s.Slots, 0, maxNumber)
+	c.count("queue", s.Queue, 0, maxNumber)
+	c.number("reserve", s.Reserve, 0, 1)
+	c.below("refusal", s.Refusal)
+	c.below("rate", s.Rate)
+	c.below("block", s.Block)
+	each(c, "quotas", s.Quotas)
+	c.below("knee", s.Knee)
+	c.time("jam", s.Jam)
+	c.below("failures", s.Failures)
+	each(c, "capacity", s.Capacity)
+	each(c, "outages", s.Outages)
+	if !c.right() {
+		return
+	}
+	needs(c, "queue", s.Queue, "slots", s.Slots)
+	needs(c, "reserve", s.Reserve, "slots", s.Slots)
+	needs(c, "jam", s.Jam, "slots", s.Slots)
 	c.when(s.Reserve > 0 && s.Queue > 0, "reserve", s.Reserve, "no queue with it, which knows no priorities")
 	c.when(s.Jam > 0 && s.Queue > 0, "jam", s.Jam, "no queue with it")
 	const one = "no %s with it: it is one time for all requests"
@@ -156,36 +181,137 @@ func (s Server) check(c checker) {
 	}
 }
 
+func (b Blocks) check(c checker) {
+	c.count("operations", b.Operations, 0, maxNumber)
+	c.time("service", b.Service)
+	if c.right() {
+		needs(c, "service", b.Service, "operations", b.Operations)
+	}
+}
+
+func (r Refusal) check(c checker) {
+	c.time("time", r.Time)
+	c.below("spread", r.Spread)
+	c.time("retry_after", r.RetryAfter)
+	c.time("retry_after_jitter", r.RetryAfterJitter)
+}
+
 func (k Knee) check(c checker) {
+	c.count("at", k.At, 0, maxNumber)
+	c.number("slope", k.Slope, 0, 100)
+	c.number("factor", k.Factor, 1.0001, 1000)
+	c.number("scale", k.Scale, 0.01, 1e6)
+	if !c.right() {
+		return
+	}
+	needs(c, "slope", k.Slope, "at", k.At)
+	needs(c, "factor", k.Factor, "at", k.At)
+	needs(c, "scale", k.Scale, "factor", k.Factor)
 	c.when(k.Factor > 0 && k.Slope > 0, "factor", k.Factor, "no slope with it: choose one of them")
 }
 
 func (r Rate) check(c checker) {
+	c.number("per_second", r.PerSecond, 0, 1e7)
+	c.number("burst", r.Burst, 1, 1e7)
+	c.duration("window", r.Window, 0, time.Hour)
+	if !c.right() {
+		return
+	}
+	needs(c, "window", r.Window, "per_second", r.PerSecond)
+	needs(c, "no_debt", r.NoDebt, "count_refused", r.CountRefused)
 	most := r.PerSecond * r.Window.Seconds()
 	c.when(r.Window > 0 && r.Burst > 1, "burst", r.Burst, "no window with it, which has no bucket")
 	c.when(r.PerSecond > 0 && r.Window > 0 && (most < 1 || most > maxNumber), "window", r.Window, "one in which there are 1 to %d requests, at %v per second", maxNumber, r.PerSecond)
 }
 
 func (b Block) check(c checker) {
+	c.time("for", b.For)
+	c.count("requests", b.Requests, 1, maxNumber)
+	if !c.right() {
+		return
+	}
+	needs(c, "requests", b.Requests, "for", b.For)
+	needs(c, "refused", b.Refused, "for", b.For)
+	needs(c, "renew", b.Renew, "for", b.For)
+	needs(c, "retry_after", b.RetryAfter, "for", b.For)
+	needs(c, "forbidden", b.Forbidden, "for", b.For)
 	c.when(b.For > 0 && b.Requests == 0 && !b.Refused, "requests", 0, "a number from 1 to %d, or refused", maxNumber)
 }
 
 func (q Quota) check(c checker) {
+	c.number("limit", q.Limit, 1, 1e12)
+	c.duration("per", q.Per, time.Millisecond, maxHorizon)
+	c.time("slice", q.Slice)
+	c.number("cost", q.Cost, 0, 1e9)
+	c.word("report", q.Report, "true", "rounded", "full", "empty", "refusals", "none")
+	if !c.right() {
+		return
+	}
 	c.when(q.Limit == 0, "limit", 0, "a number that is more than 0")
 	c.when(q.Per == 0, "per", "0s", "a duration that is more than 0")
 }
 
 func (f Failures) check(c checker) {
+	c.number("rate", f.Rate, 0, 1)
+	c.count("every", f.Every, 0, maxNumber)
+	c.count("first", f.First, 0, maxNumber)
+	c.time("rest", f.Rest)
+	c.time("from", f.From)
+	c.time("for", f.For)
+	c.time("period", f.Period)
+	if !c.right() {
+		return
+	}
 	c.when(f.Period > 0 && (f.For == 0 || f.For >= f.Period), "period", f.Period, "a for that is longer than 0 and shorter than the period")
 }
 
+func (c Change) check(k checker) {
+	k.time("at", c.At)
+	k.count("slots", c.Slots, 0, maxNumber)
+	k.time("service", c.Service)
+}
+
+func (o Outage) check(c checker) {
+	c.time("from", o.From)
+	c.duration("for", o.For, 1, maxHorizon)
+	c.word("kind", o.Kind, errorsWord, silentWord, lostWord)
+	c.count("backlog", o.Backlog, 0, maxNumber)
+}
+
 func (s Spread) check(c checker) {
-	bounds, known := map[string]string{uniformWord: "0 1", lognormalWord: "0 3"}[s.Kind]
-	c.when(s.Width != 0 && !known, "width", s.Width, "kind uniform or lognormal with it")
-	c.bounds("width", s.Width, bounds)
+	if c.word("kind", s.Kind, constantWord, uniformWord, exponentialWord, lognormalWord); !c.right() {
+		return
+	}
+	most := map[string]float64{uniformWord: 1, lognormalWord: 3}[s.Kind]
+	c.when(s.Width != 0 && most == 0, "width", s.Width, "kind uniform or lognormal with it")
+	if most > 0 {
+		c.number("width", s.Width, 0, most)
+	}
 }
 
 func (s Clients) check(c checker) {
+	c.count("count", s.Count, 0, 100_000)
+	c.count("operations", s.Operations, 0, maxNumber)
+	c.word("arrivals", s.Arrivals, onceWord, steadyWord, poisson, closedWord, periodicWord)
+	c.number("rate", s.Rate, 0, 1e7)
+	c.time("think", s.Think)
+	c.time("period", s.Period)
+	c.word("form", s.Form, fixedPeriod, jitteredPeriod, jitteredTime, jitteredSlip)
+	c.word("start", s.Start, together, jittered, scattered)
+	c.number("background", s.Background, 0, 1)
+	c.time("stagger", s.Stagger)
+	c.count("burst", s.Burst, 0, maxNumber)
+	c.time("burst_at", s.BurstAt)
+	c.time("timeout", s.Timeout)
+	c.duration("lateness", s.Lateness, 0, time.Minute)
+	c.duration("stop_for", s.StopFor, 0, time.Hour)
+	c.duration("stop_every", s.StopEvery, time.Millisecond, maxHorizon)
+	if !c.right() {
+		return
+	}
+	needs(c, "burst_at", s.BurstAt, "burst", s.Burst)
+	needs(c, "stop_for", s.StopFor, "stop_every", s.StopEvery)
+	needs(c, "stop_every", s.StopEvery, "stop_for", s.StopFor)
 	// So that the last client starts within the longest horizon.
 	c.wrong(setting.Duration("stagger", &s.Stagger, 0, 0, maxHorizon/time.Duration(max(s.Count, 1))))
 	const none = "none with arrivals: %s"
@@ -203,6 +329,15 @@ func (s Clients) check(c checker) {
 }
 
 func (s Strategy) check(c checker) {
+	c.count("attempts", s.Attempts, 0, 1_000_000)
+	c.below("window", s.Window)
+	c.number("throttle", s.Throttle, 1, 100)
+	c.number("sense", s.Sense, 0, 1)
+	if !c.right() {
+		return
+	}
+	needs(c, "retry_after", s.RetryAfter, "retry", s.Retry)
+	needs(c, "interactive", s.Interactive, "retry", s.Retry)
 	c.when(!(s.Budget >= 0 && s.Budget < 1), "budget", s.Budget, "a number from 0 to less than 1")
 	if s.Retry != nil {
 		c.in("retry").wrong(backoff.Check(*s.Retry))
@@ -214,7 +349,8 @@ func (w Window) check(c checker) {
 	law := w.MakeLaw()
 	switch {
 	case w.Law == "" && law == nil:
-		c.when(true, "law", `""`, "one: the other fields are about it")
+		others := w.NoPause || w.NoQuota || w.Factor != 0 || w.Initial != 0 || w.Min != 0 || w.Max != 0
+		c.when(others, "law", `""`, "one: the other fields are about it")
 		return
 	case law == nil:
 		c.wrong(setting.OneOf("law", w.Law, Laws()...))

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -204,6 +203,17 @@ func (p *picker) byte() byte {
 	return b
 }
 
+// words are the words of the fields that have words.
+var words = map[string][]string{
+	"Spread.kind":      {constantWord, uniformWord, exponentialWord, lognormalWord},
+	"Outage.kind":      {errorsWord, silentWord, lostWord},
+	"Quota.report":     {"true", "rounded", "full", "empty", "refusals", "none"},
+	"Clients.arrivals": {onceWord, steadyWord, poisson, closedWord, periodicWord},
+	"Clients.form":     {fixedPeriod, jitteredPeriod, jitteredTime, jitteredSlip},
+	"Clients.start":    {together, jittered, scattered},
+	"Window.law":       {"tahoe", "reno", "probe"},
+}
+
 // fill gives every nth field that has a name in files some value, and takes it back unless keep returns true.
 func (p *picker) fill(v reflect.Value, nth byte, keep func() bool) {
 	for i := range v.NumField() {
@@ -231,7 +241,7 @@ func (p *picker) fill(v reflect.Value, nth byte, keep func() bool) {
 		case *float64: // a share, a number of a usual size, or one in millions of years
 			*to = []float64{float64(b) / 250, float64(b) / 20, float64(b) * math.Pow(10, float64(p.byte()%20)-15), math.NaN(), -1}[p.byte()/60]
 		case *string:
-			words := strings.Fields(cmp.Or(tag.Get("of"), "tahoe reno probe"))
+			words := words[v.Type().Name()+"."+tag.Get("yaml")]
 			*to = words[int(b)%len(words)]
 		default:
 			if f.Kind() == reflect.Struct {

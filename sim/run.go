@@ -13,7 +13,7 @@ import (
 // Run plays the scenario once, with one strategy and one seed. The error joins an aimd.SettingError for each
 // field of the scenario or the strategy that is wrong.
 func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
-	if err := errors.Join(append(validate("", s), validate("strategy", st)...)...); err != nil {
+	if err := errors.Join(append(problems("", s), problems("strategy", st)...)...); err != nil {
 		return Result{}, err
 	}
 	s = s.withDefaults()

@@ -18,19 +18,19 @@ type Scenario struct {
 	// Horizon ends a run on virtual time; 0 means 1 h, or 5 min without a number of operations.
 	Horizon time.Duration `yaml:"horizon"`
 	// MaxEvents ends a run after n events; 0 means 20 000 000, or, with a number of operations, 1 000 000 and
-	// 200 for each operation.
-	MaxEvents int `yaml:"max_events" in:"0 2000000000"`
+	// 200 for each operation. From 0 to 2000000000.
+	MaxEvents int `yaml:"max_events"`
 	// WatchFrom is the time from which the watch measures: the use of the capacity, attempts for each operation
 	// done, errors, the most in flight, and Jain's fairness index.
-	WatchFrom time.Duration `yaml:"watch_from" needs:"watch_for"`
+	WatchFrom time.Duration `yaml:"watch_from"`
 	// WatchFor is the length of the watch; 0: nothing is watched.
 	WatchFor time.Duration `yaml:"watch_for"`
 	// Regain is the share of the capacity, or of the clients' demand if that is less, that counts as regained
-	// after the last change or outage; 0 turns the measure off.
-	Regain float64 `yaml:"regain" in:"0 1"`
+	// after the last change or outage; 0 turns the measure off. From 0 to 1.
+	Regain float64 `yaml:"regain"`
 	// Trace is the time between two samples of the traces; 0 means 100 ms. It doubles while a run lasts longer
-	// than 4096 intervals.
-	Trace time.Duration `yaml:"trace" in:"1ms 1h"`
+	// than 4096 intervals. From 1ms to 1h.
+	Trace time.Duration `yaml:"trace"`
 	// NoTraces leaves the traces out.
 	NoTraces bool `yaml:"-"`
 	// Optimum is the Result.Optimum of another strategy with the same seed; 0: Run works it out.
@@ -80,8 +80,8 @@ const (
 // Clients send the requests. Each has a limiter, budget and throttle of its own unless the strategy is Shared.
 // The tags are as in Server.
 type Clients struct {
-	// Count is the number of clients; 0 means 1.
-	Count int `yaml:"count" in:"0 100000"`
+	// Count is the number of clients; 0 means 1. From 0 to 100000.
+	Count int `yaml:"count"`
 	// Operations is the number of operations over all clients, who take turns; 0: as many as come before the
 	// horizon, or one for each client with "once".
 	Operations int `yaml:"operations"`
@@ -91,9 +91,9 @@ type Clients struct {
 	//   - "poisson": at random times, at a mean rate.
 	//   - "closed": each client has one at a time, and thinks before the next. The default with a Think.
 	//   - "periodic": each client has one operation every period. The default with a Period.
-	Arrivals string `yaml:"arrivals" of:"once constant poisson closed periodic"`
-	// Rate is operations a second over all clients, of "constant" and "poisson".
-	Rate float64 `yaml:"rate" in:"0 1e7"`
+	Arrivals string `yaml:"arrivals"`
+	// Rate is operations a second over all clients, of "constant" and "poisson". From 0 to 1e7.
+	Rate float64 `yaml:"rate"`
 	// Think is the mean of the exponentially distributed time before each operation of a "closed" client.
 	Think time.Duration `yaml:"think"`
 	// Period is the period of a "periodic" client.
@@ -103,30 +103,30 @@ type Clients struct {
 	//   - "jittered-period": wait(period * random(.5, 1.5)) after each operation.
 	//   - "jittered-time": a random time in each period of a fixed grid, as in package schedule. The default.
 	//   - "jittered-time-slip": the same by mistake, the time cut off to the grid after the jitter.
-	Form string `yaml:"form" of:"fixed jittered-period jittered-time jittered-time-slip"`
+	Form string `yaml:"form"`
 	// Start is the time when a client of "fixed" or "jittered-period" has its first operation: "together" by default,
 	// "jittered" after wait(period * random(.5, 1.5)), or "scattered" over the first period.
-	Start string `yaml:"start" of:"together jittered scattered"`
-	// Background is the share of the operations that is background work.
-	Background float64 `yaml:"background" in:"0 1"`
+	Start string `yaml:"start"`
+	// Background is the share of the operations that is background work. From 0 to 1.
+	Background float64 `yaml:"background"`
 	// Stagger is how much later each client starts than the client before it, of "once" and "closed".
 	Stagger time.Duration `yaml:"stagger"`
 	// Burst is the number of operations that are born at once at BurstAt, in addition to Operations; 0: no burst.
 	// Not for "closed" and "periodic".
 	Burst int `yaml:"burst"`
 	// BurstAt is the time at which the burst is born.
-	BurstAt time.Duration `yaml:"burst_at" needs:"burst"`
+	BurstAt time.Duration `yaml:"burst_at"`
 	// Timeout is the time for which a client waits for an answer; 0: for ever. The server keeps a request that the
 	// client gave up.
 	Timeout time.Duration `yaml:"timeout"`
 	// Lateness bounds the random time by which the clients' timers fire late, 1 ms on real machines: the end
-	// of a wait, of a pause or gap of a limiter, or of a Timeout.
-	Lateness time.Duration `yaml:"lateness" in:"0 1m"`
+	// of a wait, of a pause or gap of a limiter, or of a Timeout. From 0 to 1m.
+	Lateness time.Duration `yaml:"lateness"`
 	// StopFor is the length of the times in which no client sends a request or reads an answer, as on a machine
-	// that is busy with other work; 0: no stops.
-	StopFor time.Duration `yaml:"stop_for" in:"0 1h" needs:"stop_every"`
-	// StopEvery is the mean time between two stops, from half of that to 1.5 times as long.
-	StopEvery time.Duration `yaml:"stop_every" in:"1ms 720h" needs:"stop_for"`
+	// that is busy with other work; 0: no stops. From 0 to 1h.
+	StopFor time.Duration `yaml:"stop_for"`
+	// StopEvery is the mean time between two stops, from half of that to 1.5 times as long. From 1ms to 720h.
+	StopEvery time.Duration `yaml:"stop_every"`
 }
 
 // beginning is the time when virtual time begins for parts of the library that want a time.Time.

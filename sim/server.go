@@ -24,9 +24,9 @@ type Server struct {
 	// Slots is the number of requests that are served at a time; 0: no bound.
 	Slots int `yaml:"slots"`
 	// Queue is the number of requests that may wait for a slot, first in first out; more are refused.
-	Queue int `yaml:"queue" needs:"slots"`
-	// Reserve is the share of the slots that background work does not get, without a Queue.
-	Reserve float64 `yaml:"reserve" in:"0 1" needs:"slots"`
+	Queue int `yaml:"queue"`
+	// Reserve is the share of the slots that background work does not get, without a Queue. From 0 to 1.
+	Reserve float64 `yaml:"reserve"`
 	// Refusal is the cost of a refused request.
 	Refusal Refusal `yaml:"refusal"`
 	// Rate limits the rate of requests.
@@ -39,7 +39,7 @@ type Server struct {
 	Knee Knee `yaml:"knee"`
 	// Jam makes a request beyond the Slots destroy all that are served, and every request fail for that time, as
 	// on a shared cable (Exponential Backoff in Distributed Systems); 0: it is refused alone.
-	Jam time.Duration `yaml:"jam" needs:"slots"`
+	Jam time.Duration `yaml:"jam"`
 	// Failures makes requests fail whatever the load.
 	Failures Failures `yaml:"failures"`
 	// Capacity changes the server as time passes, in the order of the times.
@@ -53,7 +53,7 @@ type Blocks struct {
 	// Operations is the length of a block; 0: all operations are alike.
 	Operations int `yaml:"operations"`
 	// Service is the mean service time in the second block, the fourth, and so on.
-	Service time.Duration `yaml:"service" needs:"operations"`
+	Service time.Duration `yaml:"service"`
 }
 
 // large reports whether the nth operation takes Blocks.Service.
@@ -71,7 +71,7 @@ const (
 type Spread struct {
 	// Kind is "constant" by default, "uniform" over mean * (1 +- Width), "exponential", or "lognormal" with
 	// Width as the standard deviation of the logarithm.
-	Kind string `yaml:"kind" of:"constant uniform exponential lognormal"`
+	Kind string `yaml:"kind"`
 	// Width is 0 to 1 for "uniform", 0 to 3 for "lognormal", 0 means 0.5; other kinds have none.
 	Width float64 `yaml:"width"`
 }
@@ -92,35 +92,35 @@ type Refusal struct {
 
 // Rate is a token bucket or, with a Window, a sliding window. Requests beyond it are refused.
 type Rate struct {
-	// PerSecond is the requests a second that pass; 0: no limit.
-	PerSecond float64 `yaml:"per_second" in:"0 1e7"`
-	// Burst is the most tokens in the bucket, and the tokens at the start; 0 means 1.
-	Burst float64 `yaml:"burst" in:"1 1e7"`
-	// Window is the length of a sliding window, in which PerSecond * Window requests pass; 0: a bucket.
-	Window time.Duration `yaml:"window" in:"0 1h" needs:"per_second"`
+	// PerSecond is the requests a second that pass; 0: no limit. From 0 to 1e7.
+	PerSecond float64 `yaml:"per_second"`
+	// Burst is the most tokens in the bucket, and the tokens at the start; 0 means 1. From 1 to 1e7.
+	Burst float64 `yaml:"burst"`
+	// Window is the length of a sliding window, in which PerSecond * Window requests pass; 0: a bucket. From 0 to 1h.
+	Window time.Duration `yaml:"window"`
 	// CountRefused makes refused requests take a place in the window, or tokens down to -Burst.
 	CountRefused bool `yaml:"count_refused"`
 	// NoDebt lets refused requests take tokens down to 0 only.
-	NoDebt bool `yaml:"no_debt" needs:"count_refused"`
+	NoDebt bool `yaml:"no_debt"`
 }
 
 // Quota is an amount that all clients together may spend in a time. Each answer reports the rest, and when
 // the quota is whole again. A request beyond the quota is refused.
 type Quota struct {
-	// Limit is the whole quota, more than 0.
-	Limit float64 `yaml:"limit" in:"1 1e12"`
-	// Per is the time in which the quota comes back: it is whole again at each multiple of Per.
-	Per time.Duration `yaml:"per" in:"1ms 720h"`
+	// Limit is the whole quota, more than 0. From 1 to 1e12.
+	Limit float64 `yaml:"limit"`
+	// Per is the time in which the quota comes back: it is whole again at each multiple of Per. From 1ms to 720h.
+	Per time.Duration `yaml:"per"`
 	// Bucket lets the quota come back at a steady rate instead; its reset is the time when it is full.
 	Bucket bool `yaml:"bucket"`
 	// Slice also bounds each slice of Per to its part, which no answer reports; 0: no slices.
 	Slice time.Duration `yaml:"slice"`
-	// Cost is the mean amount that a request spends, from a tenth to 1.9 times that; 0: always 1.
-	Cost float64 `yaml:"cost" in:"0 1e9"`
+	// Cost is the mean amount that a request spends, from a tenth to 1.9 times that; 0: always 1. From 0 to 1e9.
+	Cost float64 `yaml:"cost"`
 	// Report says how true the reports are: "true", the default; "rounded", the reset is in whole seconds;
 	// "full", the whole quota is always left; "empty", the rest is always 0; "refusals", only refusals have
 	// a report; "none", answers have no report.
-	Report string `yaml:"report" of:"true rounded full empty refusals none"`
+	Report string `yaml:"report"`
 	// Reports is used instead of Report if it is not nil: it returns the report of an answer, and false if
 	// the answer has none.
 	Reports func(truth answer.Quota, refused bool) (answer.Quota, bool) `yaml:"-"`
@@ -135,14 +135,15 @@ type Knee struct {
 	// At is the concurrency up to which the service time stays; 0: no knee.
 	At int `yaml:"at"`
 	// Slope is the linear growth: at concurrency c everything takes 1 + Slope * (c - At) / At times as long. With
-	// 1, the default, the throughput stays at its best; above 1 it falls.
-	Slope float64 `yaml:"slope" in:"0 100" needs:"at"`
+	// 1, the default, the throughput stays at its best; above 1 it falls. From 0 to 100.
+	Slope float64 `yaml:"slope"`
 	// Factor is the base of the growth of How not to crash a server: at concurrency c a request takes
 	// Server.Service * Factor ^ ((c - At) / Scale), without spread, and at most 24 h. It is answered once it is as
-	// old as that time at the present concurrency. 0: the growth is linear.
-	Factor float64 `yaml:"factor" in:"1.0001 1000" needs:"at"`
+	// old as that time at the present concurrency. 0: the growth is linear. From 1.0001 to 1000.
+	Factor float64 `yaml:"factor"`
 	// Scale is the number of requests more for which Factor applies once (K); 0 means 15, as in the text.
-	Scale float64 `yaml:"scale" in:"0.01 1e6" needs:"factor"`
+	// From 0.01 to 1e6.
+	Scale float64 `yaml:"scale"`
 }
 
 // steep reports whether the growth is exponential.
@@ -151,8 +152,8 @@ func (k Knee) steep() bool { return k.At > 0 && k.Factor > 0 }
 // Failures makes requests fail whatever the load (Safe Client Behaviour): a request fails if Rate, Every,
 // First or Rest makes it fail.
 type Failures struct {
-	// Rate is the share of requests that fail at random.
-	Rate float64 `yaml:"rate" in:"0 1"`
+	// Rate is the share of requests that fail at random, 0 to 1.
+	Rate float64 `yaml:"rate"`
 	// Every makes each request fail whose number at the server is a multiple of Every; 0: none.
 	Every int `yaml:"every"`
 	// First is how many attempts of each operation fail before one may succeed.
@@ -203,11 +204,11 @@ const (
 type Outage struct {
 	// From is the time when it begins.
 	From time.Duration `yaml:"from"`
-	// For is its length.
-	For time.Duration `yaml:"for" in:"1ns 720h"`
+	// For is its length, 1ns to 720h.
+	For time.Duration `yaml:"for"`
 	// Kind is "errors" by default: every request is refused; "silent": the process stops, and has its
 	// requests again when it continues; or "lost": requests and answers vanish.
-	Kind string `yaml:"kind" of:"errors silent lost"`
+	Kind string `yaml:"kind"`
 	// Backlog is how many requests the kernel keeps for a process in a "silent" outage, whether their
 	// clients still wait or not; of later requests it has those that are waited for. 0: no bound.
 	Backlog int `yaml:"backlog"`

@@ -23,12 +23,12 @@ type Strategy struct {
 	// none. In files a jitter is "full", "equal", "proportional:J" (times U(1-J, 1+J)), "normal:J" (times
 	// 1 + J*N(0,1)) or "uniform:LO:HI".
 	Retry *backoff.Exponential `yaml:"retry"`
-	// Attempts is the most attempts of an operation, with its first; 0: no limit.
-	Attempts int `yaml:"attempts" in:"0 1000000"`
+	// Attempts is the most attempts of an operation, with its first; 0: no limit. From 0 to 1000000.
+	Attempts int `yaml:"attempts"`
 	// RetryAfter makes a retry wait at least as long as the service says, as a Window always does.
-	RetryAfter bool `yaml:"retry_after" needs:"retry"`
+	RetryAfter bool `yaml:"retry_after"`
 	// Interactive lets only interactive operations be repeated: the first error ends background work.
-	Interactive bool `yaml:"interactive" needs:"retry"`
+	Interactive bool `yaml:"interactive"`
 	// Window is a limiter.
 	Window Window `yaml:"window"`
 	// Budget is the Share of a retry.Budget: the most retries as a share of all requests, less than 1; 0: no
@@ -36,10 +36,10 @@ type Strategy struct {
 	Budget float64 `yaml:"budget"`
 	// Throttle is the K of a throttle.Throttle: how many requests there may be for each accepted
 	// one, 1 to 100; 0: no throttle. A client gives a rejected operation up.
-	Throttle float64 `yaml:"throttle" in:"1 100"`
+	Throttle float64 `yaml:"throttle"`
 	// Sense is the share of the slots that must be free before a client sends, 0 to 1; 0: clients do not look. At
 	// a fuller service the attempt has failed unsent.
-	Sense float64 `yaml:"sense" in:"0 1"`
+	Sense float64 `yaml:"sense"`
 	// Shared gives all clients one limiter, budget and throttle, as the goroutines of one process
 	// may have. Without it each client has its own.
 	Shared bool `yaml:"shared"`

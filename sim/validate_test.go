@@ -2,6 +2,8 @@ package sim_test
 
 import (
 	"math"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +106,44 @@ func TestWrongFieldsAreTold(t *testing.T) {
 			require.EqualError(t, err, want)
 		})
 	}
+}
+
+// No field is forgotten: each number and time below nothing is wrong, and so is each word that nobody knows.
+func TestEveryFieldIsChecked(t *testing.T) {
+	filled := func() *sim.Scenario {
+		return &sim.Scenario{Server: sim.Server{
+			Quotas: make([]sim.Quota, 1), Capacity: make([]sim.Change, 1), Outages: make([]sim.Outage, 1),
+		}}
+	}
+	checked := 0
+	var each func(path string, at func(*sim.Scenario) reflect.Value)
+	each = func(path string, at func(*sim.Scenario) reflect.Value) {
+		s := filled()
+		switch v := at(s); v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if name := v.Type().Field(i).Tag.Get("yaml"); name > "-" {
+					each(strings.Trim(path+"."+name, "."), func(s *sim.Scenario) reflect.Value { return at(s).Field(i) })
+				}
+			}
+			return
+		case reflect.Slice:
+			each(path+"[0]", func(s *sim.Scenario) reflect.Value { return at(s).Index(0) })
+			return
+		case reflect.Int, reflect.Int64:
+			v.SetInt(-1)
+		case reflect.Float64:
+			v.SetFloat(-1)
+		case reflect.String:
+			v.SetString("unknown")
+		default:
+			return
+		}
+		checked++
+		require.ErrorContains(t, s.Validate(), path+": ")
+	}
+	each("", func(s *sim.Scenario) reflect.Value { return reflect.ValueOf(s).Elem() })
+	require.Greater(t, checked, 60)
 }
 
 // A strategy is checked as an item of a list, and by Run under a path of its own.

@@ -114,9 +114,6 @@ func meaning(in reflect.Type, f reflect.StructField, doc string) string {
 		}
 		return w
 	})
-	if low, high, ok := strings.Cut(f.Tag.Get("in"), " "); ok {
-		doc += " From " + low + " to " + high + "."
-	}
 	var lines strings.Builder
 	for paragraph := range strings.Lines(doc) {
 		for line := range strings.Lines(wrap.WrapSoft(strings.TrimSpace(paragraph), 76)) {
