@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,7 +27,9 @@ import (
 // guard is a process of aimd proxy.
 type guard struct {
 	address, admin string
-	process        *process
+	// files is how many files it may open, 0: as many as the test.
+	files   int
+	process *process
 }
 
 func startGuard(t *testing.T, target string, args ...string) *guard {
@@ -40,6 +43,9 @@ func startGuard(t *testing.T, target string, args ...string) *guard {
 func (g *guard) start(t *testing.T, target string, args ...string) {
 	t.Helper()
 	args = append([]string{aimdTool(t), "proxy", "--to", "http://" + target, "--listen", g.address, "--admin", g.admin}, args...)
+	if g.files > 0 {
+		args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, g.files), "sh"}, args...)
+	}
 	g.process = startProcess(t, server("TERM", args...)).listening(t, g.address).listening(t, g.admin)
 }
 
@@ -247,4 +253,57 @@ func TestManyWait(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "HTTP/1.1 200 OK\r\n", line)
 	}
+}
+
+// Files for 16 programs, and 100 that keep their connections: all are served in their turn.
+func TestMoreProgramsThanFiles(t *testing.T) {
+	beside(t)
+	const programs, requests = 100, 5
+	b := (&backend{delay: 20 * time.Millisecond, slots: 32, refusal: http.StatusTooManyRequests}).serve(t)
+	g := &guard{address: program.Address(t), admin: program.Address(t), files: 64}
+	g.start(t, b.address)
+	var all, asking sync.WaitGroup
+	asking.Add(programs)
+	for i := range programs {
+		all.Go(func() {
+			client := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Minute}
+			defer client.CloseIdleConnections()
+			for j := range requests {
+				resp, err := client.Get(fmt.Sprintf("http://%s/%d-%d", g.address, i, j))
+				if assert.NoError(t, err) {
+					assert.Equal(t, http.StatusOK, resp.StatusCode)
+					_, _ = io.Copy(io.Discard, resp.Body)
+					assert.NoError(t, resp.Body.Close())
+				}
+			}
+			asking.Done()
+			asking.Wait() // it keeps its connection
+		})
+	}
+	all.Wait()
+	n, _ := b.paths()
+	require.Equal(t, programs*requests, n, "none is lost")
+	require.Contains(t, g.process.output.String(), "files are short")
+	require.NotContains(t, g.process.output.String(), "too many open files")
+	eventually(t, func() bool { return g.metric(t, "aimd_in_flight")+g.metric(t, "aimd_queued") == 0 }, "nothing is held")
+}
+
+// The proxy is stopped in mid-run for a minute, as by a debugger or a machine that sleeps. Nothing is lost or held.
+func TestAProxyThatIsStopped(t *testing.T) {
+	beside(t)
+	const requests = 1000
+	ctx := begin(t)
+	b := (&backend{delay: 50 * time.Millisecond, slots: 32, refusal: http.StatusTooManyRequests}).serve(t)
+	g := startGuard(t, b.address)
+	ended := make(chan result, 1)
+	go func() { ended <- python(ctx, t, g.address, 64, requests) }()
+	eventually(t, func() bool { n, _ := b.paths(); return n >= requests/4 }, "requests are served")
+	group := -g.process.cmd.Process.Pid
+	require.NoError(t, syscall.Kill(group, syscall.SIGSTOP))
+	time.Sleep(amount(time.Minute, 10*time.Second))
+	require.NoError(t, syscall.Kill(group, syscall.SIGCONT))
+	require.Zero(t, (<-ended).Lost)
+	n, _ := b.paths()
+	require.Equal(t, requests, n)
+	eventually(t, func() bool { return g.metric(t, "aimd_in_flight")+g.metric(t, "aimd_queued") == 0 }, "nothing is held")
 }

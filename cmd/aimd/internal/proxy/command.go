@@ -146,7 +146,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		}
 		defer admin.Close()
 	}
-	// Half of the files are for connections to the service, and 16 for all else.
+	// Half of the files are for connections to the service.
 	server, err := serve(s.listen, p, "listening, Ctrl-C ends it", half(files()))
 	if err != nil {
 		return err
@@ -166,10 +166,10 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	return nil
 }
 
-// half is how many of so many files are for programs; 0 for no bound.
+// half is how many of so many files are for programs; 0 for no bound. Of few files 16 are for all else.
 func half(files int) int {
-	if files == 0 {
-		return 0
+	if files == 0 || files > 10_000 {
+		return files / 2
 	}
 	return max(1, files/2-16)
 }
@@ -225,7 +225,7 @@ func (p *proxy) reread(ctx context.Context, again <-chan os.Signal) {
 
 func (p *proxy) server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 256 << 10,
+		Handler: h, ReadHeaderTimeout: p.idle, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 256 << 10,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 	}
 }

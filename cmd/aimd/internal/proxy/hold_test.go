@@ -34,6 +34,35 @@ func (b bubble) together(t *testing.T, n int) (by map[int]int, took time.Duratio
 	return by, time.Since(began)
 }
 
+// Few slots cost few refusals, and many slots are found soon.
+func TestTheWindowAtTheStart(t *testing.T) {
+	for _, c := range []struct {
+		slots, requests int
+		span, attempts  float64
+	}{{8, 200, 1.10, 1.08}, {100, 2000, 1.20, 1.05}} {
+		var attempts atomic.Int64
+		var slots chan struct{} // of the bubble
+		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
+			attempts.Inc()
+			select {
+			case slots <- struct{}{}:
+				time.Sleep(300 * time.Millisecond)
+				<-slots
+			default:
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+		}), func(*settings) { slots = make(chan struct{}, c.slots) }, func(t *testing.T, b bubble) {
+			by, took := b.together(t, c.requests)
+			assert.Equal(t, map[int]int{200: c.requests}, by)
+			span := took.Seconds() / (0.3 * float64(c.requests/c.slots))
+			each := float64(attempts.Load()) / float64(c.requests)
+			assert.LessOrEqual(t, span, c.span)
+			assert.LessOrEqual(t, each, c.attempts)
+			t.Logf("%d slots: %.3f of the optimum @ %.3f", c.slots, span, each)
+		})
+	}
+}
+
 // quota takes so many requests in each window, and refuses the rest.
 func quota(n int, window time.Duration) http.HandlerFunc {
 	began, counts := time.Now(), sync.Map{}
@@ -50,7 +79,7 @@ func quota(n int, window time.Duration) http.HandlerFunc {
 // The service is well, and only the queue is long: the wait lasts for longer than --hold, and nothing is lost.
 func TestAHealthyQueueLosesNothing(t *testing.T) {
 	var refused atomic.Int64
-	slots := make(chan struct{}, 2)
+	var slots chan struct{}
 	inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
 		select {
 		case slots <- struct{}{}:
@@ -60,7 +89,7 @@ func TestAHealthyQueueLosesNothing(t *testing.T) {
 			refused.Inc()
 			w.WriteHeader(http.StatusTooManyRequests)
 		}
-	}), nil, func(t *testing.T, b bubble) {
+	}), func(*settings) { slots = make(chan struct{}, 2) }, func(t *testing.T, b bubble) {
 		by, took := b.together(t, 400) // one a second: 400 s
 		assert.Equal(t, map[int]int{200: 400}, by)
 		assert.Greater(t, took, 3*b.hold)

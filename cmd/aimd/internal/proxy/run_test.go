@@ -30,7 +30,7 @@ import (
 
 // More programs than files, which all keep their connections: each request is answered, and the log says what is short.
 func TestMoreProgramsThanFiles(t *testing.T) {
-	assert.Equal(t, []int{0, 1, 16, 112, 496}, []int{half(0), half(8), half(64), half(256), half(1024)})
+	assert.Equal(t, []int{0, 1, 16, 112, 496, 10_000}, []int{half(0), half(8), half(64), half(256), half(1024), half(20_000)})
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer target.Close()
 	s := defaults
@@ -164,7 +164,7 @@ func TestRulesOfLimiters(t *testing.T) {
 func TestTheStateIsKept(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state.json")
 	synctest.Test(t, func(t *testing.T) {
-		for i, want := range []float64{20, 5, 5, 20} {
+		for i, want := range []float64{initialWindow, 5, 5, initialWindow} {
 			s := defaults
 			s.to, s.stateFile = "http://a", state
 			p, err := newProxy(s, slog.New(slog.DiscardHandler))
