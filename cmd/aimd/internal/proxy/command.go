@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -107,6 +109,9 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	defer p.base.CloseIdleConnections()
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // without it the garbage of bodies takes as much as --memory
+		debug.SetMemoryLimit(s.memory + s.memory/8 + 256<<20)
+	}
 	if s.stateFile != "" {
 		if p.windows, err = load(s.stateFile); err != nil {
 			return err
