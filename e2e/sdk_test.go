@@ -224,7 +224,7 @@ func TestSDKsOfModels(t *testing.T) {
 				require.Zero(t, got.Lost)
 				c := cost{span: ratio(got.took(), time.Second*time.Duration(requests-60)), attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(requests)}
 				figures.log(t, "%v%s", c, bare)
-				return c.within(cost{span: amount(1.10, 10), attempts: 3}.eased())
+				return c.within(cost{span: amount(1.10, 10), attempts: 4}.eased())
 			})
 		})
 	}

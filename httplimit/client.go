@@ -40,6 +40,9 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 // the nonce once, so the caller gets the first answer, with its Retry-After. If a RoundTripper beneath the Transport
 // signs, each attempt has a nonce of its own, and the request is sent again as any other.
 //
+// A service that takes no byte of a body holds the request, and its slot, until the request's context ends: give it a
+// deadline.
+//
 // The caller gets the last answer as it came, whatever its status. Without one the error is as with a
 // retrier ([NewRetrier]). Client is short for New(nil, l).Client(): [New] has a base, for a proxy, a private CA, or
 // another client's credentials, and [PerHost] a limiter for each host. Client panics if l is nil.

@@ -100,8 +100,10 @@ func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
 		l, err = aimd.New(c)
 	}
 	if err == nil {
-		if wrong := p.rules.Add(l); wrong != nil {
-			p.log.Warn("the rules do not fit", "limiter", name, "err", wrong)
+		if p.rulesFile != "" {
+			if wrong := p.rules.Add(l); wrong != nil {
+				p.log.Warn("the rules do not fit", "limiter", name, "err", wrong)
+			}
 		}
 		p.pulses.Store(name, &pulse{limiter: l, made: time.Now()})
 	}
