@@ -177,7 +177,7 @@ func (p Permit) Done(o window.Outcome) { p.release(attempt.Verdict{Outcome: o}, 
 func (p Permit) release(v attempt.Verdict, err error) {
 	o := v.Outcome
 	if !o.Valid() {
-		panic(fmt.Sprintf("aimd: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
+		panic(fmt.Sprintf("aimd: Permit.Done with %d, want Success, Overload, Timeout, Neutral, ClientError or window.Unclear", o))
 	}
 	l := p.l
 	if l == nil {
@@ -185,7 +185,7 @@ func (p Permit) release(v attempt.Verdict, err error) {
 	}
 	l.mu.Lock()
 	var now time.Duration
-	if o.Overloaded() || v.Stop || l.timed() {
+	if o.Overloaded() || o == window.Unclear || v.Stop || l.timed() {
 		now = l.now()
 	}
 	before, gap, paused := l.gate.State().Cwnd, l.gate.Gap(), l.gate.PausedUntil()
@@ -195,6 +195,9 @@ func (p Permit) release(v attempt.Verdict, err error) {
 		l.note(now, Event{Kind: Late})
 		l.unlock(now)
 		return
+	}
+	if o == window.Unclear {
+		o = a.Outcome // as the gate took it
 	}
 	l.counts.count(o)
 	kind := Answered

@@ -26,10 +26,9 @@ const (
 	Reconfigured = "reconfigured"
 	// Away: an attempt found no service, for the reason in Event.Err; once until the service answers.
 	Away = "away"
-	// Suspect: the error in Event.Err is final and neutral though it looks like a refusal, so the classifier
-	// may not know it. There is one such event for each limiter. With a Wait: answers of 403 in a row are taken
-	// for a block of the client, and all operations pause for that time.
-	Suspect = "suspect"
+	// Blocked: answers of 403 in a row are taken for a block of the client by a firewall, the last in Event.Err. All
+	// operations pause for Event.Wait.
+	Blocked = "blocked"
 	// UsedUp: the quota in Event.Quota is used up for Event.Wait.
 	UsedUp = "used up"
 )
@@ -58,12 +57,12 @@ type Event struct {
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is the length of the pause (Paused, Suspect), or of the wait of the operation (Admitted) or for the quota (UsedUp).
+	// Wait is the length of the pause (Paused, Blocked), or of the wait of the operation (Admitted) or for the quota (UsedUp).
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, 0 without one; of a pause, if the service asked for the pause,
 	// which lasts a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
-	// Err is the error of the kinds Away and Suspect, and of a pause that the service asked for.
+	// Err is the error of the kinds Away and Blocked, and of a pause that the service asked for.
 	Err error
 	// Quota is the quota of the kind UsedUp, nil for other kinds.
 	Quota *Quota

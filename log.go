@@ -11,7 +11,7 @@ import (
 
 // Log returns an observer that writes decisions, and faults, to a logger, each in the words of Event.String
 // and with its fields that are not zero: changes of the window or of its gap at the level Info; the kinds
-// Paused, Full, Late, Away and Suspect at Warn. Durations are numbers of seconds. If the logger is nil, it is
+// Paused, Full, Late, Away and Blocked at Warn. Durations are numbers of seconds. If the logger is nil, it is
 // slog.Default.
 //
 // It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out counts the lines
@@ -49,7 +49,7 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 // level is the level at which Log writes the event; Debug: it does not.
 func (e Event) level() slog.Level {
 	switch e.Kind {
-	case Paused, Full, Late, Away, Suspect:
+	case Paused, Full, Late, Away, Blocked:
 		return slog.LevelWarn
 	}
 	if e.Kind == Answered && e.Outcome.Overloaded() || !e.decision() {

@@ -32,10 +32,10 @@ func logged(t *testing.T) (*slog.Logger, func() []map[string]any) {
 	}
 }
 
-// "changes of the window or of its gap at the level Info; the kinds Paused, Full, Late, Away and Suspect at Warn"
+// "changes of the window or of its gap at the level Info; the kinds Paused, Full, Late, Away and Blocked at Warn"
 func TestTheLevelsOfTheLog(t *testing.T) {
 	levels := map[string]any{
-		aimd.Paused: "WARN", aimd.Full: "WARN", aimd.Late: "WARN", aimd.Away: "WARN", aimd.Suspect: "WARN", aimd.Cut: "INFO",
+		aimd.Paused: "WARN", aimd.Full: "WARN", aimd.Late: "WARN", aimd.Away: "WARN", aimd.Blocked: "WARN", aimd.Cut: "INFO",
 		aimd.Answered: "INFO", aimd.Reconfigured: "INFO", aimd.UsedUp: "INFO", aimd.Closed: "INFO", aimd.Admitted: nil,
 	}
 	logger, lines := logged(t)
@@ -106,14 +106,14 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 		"kept: chance, too few refusals to mean load, the window stays 20": {Kind: aimd.Cut, Outcome: window.Overload, Before: 20, Window: to(20), Cause: "chance"},
 		"shrank: used up, a limit was used up and is refilled, 16 -> 2":    {Kind: aimd.Answered, Outcome: window.Success, Before: 16, Window: to(2), Cause: "used up"},
 		"grew: back, the service is back after a silence, 0.1 -> 10":       {Kind: aimd.Answered, Outcome: window.Success, Before: 0.1, Window: to(10), Cause: "back"},
-		"grew: 0.25 -> 1.1":                                    {Kind: aimd.Answered, Outcome: window.Success, Before: 0.25, Window: to(1.1)},
-		"admitted: waited 1.2s":                                {Kind: aimd.Admitted, Wait: 1234 * time.Millisecond},
-		"late: a permit was released a second time":            {Kind: aimd.Late},
-		"reconfigured: new settings, the window stays 64":      {Kind: aimd.Reconfigured, Before: 64, Window: to(64)},
-		"closed: takes no more work":                           {Kind: aimd.Closed},
-		"cut: first refusal of a burst, the window stays 1":    {Kind: aimd.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
-		"away: the service is not there: no route":             {Kind: aimd.Away, Err: errors.New("no route")},
-		"suspect: final, though it looks like a refusal: busy": {Kind: aimd.Suspect, Err: errors.New("busy")},
+		"grew: 0.25 -> 1.1":                                 {Kind: aimd.Answered, Outcome: window.Success, Before: 0.25, Window: to(1.1)},
+		"admitted: waited 1.2s":                             {Kind: aimd.Admitted, Wait: 1234 * time.Millisecond},
+		"late: a permit was released a second time":         {Kind: aimd.Late},
+		"reconfigured: new settings, the window stays 64":   {Kind: aimd.Reconfigured, Before: 64, Window: to(64)},
+		"closed: takes no more work":                        {Kind: aimd.Closed},
+		"cut: first refusal of a burst, the window stays 1": {Kind: aimd.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
+		"away: the service is not there: no route":          {Kind: aimd.Away, Err: errors.New("no route")},
+		"blocked: answers of 403 in a row after successes, taken for a block by a firewall: busy": {Kind: aimd.Blocked, Err: errors.New("busy")},
 		"used up: the service has 0 of 60 requests left, the next go in 34s": {Kind: aimd.UsedUp, Wait: 34 * time.Second,
 			Quota: &aimd.Quota{Name: "requests", Limit: 60}},
 		"none": {},

@@ -65,8 +65,6 @@ type contact struct {
 	made atomic.Bool
 	// away is the time of the first attempt that found no service since the last answer; nil: there is none.
 	away atomic.Pointer[time.Duration]
-	// suspected: the observer has seen a suspect error.
-	suspected atomic.Bool
 }
 
 func (s *slots) Reached() bool { return s.contact.made.Load() }
@@ -105,12 +103,6 @@ func (s *slots) InContact(delay time.Duration) time.Duration {
 	return min(delay, max(0, *away+most-s.limiter().now()))
 }
 
-func (s *slots) Suspect(err error) {
-	if !s.contact.suspected.Swap(true) {
-		s.limiter().report(Event{Kind: Suspect, Err: err})
-	}
-}
-
 func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 	l := s.limiter()
 	l.mu.Lock()
@@ -118,7 +110,7 @@ func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 	blocked, begun := l.gate.Denied(now, t, again)
 	if begun {
 		wait := l.gate.PausedUntil() - now
-		l.note(now, Event{Kind: Suspect, Wait: wait, Err: err})
+		l.note(now, Event{Kind: Blocked, Wait: wait, Err: err})
 		l.paused(now, wait, attempt.Verdict{}, err)
 	}
 	l.unlock(now)

@@ -153,27 +153,6 @@ func kinds(of ...string) (observe func(*aimd.Config), told func() []aimd.Event) 
 		}
 }
 
-// A wrong classifier is seen: the observer hears, once, of an error that looks like a refusal and is
-// neutral and final.
-func TestASuspectErrorIsToldOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		observe, told := kinds(aimd.Suspect)
-		l := newLimiter(t, 4, observe)
-		for _, text := range []string{"object 4291 of 4290", "no such table"} {
-			require.Error(t, l.Do(t.Context(), func(context.Context) error { return errors.New(text) }))
-		}
-		require.Empty(t, told())
-		suspect := errors.New(`POST "/v1": 429 Too Many Requests`)
-		for _, err := range []error{suspect, errors.New("Throttling: Rate exceeded"), errors.New("rate limit")} {
-			require.Error(t, l.Do(t.Context(), func(context.Context) error { return err }))
-		}
-		events := told()
-		require.Len(t, events, 1)
-		require.Equal(t, suspect, events[0].Err)
-		require.Equal(t, "suspect", events[0].Kind)
-	})
-}
-
 var reset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
 
 // A service that never answered: a connection that is refused or closed at once is tried for 10 s, or FirstContact,
@@ -186,14 +165,13 @@ func TestAServiceThatWasNeverReached(t *testing.T) {
 		contact    time.Duration
 		took       time.Duration
 	}{
-		"nobody":                            {err: nobody, took: 10 * time.Second},
-		"nobody for a minute":               {err: nobody, contact: time.Minute, took: time.Minute},
-		"nobody, whose refusal is overload": {err: nobody, classifier: attempt.ConnectionsAsOverload, took: 10 * time.Second},
-		"a hang-up":                         {err: &url.Error{Op: "Get", URL: "http://localhost:9000", Err: io.EOF}, took: 10 * time.Second},
-		"a reset":                           {err: reset, took: 10 * time.Second},
-		"no such host":                      {err: forgotten},
-		"a certificate":                     {err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}},
-		"no TLS":                            {err: &url.Error{Op: "Get", URL: "https://localhost", Err: tls.RecordHeaderError{}}},
+		"nobody":              {err: nobody, took: 10 * time.Second},
+		"nobody for a minute": {err: nobody, contact: time.Minute, took: time.Minute},
+		"a hang-up":           {err: &url.Error{Op: "Get", URL: "http://localhost:9000", Err: io.EOF}, took: 10 * time.Second},
+		"a reset":             {err: reset, took: 10 * time.Second},
+		"no such host":        {err: forgotten},
+		"a certificate":       {err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}},
+		"no TLS":              {err: &url.Error{Op: "Get", URL: "https://localhost", Err: tls.RecordHeaderError{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -243,14 +221,12 @@ func TestAServiceThatIsWaitedFor(t *testing.T) {
 		contact     time.Duration
 		away        int
 	}{
-		"after a success": {err: nobody, away: 2},
-		"without a name":  {err: forgotten, away: 2},
-		"after a 404":     {err: nobody, answer: status{code: 404}, away: 2},
-		"after a refusal": {err: nobody, answer: status{code: 503}, away: 2},
-		"after an error":  {err: reset, answer: errors.New("any"), away: 0},
-		"slowly":          {err: reset, answer: nothing, takes: time.Second},
-		"as a refusal": {err: reset, answer: nothing,
-			classifier: attempt.FirstOf(attempt.ConnectionsAsOverload, attempt.Classify)},
+		"after a success":   {err: nobody, away: 2},
+		"without a name":    {err: forgotten, away: 2},
+		"after a 404":       {err: nobody, answer: status{code: 404}, away: 2},
+		"after a refusal":   {err: nobody, answer: status{code: 503}, away: 2},
+		"after an error":    {err: reset, answer: errors.New("any"), away: 0},
+		"slowly":            {err: reset, answer: nothing, takes: time.Second},
 		"without a contact": {err: nobody, answer: nothing, contact: -1, away: 2},
 	} {
 		t.Run(name, func(t *testing.T) {

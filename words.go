@@ -42,11 +42,8 @@ func (e Event) String() string {
 	case UsedUp:
 		return fmt.Sprintf("used up: the service has %s of %s %s left, the next go in %s",
 			number(e.Quota.Left), number(e.Quota.Limit), e.Quota.Name, roughly(e.Wait))
-	case Suspect:
-		if e.Wait > 0 {
-			return fmt.Sprint("suspect: answers of 403 in a row after successes, taken for a block by a firewall: ", e.Err)
-		}
-		return fmt.Sprint("suspect: final, though it looks like a refusal: ", e.Err)
+	case Blocked:
+		return fmt.Sprint("blocked: answers of 403 in a row after successes, taken for a block by a firewall: ", e.Err)
 	}
 	return cmp.Or(e.Kind, "none")
 }

@@ -15,7 +15,7 @@
 // without "_", "-", "." and namespace. So "rate_limit_exceeded", "rateLimitExceeded" and "RATE_LIMIT_EXCEEDED" are one.
 //
 // The package is pure: it reads no clock, does no I/O, and uses no reflection. Its functions are safe for any number of
-// goroutines. Whatever comes, a wait is at most a year, a text at most 64 KiB, and reading ends.
+// goroutines. Whatever comes, a wait is at most a year, a text at most 8 KiB, and reading ends.
 package answer
 
 import "time"
@@ -29,7 +29,7 @@ type Answer struct {
 	Header map[string][]string
 	// Codes are the service's codes, folded.
 	Codes []string
-	// Text is the message in lower case, at most 64 KiB.
+	// Text is the message in lower case, at most 8 KiB.
 	Text string
 	// Wait is the time for which the service asks to wait; 0: it does not ask.
 	Wait time.Duration
@@ -38,6 +38,8 @@ type Answer struct {
 	// Begun: the error came within an answer that had begun as a success.
 	Begun bool
 
+	// fromXML: the document is XML.
+	fromXML bool
 	// whole: the wait is until a quota is whole again, for which nothing is served (GitHub).
 	whole bool
 }
@@ -52,11 +54,12 @@ func Read(status int, header map[string][]string, body []byte, now time.Time) An
 	r := reader{Answer: &a, clock: clock{header: header, now: now}}
 	r.times()
 	r.named()
-	r.document(unpacked(header, body))
-	a.Quotas = Quotas(header, func() time.Time { return now })
-	if a.Wait == 0 && (status == 403 || status == 429) {
-		a.Wait = r.untilWhole()
-		a.whole = a.Wait > 0
+	r.document(Unpack(header, body))
+	if reports(header) {
+		var whole time.Duration
+		if a.Quotas, whole = reported(r.clock); a.Wait == 0 && (status == 403 || status == 429) {
+			a.Wait, a.whole = whole, whole > 0
+		}
 	}
 	return a
 }
@@ -89,8 +92,5 @@ func (a Answer) With(code, message string, wait time.Duration) Answer {
 }
 
 func bounded(wait time.Duration) time.Duration {
-	if wait < 0 || wait > longest {
-		return 0
-	}
-	return wait
+	return min(max(0, wait), longest)
 }

@@ -15,8 +15,11 @@ import (
 const (
 	// deepest is how deep a document is read: Google's codes are at four.
 	deepest = 7
-	// mostTokens is the part of a document that is read: some 64 KiB of it in 1 ms.
-	mostTokens = 4000
+	// mostTokens is the part of a document that is read, and mostText the part of a message, in bytes. Our choice: error
+	// documents have a few tokens, and 64 KiB of any kind are read in 1 ms.
+	mostTokens = 1000
+	mostText   = 8 << 10
+	mostXML    = 8 << 10
 	// mostCodes is the number of codes that are kept. Our choice: real documents have a few.
 	mostCodes = 32
 )
@@ -27,30 +30,31 @@ type reader struct {
 	clock
 }
 
-// unpacked is the start of a body without its compression: at most MostBody.
-func unpacked(header map[string][]string, body []byte) []byte {
+// Unpack returns the start of a body without its compression, at most MostBody: gzip, and deflate by the header
+// Content-Encoding. It returns nil for another compression, which nobody can read.
+func Unpack(header map[string][]string, body []byte) []byte {
 	body = body[:min(len(body), MostBody)]
 	encoding := ""
 	if e := header["Content-Encoding"]; len(e) > 0 {
-		encoding = e[0]
+		encoding = strings.ToLower(strings.TrimSpace(e[0]))
 	}
 	var in io.Reader
 	switch {
-	case len(body) < 2:
-		return body
-	case body[0] == 0x1f && body[1] == 0x8b:
+	case len(body) > 2 && body[0] == 0x1f && body[1] == 0x8b:
 		z, err := gzip.NewReader(bytes.NewReader(body))
 		if err != nil {
 			return nil
 		}
 		in = z
-	case encoding != "deflate":
-		return body
-	default: // RFC 9110, section 8.4.1.2: a zlib stream; some servers send the bare stream
+	case encoding == "deflate": // RFC 9110, section 8.4.1.2: a zlib stream; some servers send the bare stream
 		in = flate.NewReader(bytes.NewReader(body))
 		if z, err := zlib.NewReader(bytes.NewReader(body)); err == nil {
 			in = z
 		}
+	case encoding == "", encoding == "identity", encoding == "gzip", encoding == "x-gzip", strings.HasPrefix(encoding, "aws-chunked"):
+		return body
+	default:
+		return nil
 	}
 	plain, _ := io.ReadAll(io.LimitReader(in, MostBody)) // the start of a cut stream counts
 	return plain
@@ -67,6 +71,9 @@ func (r *reader) document(body []byte) {
 		r.xml(body)
 	case r.Status >= 400 && !isPage(body):
 		r.says(string(body))
+		if bytes.IndexByte(body, ' ') < 0 { // a code alone
+			r.code(strings.TrimSpace(string(body)))
+		}
 	}
 }
 
@@ -85,12 +92,17 @@ func (r *reader) json(body []byte) {
 		key     string
 		value   bool // the next token is a value
 	)
+	listed := false // the last token began a list of errors
 	for range mostTokens {
 		t, err := d.Token()
 		if err != nil {
 			break
 		}
 		delim, is := t.(json.Delim)
+		if listed && delim != ']' {
+			r.Begun = r.Status > 0 && r.Status < 400
+		}
+		listed = false
 		inObject := depth > 0 && depth <= deepest && objects[depth]
 		if is && (delim == '}' || delim == ']') {
 			depth, value = depth-1, false
@@ -102,7 +114,8 @@ func (r *reader) json(body []byte) {
 			continue
 		}
 		if depth == 1 && inObject && key == "error" && t != nil && t != false && t != "" {
-			r.Begun = r.Status > 0 && r.Status < 400
+			listed = delim == '['
+			r.Begun = r.Begun || !listed && r.Status > 0 && r.Status < 400
 		}
 		value = false
 		if is {
@@ -130,7 +143,7 @@ func (r *reader) xml(body []byte) {
 	if isPage(body) {
 		return
 	}
-	d := xml.NewDecoder(bytes.NewReader(body))
+	d := xml.NewDecoder(bytes.NewReader(body[:min(len(body), mostXML)]))
 	d.Strict = false
 	name, root := "", ""
 	for range mostTokens {
@@ -147,7 +160,7 @@ func (r *reader) xml(body []byte) {
 					if root != "Error" && root != "ErrorResponse" {
 						return
 					}
-					r.Begun = true
+					r.Begun, r.fromXML = true, true
 				}
 			}
 		case xml.CharData:
@@ -187,7 +200,9 @@ func (r *reader) within() int {
 // said notes a value of the document by its key.
 func (r *reader) said(key, value string) {
 	switch key = fold(key); key {
-	case "code", "type", "reason", "error", "errorcode", "errcode", "status", "exception", "name", "errortype", "subcode":
+	case "@type": // type.googleapis.com/google.rpc.QuotaFailure
+		r.code(value[strings.LastIndexByte(value, '/')+1:])
+	case "code", "type", "reason", "error", "errorcode", "errcode", "status", "exception", "name", "errortype", "subcode", "tag", "faultcode":
 		r.code(value)
 		if strings.ContainsRune(value, ' ') { // a sentence as the error
 			r.says(value)
@@ -219,8 +234,8 @@ func (r *reader) code(code string) {
 
 // says adds to the message.
 func (r *reader) says(text string) {
-	text = strings.ToLower(text[:min(len(text), MostBody-len(r.Text))])
-	if r.Text != "" && text != "" && len(r.Text)+1+len(text) <= MostBody {
+	text = strings.ToLower(text[:min(len(text), mostText-len(r.Text))])
+	if r.Text != "" && text != "" && len(r.Text)+1+len(text) <= mostText {
 		r.Text += "\n" + text
 		return
 	}

@@ -49,56 +49,73 @@ func (m Meaning) String() string {
 // begin or end. Phrases are parts of the message.
 var words = []struct {
 	means Meaning
-	codes []string
+	codes []pattern
 	says  []string
+	at    int // the only status with which the phrases count, 0: any
 }{
-	// OpenAI, Azure OpenAI, Anthropic, DeepSeek.
-	{Closed, list("insufficientquota billing* *billinglimit* creditbalance* insufficientbalance insufficientcredits accountdeactivated"),
-		[]string{"credit balance is too low", "insufficient balance"}},
+	// The memory of a node of Elasticsearch.
+	{Refused, list("circuitbreakingexception"), nil, 0},
+	// OpenAI, Azure OpenAI, Anthropic, DeepSeek, OpenRouter, Alibaba Cloud, Google.
+	{Closed, list("insufficientquota billing* *billinglimit* creditbalance* insufficientbalance insufficientcredits accountdeactivated arrearage"),
+		[]string{"credit balance is too low", "insufficient balance", "insufficient credits", "billing account"}, 0},
 	// A size is no load. gRPC's three libraries, OpenAI, Groq, Anthropic.
 	{tooLarge, list("*toolarge *toolong *lengthexceeded *sizeexceeded *sizelimitexceeded *lengthlimitexceeded *sizelimit *maxsize* *abovemaxlength"),
 		[]string{"larger than max", "exceeds maximum size", "exceeds the maximum configured message size", "request too large",
-			"maximum context length", "reduce your message size", "prompt is too long"}},
+			"maximum context length", "reduce your message size", "prompt is too long"}, 0},
 	// GitHub: "wait for at least one minute", and requests sent meanwhile may get the program banned.
-	{Stopped, list("secondaryratelimit* abuseratelimit*"), []string{"secondary rate limit", "abuse detection"}},
+	{Stopped, list("secondaryratelimit* abuseratelimit*"), []string{"secondary rate limit", "abuse detection"}, 0},
 	// Quotas of a day or a month, of storage and of things.
-	{Spent, list("dailylimit* dailyquota* *perday* monthlylimit* monthlyquota* servicequotaexceeded* *bucketquotaexceeded storagequotaexceeded*"),
-		[]string{"per day", "perday", "daily limit", "daily quota", "daily request", "per month", "permonth", "monthly limit", "monthly quota", "monthly usage"}},
-	// Locks, and conflicts of requests that run now: Stripe, Amazon S3, Lambda, Azure Cosmos DB.
-	{Passing, list("locktimeout operationaborted conditionalrequestconflict idempotencykeyinuse concurrentmodification* *inprogress transactionconflict* retrywith"),
-		[]string{"conflicting conditional operation", "same idempotency key is", "same idempotency-key is"}},
-	{Slow, list("*requesttimeout requesttimeoutexception operationtimedout *servertimedout gatewaytimeout deadlineexceeded"), nil},
-	// What a validation echoes is no refusal: its phrases do not count.
-	{Final, list("invalid* validation* *validationerror *validationexception malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation"), nil},
-	{Fault, list("nosuch* *notfound *notfoundexception *notfounderror *alreadyexists* preconditionfailed conditionalcheckfailed*"), nil},
-	// Throttles: aws-sdk-go-v2 (aws/retry), Amazon S3, MinIO, Azure, Google, OpenAI, Anthropic, Salesforce, Telegram.
-	{Refused, list("*throttl* slowdown* serverbusy serviceunavailable* toomanyrequest* *throughputexceeded* requestlimitexceeded bandwidthlimitexceeded " +
-		"limitexceededexception *ratelimit* ratelimited overloaded* priorrequestnotcomplete transactioninprogress* concurrentrequest* " +
-		"toomanyconcurrent* floodwait* toomanyconnections *ratetoohigh capacityexceeded*"), nil},
-	// A QuotaFailure of Google has no code; one of a rate has RATE_LIMIT_EXCEEDED beside it.
-	{Spent, list("*googlerpcquotafailure"), nil},
-	{Guessed, list("quotaexceeded* *quotaexceeded usagelimitexceeded userratelimit*"),
-		[]string{"rate limit", "rate-limit", "ratelimit", "rate exceeded", "throttl", "too many requests", "too many connections",
-			"too many concurrent", "overloaded", "server is busy", "slow down", "quota exceeded", "exceeded your current quota", "quota limit"}},
+	{Spent, list("dailylimit* dailyquota* *perday* monthly* servicequotaexceeded* *bucketquotaexceeded storagequotaexceeded* usagelimitreached"),
+		[]string{"per day", "perday", "per month", "/ month", "per year", "peryear", "daily limit", "daily message", "api usage limit"}, 0},
+	// Locks, and conflicts of requests that run now: Stripe, Amazon S3, Lambda, Azure, Salesforce.
+	{Fault, list("invalidrange conditionnotmet"), []string{"object has been modified"}, 409}, // Kubernetes: the same bytes never pass
+	{Passing, list("locktimeout operationaborted conditionalrequestconflict idempotencykeyinuse concurrentmodification* *inprogress transactionconflict* " +
+		"retrywith *beingdeleted unabletolockrow clusterdown masterdown writeconflict notwritableprimary retryablewriteerror " +
+		"transienttransactionerror leadernotavailable notleaderforpartition notenoughreplicas"),
+		[]string{"in progress", "being processed", "try again", "please retry"}, 409},
+	{Slow, list("*requesttimeout requesttimeoutexception operationtimedout *servertimedout gatewaytimeout deadlineexceeded maxtimemsexpired requesttimedout 57014"), nil, 0},
+	// Throttles: aws-sdk-go-v2 (aws/retry), Amazon S3, MinIO, Azure, Google, OpenAI, Anthropic, Salesforce, Telegram, Dropbox.
+	{Refused, list("*throttl* slowdown* *serverbusy serviceunavailable* toomanyrequest* *throughputexceeded* requestlimitexceeded bandwidthlimitexceeded " +
+		"limitexceededexception *ratelimitexceeded* *ratelimited* ratelimit ratelimiterror overloaded* priorrequestnotcomplete transactioninprogress* concurrentrequest* " +
+		"toomanyconcurrent* floodwait* toomanyconnections toomanywriteoperations *ratetoohigh *rateexceeded capacityexceeded* systemoverloadederror"), nil, 0},
+	// What a validation echoes is no refusal: the phrases below do not count.
+	{Final, list("invalid* validation* *validationerror *validationexception malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation card*"), nil, 0},
+	{Fault, list("nosuch* *notfound *notfoundexception *notfounderror *alreadyexists* preconditionfailed conditionalcheckfailed*"), nil, 0},
+	{Spent, nil, []string{"daily", "monthly"}, 0},
+	// The service failed, and says so within a success too (Amazon S3).
+	{Unclear, list("internalerror internalservererror internalfailure servererror apierror"), nil, 0},
+	{Guessed, list("googlerpcquotafailure quotaexceeded* *quotaexceeded usagelimitexceeded userratelimit* temporarilyunavailable resourceexhausted"),
+		[]string{"rate limit", "rate-limit", "ratelimitexceeded", "rate exceeded", "throttl", "too many requests", "too many connect", "concurrent connections",
+			"too many concurrent", "too many simultaneous", "request limit reached", "overloaded", "server is busy", "slow down", "quota exceeded",
+			"exceeded your current quota", "quota limit", "max number of clients", "redis is loading the dataset"}, 0},
 }
 
 // tooLarge is Final, whatever the time and the status.
 const tooLarge = Closed + 1
 
-func list(codes string) []string { return strings.Fields(codes) }
+// pattern is a code, or a part of it: open at its begin, or at its end.
+type pattern struct {
+	word        string
+	open, ended bool
+}
 
-func matches(pattern, code string) bool {
-	open, ended := strings.HasPrefix(pattern, "*"), strings.HasSuffix(pattern, "*")
-	switch word := strings.Trim(pattern, "*"); {
-	case open && ended:
-		return strings.Contains(code, word)
-	case open:
-		return strings.HasSuffix(code, word)
-	case ended:
-		return strings.HasPrefix(code, word)
-	default:
-		return code == word
+func list(codes string) (all []pattern) {
+	for _, code := range strings.Fields(codes) {
+		all = append(all, pattern{strings.Trim(code, "*"), code[0] == '*', code[len(code)-1] == '*'})
 	}
+	return all
+}
+
+func (p pattern) matches(code string) bool {
+	switch {
+	case p.open && p.ended:
+		return strings.Contains(code, p.word)
+	case p.open:
+		return strings.HasSuffix(code, p.word)
+	case p.ended:
+		return strings.HasPrefix(code, p.word)
+	}
+	return code == p.word
 }
 
 // worded is what the words mean; false without a word that is known.
@@ -106,13 +123,15 @@ func (a *Answer) worded() (Meaning, bool) {
 	for i := range words {
 		row := &words[i]
 		for _, code := range a.Codes {
-			if slices.ContainsFunc(row.codes, func(p string) bool { return matches(p, code) }) {
+			if slices.ContainsFunc(row.codes, func(p pattern) bool { return p.matches(code) }) {
 				return row.means, true
 			}
 		}
-		for _, phrase := range row.says {
-			if strings.Contains(a.Text, phrase) {
-				return row.means, true
+		if row.at == 0 || row.at == a.Status {
+			for _, phrase := range row.says {
+				if strings.Contains(a.Text, phrase) {
+					return row.means, true
+				}
 			}
 		}
 	}
@@ -121,12 +140,13 @@ func (a *Answer) worded() (Meaning, bool) {
 
 // statuses is what a status means by itself. Any other 5xx is Unclear, any other 4xx and all from 600 Final.
 var statuses = map[int]Meaning{
-	404: Fault, 409: Fault, 412: Fault, 416: Fault,
+	404: Fault, 409: Fault, 410: Fault, 412: Fault, 416: Fault,
 	423: Passing, 425: Passing, 449: Passing, 499: Passing, // a lock; too early; Azure Cosmos DB; nginx
 	408: Slow, 504: Slow, 522: Slow, 524: Slow, 598: Slow, 599: Slow, // Cloudflare; proxies
 	429: Refused, 503: Refused,
-	420: Refused, 430: Refused, 509: Refused, 529: Refused, 999: Refused, // Twitter; Shopify; bandwidth; Anthropic; LinkedIn
-	501: Final, 505: Final,
+	420: Refused, 430: Refused, 509: Refused, 529: Refused, // Twitter; Shopify; bandwidth; Anthropic
+	402: Closed,
+	501: Final, 505: Final, 507: Final, // 507: no room
 }
 
 // never are the 4xx that no time and no word makes a refusal: they say that the request is at fault.
@@ -154,6 +174,22 @@ func (a Answer) Meaning(longest time.Duration) Meaning {
 	return m
 }
 
+// Failed reports whether the answer is no success: its status is 400 or more, or it had begun as a success and its
+// document is an error: in XML, with a wait, or with words for what may pass.
+func (a Answer) Failed() bool {
+	if a.Status >= 400 || !a.Begun {
+		return a.Status >= 400
+	}
+	word, known := a.worded()
+	return a.fromXML || a.Wait > 0 || known && word != Fault && word != Final && word != tooLarge
+}
+
+// Worded reports whether a code or the message is known.
+func (a Answer) Worded() bool {
+	_, known := a.worded()
+	return known
+}
+
 // shouldRetry is the service's word on another attempt, which its own SDKs obey before all else: OpenAI, Anthropic, Stripe.
 func (a *Answer) shouldRetry() string {
 	for _, name := range [...]string{"X-Should-Retry", "Stripe-Should-Retry"} {
@@ -165,7 +201,8 @@ func (a *Answer) shouldRetry() string {
 }
 
 func (a *Answer) meaning(word Meaning, known bool, longest time.Duration) Meaning {
-	quota := known && (word == Spent || word == Guessed) || strings.Contains(a.Text, "quota")
+	quota := known && word == Spent || strings.Contains(a.Text, "quota") ||
+		slices.ContainsFunc(a.Codes, func(code string) bool { return strings.Contains(code, "quota") })
 	switch {
 	case slices.Contains(never, a.Status):
 		return a.byStatus()
@@ -176,7 +213,7 @@ func (a *Answer) meaning(word Meaning, known bool, longest time.Duration) Meanin
 	case known && (word == Passing || word == Slow || word == Stopped):
 		return word
 	case a.Wait > 0 && a.Wait <= longest && a.Status < 500:
-		if quota && word != Refused {
+		if known && word == Spent { // a quota of a day that comes back drop by drop, or a service that does not know
 			return Guessed
 		}
 		return Refused
@@ -186,8 +223,10 @@ func (a *Answer) meaning(word Meaning, known bool, longest time.Duration) Meanin
 		return a.byStatus()
 	case word == Guessed && !quota && statuses[a.Status] == Refused:
 		return Refused
-	case word == Final || word == Fault:
-		if m := a.byStatus(); a.Status >= 500 || m == Refused || m == Slow || m == Passing {
+	case word == Unclear:
+		return a.byStatus()
+	case word == Final || word == Fault: // no word widens the window with a status that is not the request's fault
+		if m := a.byStatus(); a.Status >= 400 && (m != Final && m != Closed || word == Fault && a.Status != 400) {
 			return m
 		}
 		return word

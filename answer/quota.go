@@ -63,8 +63,7 @@ const (
 	limitPart = iota
 	leftPart
 	resetPart
-	millisecondsPart // the time until all is back
-	keyPart          // the quota's name, which is a key
+	keyPart // the quota's name, which is a key
 )
 
 // headers are the headers with each part of a report, also with "Rate-Limit" for "Ratelimit" (Okta, X). Of two with the
@@ -72,11 +71,10 @@ const (
 // reset.
 var headers = [][]string{
 	// GitHub, Discord, Atlassian; the IETF's drafts up to 06, GitLab, Docker; HubSpot; OpenAI, Azure; Anthropic
-	limitPart:        {"X-Ratelimit-Limit", "Ratelimit-Limit", "X-Hubspot-Ratelimit-Max", "X-Ratelimit-Limit-*", "Anthropic-Ratelimit-*-Limit"},
-	leftPart:         {"X-Ratelimit-Remaining", "Ratelimit-Remaining", "X-Hubspot-Ratelimit-Remaining", "X-Ratelimit-Remaining-*", "Anthropic-Ratelimit-*-Remaining"},
-	resetPart:        {"X-Ratelimit-Reset-After", "X-Ratelimit-Reset", "Ratelimit-Reset", "X-Ratelimit-Reset-*", "Anthropic-Ratelimit-*-Reset"},
-	millisecondsPart: {"X-Hubspot-Ratelimit-Interval-Milliseconds"},
-	keyPart:          {"X-Ratelimit-Resource", "X-Ratelimit-Bucket", "Ratelimit-Name", "Ratelimit-Reason"},
+	limitPart: {"X-Ratelimit-Limit", "Ratelimit-Limit", "X-Hubspot-Ratelimit-Max", "X-Ratelimit-Limit-*", "Anthropic-Ratelimit-*-Limit"},
+	leftPart:  {"X-Ratelimit-Remaining", "Ratelimit-Remaining", "X-Hubspot-Ratelimit-Remaining", "X-Ratelimit-Remaining-*", "Anthropic-Ratelimit-*-Remaining"},
+	resetPart: {"X-Ratelimit-Reset-After", "X-Ratelimit-Reset", "Ratelimit-Reset", "X-Ratelimit-Reset-*", "Anthropic-Ratelimit-*-Reset"},
+	keyPart:   {"X-Ratelimit-Resource", "X-Ratelimit-Bucket", "Ratelimit-Name", "Ratelimit-Reason"},
 }
 
 // mostNames is the most names of a header with quotas. Our choice: real answers have some 40.
@@ -85,26 +83,23 @@ const mostNames = 256
 // Quotas returns the quotas that the header of an answer reports, nil if it reports none. The names are as http.Header
 // has them. now is asked only if there is a report.
 func Quotas(header map[string][]string, now func() time.Time) []Quota {
-	if len(header) > mostNames {
+	if !reports(header) { // most answers have no report, and must cost little
 		return nil
 	}
-	for name := range header { // most answers have no report, and must cost little
-		if start := name[:min(len(name), nameSize)]; strings.Contains(start, "Ratelimit") || strings.Contains(start, "Rate-Limit") {
-			c := clock{header: header, now: now().Truncate(time.Second)}
-			return (&quotas{clock: c}).read()
-		}
-	}
-	return nil
+	all, _ := reported(clock{header: header, now: now()})
+	return all
 }
 
-// untilWhole is the time until a quota that is used up is whole again: GitHub's primary limit.
-func (c clock) untilWhole() time.Duration {
-	q := quotas{clock: c}
-	if left, ok := number(q.get("X-Ratelimit-Remaining")); !ok || left > 0 {
-		return 0
+func reports(header map[string][]string) bool {
+	if len(header) > mostNames {
+		return false
 	}
-	d, _ := c.longest(q.values("X-Ratelimit-Reset"), time.Second)
-	return d
+	for name := range header {
+		if start := name[:min(len(name), nameSize)]; strings.Contains(start, "Ratelimit") || strings.Contains(start, "Rate-Limit") {
+			return true
+		}
+	}
+	return false
 }
 
 type quotas struct {
@@ -112,7 +107,11 @@ type quotas struct {
 	reports []Quota
 }
 
-func (h *quotas) read() []Quota {
+// reported reads the reports, and the time until the quotas are whole again of which nothing is left; 0 without such a
+// quota. A quota that comes back evenly says nothing of that.
+func reported(c clock) (all []Quota, whole time.Duration) {
+	c.now = c.now.Truncate(time.Second)
+	h := &quotas{clock: c}
 	h.drafts()
 	for part, forms := range headers {
 		for _, form := range forms {
@@ -127,11 +126,14 @@ func (h *quotas) read() []Quota {
 		r := &h.reports[i]
 		r.Name = cmp.Or(Cleaned(r.Name), "requests")
 		r.Amounts = r.Amounts || strings.Contains(r.Name, "token") || r.Name == "graphql"
-		if r.Reset < 0 { // Docker
-			r.Reset = h.reset(parameter(h.get("Ratelimit-Limit"), "w"))
+		if r.Left == 0 && !r.Bucket && !r.Amounts && !r.InFlight && r.Reset <= longestReset {
+			whole = max(whole, r.Reset)
+		}
+		if r.Reset < 0 { // Docker; HubSpot
+			r.Reset = max(h.reset(parameter(h.get("Ratelimit-Limit"), "w")), h.reset(h.get("X-Hubspot-Ratelimit-Interval-Milliseconds")+"ms"))
 		}
 	}
-	return slices.DeleteFunc(h.reports, func(r Quota) bool { return !r.Valid() })
+	return slices.DeleteFunc(h.reports, func(r Quota) bool { return !r.Valid() }), whole
 }
 
 // hyphened is a name as Okta and X write it.
@@ -197,8 +199,6 @@ func (h *quotas) put(name string, part int, value string) {
 		r.Left = least(value)
 	case part == resetPart && r.Reset < 0:
 		r.Reset = h.reset(value)
-	case r.Reset < 0 && part == millisecondsPart:
-		r.Reset = h.reset(value + "ms")
 	}
 }
 

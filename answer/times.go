@@ -55,7 +55,9 @@ func (r *reader) told(key, value string) {
 	}
 	for i := range times {
 		if t := &times[i]; t.keys != "" && among(t.keys, key) {
-			r.Wait, _ = r.instant(value, t.unit)
+			if d, ok := r.instant(value, t.unit); ok {
+				r.Wait = d
+			}
 		}
 	}
 }
@@ -142,7 +144,7 @@ func (c clock) instant(value string, unit time.Duration) (time.Duration, bool) {
 		return 0, false
 	}
 	if d, err := time.ParseDuration(strings.ReplaceAll(value, " ", "")); err == nil {
-		return d, d >= 0 && d <= longest
+		return min(max(0, d), longest), d >= 0 && d <= longest
 	}
 	if at, ok := parsed(value); ok {
 		return c.until(at)
@@ -162,7 +164,7 @@ func number(value string) (float64, bool) {
 
 func (c clock) until(at time.Time) (time.Duration, bool) {
 	d := max(0, at.Sub(c.date()))
-	return d, d <= longest
+	return min(d, longest), d <= longest
 }
 
 // layouts are the dates that services write. RFC 9110, section 5.6.7, has the first three.

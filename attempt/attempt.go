@@ -56,6 +56,9 @@ type Verdict struct {
 	// operations, for at most a day. If RetryAfter is 0, the pause is a minute, and twice as long after each such
 	// answer in a row, up to 64 minutes.
 	Stop bool
+	// Guessed: the refusal is read from words that may mean something else. After MaxRetryAfter with no other answer,
+	// the operation ends, for the reason ErrQuota.
+	Guessed bool
 	// Denied: the answer is a 403 without a code of the service, and neither JSON nor XML. After 50 successes, a
 	// limiter takes ten in a row, or twice as many as ever passed separately, for a block of the client by a
 	// firewall: it pauses all operations for a minute, then for two and four, and lets those be tried again that it

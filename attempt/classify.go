@@ -17,8 +17,8 @@ import (
 //     HTTPStatusCode() int, as of the AWS SDK, or one that has the shape below. The table of [Answers] says
 //     what an answer means.
 //   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED timeout; again.
-//     INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, UNAUTHENTICATED,
-//     FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other code is neutral, and so is
+//     NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other code is
+//     neutral and final, and so is
 //     RESOURCE_EXHAUSTED for a message that is too large.
 //   - SQLState() string, or a field SQLState, of PostgreSQL (pgx, pq) and MySQL (go-sql-driver): too many
 //     connections and a server that starts are overload, a statement's timeout is a timeout, a server that
@@ -29,9 +29,9 @@ import (
 //     limit, throttling or the like, it is overload, as is every 4xx with such a text.
 //   - Timeout() bool, as with net.Error and context.DeadlineExceeded: timeout; again.
 //   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out of reach:
-//     neutral; again. ConnectionsAsOverload decides otherwise.
-//   - Retryable() or Retriable() bool, or a field of these names: overload if the text names a rate limit,
-//     throttling or the like, otherwise neutral; again.
+//     neutral; again.
+//   - Retryable() or Retriable() bool, or a field of these names: neutral; again, or what the text says of load.
+//   - The text, if it names a rate limit, throttling or the like: overload, Verdict.Guessed; again.
 //   - Every other error: the zero Verdict.
 //
 // RetryAfter() time.Duration of the error is the service's Retry-After.
@@ -44,7 +44,7 @@ import (
 //	any name                                    an *http.Response
 //	Header, LastResponse.Header                 an http.Header
 //	Body, ResponseBody                          a string or []byte; or the method RawJSON() string
-//	Code, Type, Reason, ErrorCode               a string, the service's code; also in the lists Errors and Details
+//	Code, Type, Reason, ErrorCode, Message      a string; also in the lists Errors and Details
 //	RetryAfter                                  a time.Duration, or a number of seconds
 //	Event.Data                                  an error that came within a stream
 //
@@ -53,29 +53,19 @@ import (
 //
 // # Answers
 //
-// The first row that fits decides. The body counts if the status is 402, 403 or 429 and the body JSON, or if the
-// answer began as a success and its body is an error, as in a stream.
+// What an answer means is decided by package answer: see there for the order. The verdict on each meaning:
 //
-//	a code for a quota that is used up, or a quota of a day    neutral, for the reason ErrQuota
-//	403 or 429, X-RateLimit-Remaining 0, X-RateLimit-Reset     overload, again after the reset (Verdict.Stop)
-//	403 or 429, a secondary limit of GitHub                    overload, again (Verdict.Stop)
-//	the code lock_timeout of Stripe                            neutral, again
-//	a code for throttling                                      overload, again
-//	a code for a time-out                                      timeout, again
-//	the code InternalError                                     neutral, again
-//	429, 503, 529, and 403 with a Retry-After                  overload, again
-//	408, 504                                                   timeout, again
-//	403 without a code, and neither JSON nor XML               neutral, Verdict.Denied: perhaps of a firewall
-//	401, 403                                                   neutral: it says nothing about load
-//	501, 505, from 600                                         neutral
-//	every other 5xx                                            neutral, again
-//	every other 4xx                                            client error, from a healthy service
-//	an error within a success: the request is at fault         client error
-//	every other error within a success                         neutral, again
-//	no status, but a RetryAfter                                overload, again
-//
-// X-Should-Retry, "true" or "false", decides whether there is another attempt; "false" makes an overload or a
-// timeout neutral. The Retry-After is that of httplimit.RetryAfter, or Google's retryDelay in the body.
+//	answer.Unclear    unclear, again
+//	answer.Fault      client error, from a healthy service
+//	answer.Final      neutral: it says nothing about load
+//	answer.Denied     neutral, Verdict.Denied: perhaps of a firewall
+//	answer.Passing    neutral, again
+//	answer.Slow       timeout, again
+//	answer.Refused    overload, again
+//	answer.Guessed    overload, again, Verdict.Guessed
+//	answer.Stopped    overload, again, Verdict.Stop
+//	answer.Spent      neutral, for the reason ErrQuota
+//	answer.Closed     neutral, for the reason ErrQuota
 func Classify(err error) Verdict {
 	f := fact.Of(err)
 	for _, reason := range [...]error{ErrQuota, ErrNoContact} {
@@ -94,22 +84,13 @@ func Classify(err error) Verdict {
 	if v := classifyAnswer(f); v.Outcome.Valid() {
 		return v
 	}
-	for _, classify := range [...]func(*fact.Facts) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal} {
+	for _, classify := range [...]func(*fact.Facts) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal, classifyWords} {
 		if v := classify(f); v.Outcome.Valid() {
 			if v.Retry {
 				v.RetryAfter = retryAfter(f)
 			}
 			return v
 		}
-	}
-	return Verdict{}
-}
-
-// ConnectionsAsOverload is a classifier for proxies that refuse by closing connections: a connection that was
-// refused, reset or cut off is overload. For FirstOf, before Classify.
-func ConnectionsAsOverload(err error) Verdict {
-	if fact.Of(err).CutOff() {
-		return overload
 	}
 	return Verdict{}
 }

@@ -4,7 +4,9 @@ import (
 	"database/sql/driver"
 	"net/textproto"
 	"reflect"
+	"strings"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
@@ -37,6 +39,7 @@ var states = map[string]Verdict{
 	"57P02": again,    // crash_shutdown
 	"40001": again,    // serialization_failure
 	"40P01": again,    // deadlock_detected
+	"55P03": again,    // lock_not_available
 	"08004": overload, // MySQL: too many connections
 }
 
@@ -46,6 +49,8 @@ var numbers = map[uint16]Verdict{
 	1040: overload, // ER_CON_COUNT_ERROR, before the handshake without a state
 	1203: overload, // ER_TOO_MANY_USER_CONNECTIONS
 	1205: again,    // ER_LOCK_WAIT_TIMEOUT
+	1213: again,    // ER_LOCK_DEADLOCK
+	3024: timeout,  // ER_QUERY_TIMEOUT
 }
 
 func classifyStream(f *fact.Facts) Verdict {
@@ -67,10 +72,14 @@ func classifyStream(f *fact.Facts) Verdict {
 func classifyMail(f *fact.Facts) Verdict {
 	reply, ok := fact.First[*textproto.Error](f)
 	switch {
-	case !ok, reply.Code < 400, reply.Code > 499:
+	case !ok:
 		return Verdict{}
-	case fact.Refuses(reply):
-		return overload
+	case reply.Code < 400, reply.Code > 499:
+		return verdicts[answer.Final]
+	case classifyText(reply.Msg).Outcome.Valid():
+		v := classifyText(reply.Msg)
+		v.Guessed = false // the reply is transient by its number
+		return v
 	case reply.Code == 421, reply.Code == 425, reply.Code == 426, reply.Code/10 == 45:
 		return again
 	}
@@ -89,7 +98,7 @@ func classifyLocal(f *fact.Facts) Verdict {
 		if !s.retriable() {
 			continue
 		}
-		if fact.Refuses(s.err) {
+		if classifyText(fact.Words(s.err)).Outcome == window.Overload {
 			return overload
 		}
 		return again
@@ -103,25 +112,24 @@ func classifyGRPC(f *fact.Facts) Verdict {
 	switch {
 	case !ok:
 		return Verdict{}
-	case code == 8 && hasAny(text, tooLarge...):
-		return Verdict{Outcome: window.Neutral}
+	case code == 8: // RESOURCE_EXHAUSTED, also of a message that is too large
+		v := verdict(answer.Of("", text, retryAfter(f)))
+		if !v.Outcome.Valid() {
+			return overload
+		}
+		v.Guessed = v.Guessed && strings.Contains(text, "uota") // the code is that of a refusal
+		return v
 	}
 	switch code {
-	case 8, 14: // RESOURCE_EXHAUSTED, UNAVAILABLE
+	case 14: // UNAVAILABLE
 		return overload
 	case 4: // DEADLINE_EXCEEDED
 		return timeout
-	case 3, 5, 6, 7, 9, 11, 16:
-		// INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS, PERMISSION_DENIED, FAILED_PRECONDITION,
-		// OUT_OF_RANGE, UNAUTHENTICATED
+	case 5, 6, 9, 11: // NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE
 		return Verdict{Outcome: window.ClientError}
 	}
 	return Verdict{Outcome: window.Neutral}
 }
-
-// tooLarge is how grpc-go and C++, Java, and .NET say RESOURCE_EXHAUSTED of a message that is too large. gRPC has
-// no code for that.
-var tooLarge = []string{"larger than max", "exceeds maximum size", "exceeds the maximum configured message size"}
 
 func grpcStatus(f *fact.Facts) (code uint64, text string, ok bool) {
 	for _, n := range f.Nodes() {

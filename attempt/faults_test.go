@@ -49,7 +49,7 @@ func TestErrorsOfStrangers(t *testing.T) {
 		{&textproto.Error{Code: 460, Msg: "busy"}, unknown},
 		{&textproto.Error{Code: 430, Msg: "No such article"}, unknown},
 		{&textproto.Error{Code: 423, Msg: "No such article"}, unknown},
-		{&textproto.Error{Code: 550, Msg: "no such user; rate limit"}, unknown},
+		{&textproto.Error{Code: 550, Msg: "no such user; rate limit"}, final},
 	} {
 		assert.Equal(t, c.want, attempt.Classify(c.err), "%v", c.err)
 	}

@@ -1,13 +1,15 @@
 package attempt
 
 import (
+	"encoding/json"
 	"math"
 	"net/http"
 	"reflect"
 	"slices"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/answer"
+	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/ahead"
 	"github.com/aimd-go/aimd/internal/fact"
 )
 
@@ -47,18 +49,18 @@ func (s shape) answer() (a answer.Answer, ok bool) {
 		}
 	}()
 	a = s.read()
-	if a.After == 0 {
-		a.After = s.retryAfter()
+	for _, name := range [...]string{"Code", "Type", "Reason", "ErrorCode"} {
+		if v := s.get(name); v.Kind() == reflect.String {
+			a = a.With(v.String(), "", 0)
+		}
 	}
-	s.codes(&a)
-	if message, _ := as[string](s.get("Message")); answer.Ambiguous(a.Status) && a.Text == "" {
-		a.Says(message)
-	}
+	message, _ := as[string](s.get("Message"))
+	a = a.With("", message, s.retryAfter())
 	// go-github refuses on its own after a refusal of the service, without a header. Rate says until when.
-	if at, _ := as[time.Time](s.get("Rate", "Reset", "Time")); a.Reset == 0 && !at.IsZero() {
-		a.Reset = max(0, time.Until(at))
+	if at, _ := as[time.Time](s.get("Rate", "Reset", "Time")); a.Wait == 0 && !at.IsZero() {
+		a = a.With("secondary_rate_limit", "", time.Until(at))
 	}
-	return a, refusing(a.Status) || len(a.Codes) > 0 || a.Within || a.After > 0
+	return a, refusing(a.Status) || len(a.Codes) > 0 || a.Begun || a.Wait > 0
 }
 
 // read reads the status, the header and the body.
@@ -67,13 +69,16 @@ func (s shape) read() answer.Answer {
 	if resp := s.response(); resp != nil {
 		status, header = resp.StatusCode, resp.Header
 		if body == nil && refusing(status) {
-			body, _ = answer.Peek(resp)
+			body, _ = ahead.Peek(resp)
 		}
 	}
 	if event, _ := as[[]byte](s.get("Event", "Data")); status == 0 && event != nil {
 		status, body = http.StatusOK, event // the error of openai-go for a stream
 	}
-	return answer.Read(status, header, body[:min(len(body), answer.MostBody)], time.Now())
+	if status == 0 && header == nil && body == nil {
+		return answer.Answer{}
+	}
+	return answer.Read(status, header, body, time.Now())
 }
 
 func (s shape) response() *http.Response {
@@ -138,15 +143,26 @@ func (s shape) body() []byte {
 	}
 	for _, name := range []string{"Body", "ResponseBody"} {
 		v := s.get(name)
-		if text, ok := as[string](v); ok {
+		if text, ok := as[string](v); ok && text != "" {
 			return []byte(text)
 		}
-		if body, ok := as[[]byte](v); ok {
+		if body, ok := as[[]byte](v); ok && len(body) > 0 {
 			return body
+		}
+	}
+	// The details of googleapi and genai, as they came.
+	for _, name := range [...]string{"Errors", "Details"} {
+		if list := s.get(name); list.Kind() == reflect.Slice && list.Len() > 0 {
+			if body, err := json.Marshal(list.Slice(0, min(list.Len(), fact.LargestTree)).Interface()); err == nil {
+				return body
+			}
 		}
 	}
 	return nil
 }
+
+// year bounds a number of seconds, as package answer bounds a wait.
+const year = 365 * 24 * time.Hour
 
 // retryAfter is the field RetryAfter: a time.Duration, or a number of seconds as in the header.
 func (s shape) retryAfter() time.Duration {
@@ -156,42 +172,12 @@ func (s shape) retryAfter() time.Duration {
 	case !v.IsValid():
 	case v.Type() == reflect.TypeFor[time.Duration]():
 		d = time.Duration(v.Int())
-	case v.CanInt() && v.Int() <= int64(answer.Longest/time.Second):
+	case v.CanInt() && v.Int() <= int64(year/time.Second):
 		d = time.Duration(v.Int()) * time.Second
-	case v.CanFloat() && v.Float() <= answer.Longest.Seconds():
+	case v.CanFloat() && v.Float() <= year.Seconds():
 		d = time.Duration(math.Round(v.Float() * float64(time.Second)))
 	}
-	if d < 0 || d > answer.Longest {
-		return 0
-	}
 	return d
-}
-
-// codes adds the service's codes: the error's own, those of a list as googleapi has it, and details in JSON.
-func (s shape) codes(a *answer.Answer) {
-	s.named(a)
-	for _, name := range []string{"Errors", "Details"} {
-		list := s.get(name)
-		if list.Kind() != reflect.Slice {
-			continue
-		}
-		for i := range min(list.Len(), fact.LargestTree) {
-			item := list.Index(i)
-			if v := reflect.Indirect(item); v.Kind() == reflect.Struct {
-				shape{kind: fact.KindOf(v.Type()), fields: v}.named(a)
-			} else if item.CanInterface() {
-				a.Collect(item.Interface())
-			}
-		}
-	}
-}
-
-func (s shape) named(a *answer.Answer) {
-	for _, name := range []string{"Code", "Type", "Reason", "ErrorCode"} {
-		if v := s.get(name); v.Kind() == reflect.String && v.Len() > 0 {
-			a.Codes = append(a.Codes, v.String())
-		}
-	}
 }
 
 // get returns the field at the end of the path, without its pointer; the zero Value if there is none, or a pointer is

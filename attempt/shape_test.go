@@ -189,20 +189,20 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 		"googleapi 429":               {&googleError{Code: 429}, overload},
 		"googleapi 503":               {&googleError{Code: 503, Header: http.Header{"Retry-After": {"7"}}}, after(overload, 7*time.Second)},
 		"googleapi by value":          {googleError{Code: 503}, overload},
-		"googleapi 500":               {&googleError{Code: 500}, again},
+		"googleapi 500":               {&googleError{Code: 500}, unclear},
 		"googleapi 403 for load":      {&googleError{Code: 403, Errors: []googleItem{{"rateLimitExceeded", ""}}}, overload},
 		"googleapi 403 in the body":   {&googleError{Code: 403, Body: `{"error":{"errors":[{"reason":"userRateLimitExceeded"}]}}`}, overload},
 		"googleapi 403 for the day":   {&googleError{Code: 403, Errors: []googleItem{{"dailyLimitExceeded", ""}}}, quota},
 		"googleapi 403":               {&googleError{Code: 403, Errors: []googleItem{{"forbidden", ""}}}, final},
 		"googleapi 404":               {fmt.Errorf("read: %w", &googleError{Code: 404}), refused},
 		"genai 429":                   {genaiError{Code: 429, Status: "RESOURCE_EXHAUSTED", Details: []map[string]any{retryInfo}}, after(overload, 34*time.Second)},
-		"genai, the quota of a day":   {genaiError{Code: 429, Details: []map[string]any{perDay, retryInfo}}, quota},
+		"genai, the quota of a day":   {genaiError{Code: 429, Details: []map[string]any{perDay, retryInfo}}, after(guessed, 34*time.Second)},
 		"genai 503":                   {genaiError{Code: 503}, overload},
 		"stripe 429":                  {stripe("rate_limit", ""), overload},
 		"stripe, a lock":              {stripe("lock_timeout", ""), again},
 		"stripe, a lock and a limit":  {stripe("lock_timeout", "global-rate"), overload},
 		"twilio 429":                  {&twilioError{Code: 20429, Status: 429}, overload},
-		"twilio 400":                  {&twilioError{Code: 21211, Status: 400}, refused},
+		"twilio 400":                  {&twilioError{Code: 21211, Status: 400}, final},
 		"slack":                       {&slackError{30 * time.Second}, after(overload, 30*time.Second)},
 		"slack without a time":        {&slackError{}, overload},
 		"go-openai 429":               {&goOpenAIError{Code: "rate_limit_exceeded", HTTPStatusCode: 429}, overload},
@@ -233,23 +233,23 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 		"nil pointers":                {pointers{}, unknown},
 		"wrapped and joined":          {fmt.Errorf("a: %w", errors.Join(io.ErrNoProgress, &twilioError{Status: 503})), overload},
 		"the caller went away":        {errors.Join(&twilioError{Status: 503}, context.Canceled), final},
-		"openai-go, in a stream":      {event(`{"error":{"message":"The server had an error","type":"server_error","code":null}}`), again},
+		"openai-go, in a stream":      {event(`{"error":{"message":"The server had an error","type":"server_error","code":null}}`), unclear},
 		"openai-go, overloaded":       {event(`{"error":{"type":"overloaded_error"}}`), overload},
 		"openai-go, a rate":           {event(`{"error":{"code":"rate_limit_exceeded","type":"tokens"}}`), overload},
-		"openai-go, without a type":   {event(`{"error":"gone"}`), again},
+		"openai-go, without a type":   {event(`{"error":"gone"}`), unclear},
 		"openai-go, a number":         {event(`{"error":{"code":429,"message":"slow down"}}`), overload},
-		"openai-go, a status as text": {event(`{"error":{"code":"400","type":"None"}}`), refused},
+		"openai-go, a status as text": {event(`{"error":{"code":"400","type":"None"}}`), final},
 		"openai-go, out of quota":     {event(`{"error":{"code":"insufficient_quota"}}`), quota},
-		"openai-go, a wrong request":  {event(`{"error":{"type":"invalid_request_error"}}`), refused},
+		"openai-go, a wrong request":  {event(`{"error":{"type":"invalid_request_error"}}`), final},
 		"openai-go, no JSON":          {event(`gone`), unknown},
-		"anthropic, in a stream":      {broken(`{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`), again},
+		"anthropic, in a stream":      {broken(`{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`), unclear},
 		"anthropic, overloaded":       {broken(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), overload},
-		"anthropic, a wrong request":  {broken(`{"type":"error","error":{"type":"invalid_request_error"}}`), refused},
+		"anthropic, a wrong request":  {broken(`{"type":"error","error":{"type":"invalid_request_error"}}`), final},
 		"anthropic, a success":        {broken(`{"type":"message"}`), unknown},
 		"anthropic 529":               {&anthropicError{529, &http.Response{StatusCode: 529}, `{"type":"error"}`}, overload},
 
 		// Not the error of an answer.
-		"a reply of a mail server": {&textproto.Error{Code: 550, Msg: "no such user"}, unknown},
+		"a reply of a mail server": {&textproto.Error{Code: 550, Msg: "no such user"}, final},
 		"a number of 32 bits":      {numbered{462}, unknown},
 		"a field without a name":   {unhidden{429}, unknown},
 		"a code of its own":        {&twilioError{Code: 20429}, unknown},
@@ -267,7 +267,7 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 
 // The range of a status, by its first and last numbers.
 func TestShapesHaveAStatus(t *testing.T) {
-	for status, want := range map[int]attempt.Verdict{399: unknown, 400: refused, 599: again, 600: unknown} {
+	for status, want := range map[int]attempt.Verdict{399: unknown, 400: final, 599: timeout, 600: unknown} {
 		assert.Equal(t, want, attempt.Classify(&twilioError{Status: status}), status)
 		assert.Equal(t, want, attempt.Classify(asked(status)), status)
 	}

@@ -78,12 +78,12 @@ func work(calls int, call func(n int) error) (failed int) {
 	return failed
 }
 
-// blocked is a client of the base, and what its limiter says of suspects.
+// blocked is a client of the base, and what its limiter says of blocks.
 func blocked(t *testing.T, b base, rules aimd.Rules) (call func(ctx context.Context, method string) error, told *[]string) {
 	told = new([]string)
 	var mu sync.Mutex // answers come at once
 	l, err := aimd.New(aimd.Config{Rules: rules, Observer: func(e aimd.Event) {
-		if e.Kind == aimd.Suspect {
+		if e.Kind == aimd.Blocked {
 			mu.Lock()
 			defer mu.Unlock()
 			*told = append(*told, e.String())
@@ -117,7 +117,7 @@ func TestABlockWith403(t *testing.T) {
 		require.LessOrEqual(t, lost, 9*f.blocks)
 		require.Less(t, time.Since(start), 10*time.Minute)
 		require.NotEmpty(t, *told)
-		require.Contains(t, (*told)[0], "suspect: answers of 403 in a row after successes, taken for a block by a firewall: ")
+		require.Contains(t, (*told)[0], "blocked: answers of 403 in a row after successes, taken for a block by a firewall: ")
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -35,7 +36,7 @@ func watched(req *http.Request) (*http.Request, func(error) error) {
 		}
 	}
 	return sent, func(err error) error {
-		if whole.Load() || !attempt.ConnectionsAsOverload(err).Outcome.Valid() {
+		if whole.Load() || !fact.Of(err).CutOff() {
 			return err
 		}
 		return &cutShort{err, time.Since(began) < early}

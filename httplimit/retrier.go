@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/answer"
+	"github.com/aimd-go/aimd/internal/ahead"
 	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/retry"
@@ -33,7 +33,7 @@ import (
 // has none, or GetBody, as http.NewRequest sets it for the readers that it knows.
 //
 // An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and closed, so
-// that its connection can be used again. The caller gets the last answer as it came, its body unread.
+// that its connection can be used again. The caller gets the last answer as it came, with its whole body.
 // Without an answer the error is the base's error if that was final at once, otherwise an *attempt.Error.
 // If the body of an answer breaks off, the request is not sent again.
 //
@@ -189,7 +189,7 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 func (x *exchange) Between() {
 	if x.answer != nil {
 		if !x.late {
-			answer.Start(x.answer) // its rest, within bounds, so that the connection can be used again
+			ahead.Start(x.answer) // its rest, within bounds, so that the connection can be used again
 		}
 		if x.answer.Body != nil {
 			x.answer.Body.Close()

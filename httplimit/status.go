@@ -1,13 +1,15 @@
 package httplimit
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 	"unicode"
 
-	"github.com/aimd-go/aimd/internal/answer"
+	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/ahead"
 )
 
 const (
@@ -17,8 +19,9 @@ const (
 	shownBody = 200
 )
 
-// StatusError is an HTTP answer with a status of 400 or more, which attempt.Classify reads.
-// Check makes it, and so may a test. It is never changed, so it is safe for any number of goroutines.
+// StatusError is an HTTP answer with a status of 400 or more, or a success whose body is an error document, which
+// attempt.Classify reads. Check makes it, and so may a test. It is never changed, so it is safe for any number of
+// goroutines.
 type StatusError struct {
 	// StatusCode is the status: 503.
 	StatusCode int
@@ -26,29 +29,28 @@ type StatusError struct {
 	Status string
 	// Header is the answer's header.
 	Header http.Header
-	// Body is the start of the answer's body: at most 4 KiB; of a 402, 403 or 429 in JSON 64 KiB.
+	// Body is the start of the answer's body, at most 4 KiB, without its compression. A Transport does not read a page.
 	Body []byte
 
-	held
+	// said is the answer as it was read when it came; nil if the error is made by hand.
+	said *answer.Answer
 	// late: the body did not come in time.
 	late bool
 }
 
-// held has the answer as it was read when it came, for attempt.Classify; none if the error is made by hand.
-type held = answer.Held
-
 // Check returns nil if the answer's status is below 400, and leaves the answer as it is. For any other it
 // returns a [*StatusError], reads at most 64 KiB of the body, for at most a quarter of a second, and closes it.
+// So it does for a success to a PUT or POST whose body is an error document, as Amazon S3 sends.
 // It is for aimd.Do around a plain client. Read the body of a good answer within the function: the slot is
 // held as long as the function runs.
 func Check(resp *http.Response) error {
-	if resp.StatusCode < http.StatusBadRequest {
+	e := glance(resp)
+	if e == nil {
 		return nil
 	}
-	e := glance(resp)
 	if e.Body == nil && !e.late {
-		start, _ := answer.Start(resp)
-		e.Body = start[:min(len(start), keptBody)]
+		start, _ := ahead.Start(resp)
+		e.Body = kept(answer.Unpack(resp.Header, start))
 	}
 	if resp.Body != nil {
 		resp.Body.Close() // an error here does not matter: the status is known
@@ -56,13 +58,30 @@ func Check(resp *http.Response) error {
 	return e
 }
 
-// glance returns the answer as a StatusError and leaves its body readable.
+// glance returns an answer that is no success as a StatusError, nil for a success, and leaves the body readable.
 func glance(resp *http.Response) *StatusError {
-	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header}
-	e.Body, e.late = answer.Peek(resp)
-	e.Status = e.status()
-	e.held = answer.Hold(e.answer())
+	var start []byte
+	var late bool
+	if resp.StatusCode >= http.StatusBadRequest {
+		start, late = ahead.Peek(resp)
+	} else if start = ahead.Within(resp); start == nil {
+		return nil
+	}
+	said := answer.Read(resp.StatusCode, resp.Header, start, time.Now())
+	if !said.Failed() {
+		return nil
+	}
+	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, said: &said, late: late}
+	e.Body, e.Status = kept(answer.Unpack(resp.Header, start)), e.status()
 	return e
+}
+
+// kept is the part of a body that is kept.
+func kept(body []byte) []byte {
+	if len(body) <= keptBody {
+		return body
+	}
+	return bytes.Clone(body[:keptBody])
 }
 
 func (e *StatusError) status() string {
@@ -72,15 +91,16 @@ func (e *StatusError) status() string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, http.StatusText(e.StatusCode)))
 }
 
-func (e *StatusError) answer() answer.Answer {
-	if a, ok := e.Answer(); ok {
-		return a // a date is read once, when the answer came
+// Answer returns what the service said, as it was read when the answer came: a date counts from then.
+func (e *StatusError) Answer() answer.Answer {
+	if e.said != nil {
+		return *e.said
 	}
 	return answer.Read(e.StatusCode, e.Header, e.Body, time.Now())
 }
 
-// RetryAfter returns the delay that the service asked for, or 0.
-func (e *StatusError) RetryAfter() time.Duration { return e.answer().After }
+// RetryAfter returns the time for which the service asked to wait, in a header or in the body, or 0.
+func (e *StatusError) RetryAfter() time.Duration { return e.Answer().Wait }
 
 // Error returns the status, the Retry-After and the start of the body, printable and in one line.
 func (e *StatusError) Error() string {
@@ -111,12 +131,6 @@ func printable(text string) string {
 	return text
 }
 
-// RetryAfter returns the delay that a service asks for in an answer's header: X-Amz-Retry-After and its
-// like in milliseconds, Retry-After as seconds or as a date (RFC 9110, section 10.2.3), or
-// X-RateLimit-RetryAfter as seconds or as a Unix time. A number may have a fraction. A date counts from
-// the answer's own Date, since the service's clock may differ from ours, or from now if there is no Date.
-// A past date is a delay of 0.
-//
-// It returns false without such a header, and for a delay that is malformed, negative, or more than a
-// year.
+// RetryAfter returns the delay that a service asks for in an answer's header: see [answer.RetryAfter]. It returns false
+// without such a header, and for a delay that is malformed, negative, or more than a year. A past date is a delay of 0.
 func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) { return answer.RetryAfter(h, now) }

@@ -24,8 +24,8 @@ import (
 // reports the end of the attempt to the limiter. The slot is held until the answer's body is read to its
 // end or closed, reading fails, or the request's context ends.
 //
-// An answer with a status below 400 is a success. The limiter's classifier reads any other as a
-// [StatusError], whose Body is empty except of a 402, 403 or 429 in JSON, and it reads the errors of the base.
+// An answer with a status below 400 is a success, unless it answers a PUT or POST with an error document. The limiter's
+// classifier reads any other as a [StatusError], and it reads the errors of the base.
 //
 // A Transport does not retry, its [Transport.Client] does; attempt.WithRetry marks a request as a retry. A request
 // without a slot fails with an [*attempt.Error] of no attempt, so it may be sent again even if it is not
@@ -102,10 +102,10 @@ func (b beneath) ask(req *http.Request) (*http.Response, error) {
 	if resp.Request == sent {
 		resp.Request = req
 	}
-	if resp.StatusCode < http.StatusBadRequest {
-		return resp, nil
+	if e := glance(resp); e != nil {
+		return resp, e
 	}
-	return resp, glance(resp)
+	return resp, nil
 }
 
 // RoundTrip sends the request once it has a slot.
@@ -156,7 +156,7 @@ func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, att
 	}
 	v := a.Answered(err)
 	if !t.WithoutQuota {
-		a.Reported(answer.Quotas(resp.Header, time.Now)...)
+		a.Reported(quotas(resp, err)...)
 	}
 	if bodyless(req, resp) {
 		a.End(nil)
@@ -165,6 +165,14 @@ func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, att
 		open = true
 	}
 	return resp, v, err
+}
+
+// quotas are the reports of an answer; err is what its head says.
+func quotas(resp *http.Response, err error) []answer.Quota {
+	if e, ok := err.(*StatusError); ok {
+		return e.Answer().Quotas
+	}
+	return answer.Quotas(resp.Header, time.Now)
 }
 
 // unanswered is the error of a request without an answer, for the limiter.

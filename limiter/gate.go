@@ -46,6 +46,7 @@ type Gate struct {
 	spread float64
 
 	block block
+	fog   fog
 
 	// told is nil until the service reports a quota. waiting operations were there at the last call.
 	told    *told
@@ -82,8 +83,11 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 // for a quota that is used up is Neutral. It returns false for an attempt that is not in flight, and changes nothing.
 func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) (window.Answer, bool) {
 	now = g.seen(now)
-	if g.told != nil && g.Has(t) {
-		o = g.ended(t, o)
+	if g.Has(t) {
+		o = g.fog.cleared(o)
+		if g.told != nil {
+			o = g.ended(t, o)
+		}
 	}
 	a, ok := g.Window.Answered(now, t, o)
 	switch {

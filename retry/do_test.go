@@ -104,7 +104,7 @@ func TestTermsAndConditions(t *testing.T) {
 		{"Do retry (carefully) on timeouts.", timeout, 3, 1, 3},
 		{"Do retry (carefully) on timeouts.", context.DeadlineExceeded, 3, 1, 3},
 		{"Do retry (carefully) on timeouts.", status{code: 504}, 3, 1, 3},
-		{"Don't retry on out of quota!", coded{status{code: 429}, "QuotaExceeded"}, 1, 1, 1},
+		{"Don't retry on out of quota!", coded{status{code: 429}, "dailyLimitExceeded"}, 1, 1, 1},
 		{"Don't retry on out of quota!", coded{status{code: 429, after: time.Hour}, "insufficient_quota"}, 1, 1, 1},
 		{"Don't retry on out of quota!", status{code: 402}, 1, 1, 1},
 		{"Don't retry by default.", errors.New("unheard of"), 1, 1, 1},

@@ -3,7 +3,6 @@ package throttle
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -112,7 +111,14 @@ func (t *Throttle) Counts(of tag.Criticality) (requests, accepts int, rejection 
 
 // ErrThrottled: the client rejected the request, and did not send it. The errors of Admit and Do wrap it, and say
 // why.
-var ErrThrottled = errors.New("throttle: rejected by the client")
+var ErrThrottled error = throttled{}
+
+type throttled struct{}
+
+func (throttled) Error() string { return "throttle: rejected by the client" }
+
+// Verdict is for attempt.Classify: the service was not asked.
+func (throttled) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }
 
 type rejected struct {
 	probability       float64

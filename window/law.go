@@ -116,14 +116,17 @@ const (
 	Overload
 	// Timeout: no answer came in time. It counts as overload, with a total of its own.
 	Timeout
-	// Neutral: the end says nothing about load: a 500, a cancellation, an error of the client's own.
+	// Neutral: the end says nothing about load: a lock, a cancellation, an error of the client's own.
 	Neutral
 	// ClientError: the answer is final, a 404, a 409, a 412. The window treats it as a success.
 	ClientError
+	// Unclear: the service failed and does not say why: a 500, a 502. A limiter takes it for Neutral, and for Timeout
+	// while most of the latest answers are unclear; so a law never sees it.
+	Unclear
 )
 
-// Valid reports whether o is one of the five outcomes.
-func (o Outcome) Valid() bool { return o >= Success && o <= ClientError }
+// Valid reports whether o is one of the six outcomes.
+func (o Outcome) Valid() bool { return o >= Success && o <= Unclear }
 
 // Accepted reports whether the service took the attempt and did its work: Success or ClientError.
 func (o Outcome) Accepted() bool { return o == Success || o == ClientError }
@@ -136,5 +139,5 @@ func (o Outcome) String() string {
 	if !o.Valid() {
 		o = 0
 	}
-	return [...]string{"none", "success", "overload", "timeout", "neutral", "client error"}[o]
+	return [...]string{"none", "success", "overload", "timeout", "neutral", "client error", "unclear"}[o]
 }

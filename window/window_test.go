@@ -143,7 +143,7 @@ func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 }
 
 // docs/design.md, rule 9: "A final client error is an answer." "It widens the window and ends a run of cuts, as a
-// success does". "A 500 is neutral. A timeout is overload."
+// success does". "A timeout is overload."
 func TestWhatEndsAStreakOfCuts(t *testing.T) {
 	for o, c := range map[window.Outcome]struct {
 		cwnd   float64
@@ -325,7 +325,8 @@ func TestOutcomes(t *testing.T) {
 		window.Timeout:         {"timeout", true, false, true},
 		window.Neutral:         {"neutral", true, false, false},
 		window.ClientError:     {"client error", true, true, false},
-		window.ClientError + 1: {"none", false, false, false},
+		window.Unclear:         {"unclear", true, false, false},
+		window.Unclear + 1:     {"none", false, false, false},
 	} {
 		assert.Equal(t, want.name, o.String())
 		assert.Equal(t, want.valid, o.Valid())

@@ -191,11 +191,11 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.GreaterOrEqual(t, time.Since(start), 5*time.Minute, "the longest that is obeyed")
 		}, want: outcomes{successes: 1, overloads: 1}},
 		"out of quota": {store: always(func(w http.ResponseWriter, r *http.Request) {
-			s3test.Answer(w, r, 503, strings.ReplaceAll(slowDown, "SlowDown", "QuotaExceeded"))
+			s3test.Answer(w, r, 503, strings.ReplaceAll(slowDown, "SlowDown", "XMinioAdminBucketQuotaExceeded"))
 		}), call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			err := put(t.Context(), c, "k", "x")
 			require.ErrorIs(t, err, attempt.ErrQuota)
-			requireCode(t, err, "QuotaExceeded")
+			requireCode(t, err, "XMinioAdminBucketQuotaExceeded")
 		}, want: outcomes{neutrals: 1}},
 		"a retry budget is exhausted, and the SDK does not try again": {store: always(s3test.Refuse), opts: aimd.Config{Guards: []attempt.Guard{budget}},
 			call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {

@@ -239,7 +239,7 @@ func TestAnswers(t *testing.T) {
 		"502 of a proxy":             {answer: status(502, html), want: outcomes{successes: 1, neutrals: 1}, waits: true},
 		"404 is a final answer":      {answer: status(404, strings.ReplaceAll(slowDown, "SlowDown", "NoSuchUpload")), want: outcomes{clientErrors: 1}, code: "NoSuchUpload"},
 		"403 is a final answer":      {answer: status(403, strings.ReplaceAll(slowDown, "SlowDown", "AccessDenied")), want: outcomes{neutrals: 1}, code: "AccessDenied"},
-		"400 that is no XML":         {answer: status(400, html), want: outcomes{clientErrors: 1}, code: "BadRequest"},
+		"400 that is no XML":         {answer: status(400, html), want: outcomes{neutrals: 1}, code: "BadRequest"},
 	} {
 		for _, retries2026 := range []string{"", "true"} {
 			t.Run(name+", AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {

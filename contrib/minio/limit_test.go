@@ -263,8 +263,8 @@ func TestClassify(t *testing.T) {
 		minio.ErrorResponse{Code: "503 Service Unavailable", StatusCode: 503}:                 overload,
 		fmt.Errorf("photo: %w", minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}):       overload,
 		minio.ErrorResponse{Code: "Other", StatusCode: 499}:                                   again,
-		minio.ErrorResponse{Code: "Other", StatusCode: 520}:                                   again,
-		minio.ErrorResponse{Code: "NoSuchUpload", StatusCode: 200}:                            {},
+		minio.ErrorResponse{Code: "Other", StatusCode: 520}:                                   {Outcome: window.Unclear, Retry: true},
+		minio.ErrorResponse{Code: "NoSuchUpload", StatusCode: 200}:                            {Outcome: window.ClientError},
 		&url.Error{Op: "Put", Err: errors.New("Connection closed by foreign host http://x.")}: again,
 		errors.New("other"): {},
 	} {

@@ -2,30 +2,29 @@ package aimdminio
 
 import (
 	"bytes"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/minio/minio-go/v7"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
 // Classify is an attempt.Classifier for what attempt.Classify cannot read of minio-go's errors: a connection that
-// was cut off comes as text, and 499 and 520, which minio-go itself tries again. Both are neutral and tried again.
-// It leaves all others, the codes and statuses of an ErrorResponse, to the next of attempt.FirstOf:
+// was cut off comes as text. It is neutral and tried again. Classify leaves all others, the codes and statuses of an
+// ErrorResponse, to the next of attempt.FirstOf:
 //
 //	aimd.Config{Classifier: attempt.FirstOf(aimdminio.Classify, attempt.Classify)}
 func Classify(err error) attempt.Verdict {
-	var answer minio.ErrorResponse
-	known := errors.As(err, &answer)
-	// nginx: the client has gone; Cloudflare: the origin is unwell.
-	if answer.StatusCode == 499 || answer.StatusCode == 520 || !known && hungUp(err) {
+	var said minio.ErrorResponse
+	if !errors.As(err, &said) && hungUp(err) {
 		return attempt.Verdict{Outcome: window.Neutral, Retry: true}
 	}
 	return attempt.Verdict{}
@@ -64,7 +63,7 @@ func (r *revealing) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Body.Close()
 		return nil, fmt.Errorf("aimdminio: reading an answer of status %d: %w", resp.StatusCode, err)
 	}
-	if status := meant(start); status != 0 {
+	if status := meant(resp.Header, start); status != 0 {
 		resp.StatusCode, resp.Status = status, fmt.Sprintf("%d %s", status, http.StatusText(status))
 	}
 	resp.Body = struct {
@@ -88,21 +87,21 @@ func long(req *http.Request) bool {
 }
 
 // meant is the status for the error in a body, or 0 if another try does not help.
-func meant(body []byte) int {
-	var e struct {
-		XMLName xml.Name `xml:"Error"`
-		Code    string
-	}
-	if xml.Unmarshal(body, &e) != nil {
+func meant(h http.Header, body []byte) int {
+	said := answer.Read(http.StatusOK, h, body, time.Now())
+	if !said.Failed() {
 		return 0
 	}
-	switch v := attempt.Classify(minio.ErrorResponse{Code: e.Code}); {
-	case v.Outcome == window.Overload:
+	switch said.Meaning(longest) {
+	case answer.Refused, answer.Guessed, answer.Stopped:
 		return http.StatusServiceUnavailable
-	case v.Outcome == window.Timeout:
+	case answer.Slow:
 		return http.StatusGatewayTimeout
-	case v.Retry:
+	case answer.Passing, answer.Unclear:
 		return http.StatusInternalServerError
 	}
 	return 0
 }
+
+// longest is the default of aimd.Rules.MaxRetryAfter.
+const longest = 5 * time.Minute

@@ -211,7 +211,7 @@ func newAttributes(name string) *attributes {
 		return []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(a...))}
 	}
 	all := &attributes{name: options(nameKey.String(name))}
-	for outcome := window.Success; outcome.Valid(); outcome++ {
+	for outcome := window.Success; outcome <= window.ClientError; outcome++ {
 		all.byOutcome[outcome] = options(nameKey.String(name), outcomeKey.String(live.Label(outcome)))
 	}
 	return all

@@ -130,7 +130,7 @@ func (h *histograms) observe(e aimd.Event) {
 func (h *histograms) of(name string) *series {
 	return h.names.Of(name, func(name string) *series {
 		s := &series{wait: h.wait.WithLabelValues(name)}
-		for o := window.Success; o.Valid(); o++ {
+		for o := window.Success; o <= window.ClientError; o++ {
 			s.byOutcome[o] = h.duration.WithLabelValues(name, live.Label(o))
 		}
 		return s

@@ -227,14 +227,9 @@ func TestTheErrorsThatNeedAClassifier(t *testing.T) {
 		err      error
 		want     attempt.Verdict
 	}{
-		"mongo, no primary":       {mongoErrors, mongo.CommandError{Code: 10107, Name: "NotWritablePrimary", Labels: []string{"RetryableWriteError"}}, again},
-		"mongo, a transaction":    {mongoErrors, mongo.CommandError{Code: 112, Name: "WriteConflict", Labels: []string{"TransientTransactionError"}}, again},
-		"mongo, overloaded":       {mongoErrors, mongo.CommandError{Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{"SystemOverloadedError", "RetryableError"}}, refused},
-		"sarama, over its quota":  {saramaErrors, fmt.Errorf("send: %w", sarama.ErrThrottlingQuotaExceeded), refused},
-		"sarama, no leader":       {saramaErrors, sarama.ErrLeaderNotAvailable, again},
-		"redis, LOADING":          {redisErrors, redisSays(t, "LOADING Redis is loading the dataset in memory"), refused},
-		"redis, too many clients": {redisErrors, redisSays(t, "ERR max number of clients reached"), refused},
-		"redis, the wrong type":   {redisErrors, redisSays(t, "WRONGTYPE Operation against a key holding the wrong kind of value"), unknown},
+		"mongo, no primary":    {mongoErrors, mongo.CommandError{Code: 10107, Name: "NotWritablePrimary", Labels: []string{"RetryableWriteError"}}, again},
+		"mongo, a transaction": {mongoErrors, mongo.CommandError{Code: 112, Name: "WriteConflict", Labels: []string{"TransientTransactionError"}}, again},
+		"sarama, no leader":    {saramaErrors, sarama.ErrLeaderNotAvailable, again},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Error(t, c.err)
@@ -244,12 +239,28 @@ func TestTheErrorsThatNeedAClassifier(t *testing.T) {
 	}
 }
 
+// The refusals of clients without codes are read by their words.
+func TestRefusalsWithoutACode(t *testing.T) {
+	guessed := attempt.Verdict{Outcome: aimd.Overload, Retry: true, Guessed: true}
+	for _, c := range []struct {
+		err  error
+		want attempt.Verdict
+	}{
+		{mongo.CommandError{Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{"SystemOverloadedError", "RetryableError"}}, guessed},
+		{fmt.Errorf("send: %w", sarama.ErrThrottlingQuotaExceeded), guessed},
+		{redisSays(t, "LOADING Redis is loading the dataset in memory"), guessed},
+		{redisSays(t, "ERR max number of clients reached"), guessed},
+		{redisSays(t, "WRONGTYPE Operation against a key holding the wrong kind of value"), unknown},
+	} {
+		require.Error(t, c.err)
+		assert.Equal(t, c.want, attempt.Classify(c.err), "%T: %v", c.err, c.err)
+	}
+}
+
 func mongoErrors(err error) attempt.Verdict {
 	var labels mongo.LabeledError
 	switch {
 	case !errors.As(err, &labels):
-	case labels.HasErrorLabel("SystemOverloadedError"):
-		return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
 	case labels.HasErrorLabel("RetryableWriteError"), labels.HasErrorLabel("TransientTransactionError"):
 		return attempt.Verdict{Outcome: aimd.Neutral, Retry: true}
 	}
@@ -260,17 +271,8 @@ func saramaErrors(err error) attempt.Verdict {
 	var code sarama.KError
 	errors.As(err, &code)
 	switch code {
-	case sarama.ErrThrottlingQuotaExceeded:
-		return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
 	case sarama.ErrRequestTimedOut, sarama.ErrLeaderNotAvailable, sarama.ErrNotLeaderForPartition, sarama.ErrNotEnoughReplicas:
 		return attempt.Verdict{Outcome: aimd.Neutral, Retry: true}
-	}
-	return attempt.Verdict{}
-}
-
-func redisErrors(err error) attempt.Verdict {
-	if redis.HasErrorPrefix(err, "LOADING") || redis.HasErrorPrefix(err, "max number of clients") {
-		return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
 	}
 	return attempt.Verdict{}
 }

@@ -8,12 +8,15 @@ import (
 	"net"
 	"net/http"
 	"reflect"
-	"regexp"
 	"strings"
 	"syscall"
+	"time"
 
-	"github.com/aimd-go/aimd/internal/answer"
+	"github.com/aimd-go/aimd/answer"
 )
+
+// Soon is the longest wait that tells a refusal for now from a quota that is spent: the default of MaxRetryAfter.
+const Soon = 5 * time.Minute
 
 // Facts are the errors of an error's tree, each before those that it wraps, and what they say of how far the attempt
 // came. Facts are an error too, the one that was walked, so that a classifier does not walk it again: an error of a
@@ -143,7 +146,7 @@ func (f *Facts) OfContext() bool { return f.IsAny(context.Canceled, context.Dead
 
 // answered: the service gave an answer.
 func (f *Facts) answered() bool {
-	if _, ok := First[interface{ Answer() (answer.Answer, bool) }](f); ok {
+	if _, ok := First[interface{ Answer() answer.Answer }](f); ok {
 		return true
 	}
 	e, ok := First[interface{ HTTPStatusCode() int }](f)
@@ -248,9 +251,3 @@ func (f *Facts) NoRoute() bool {
 
 // NumberKey is the key of the attempt's number in its context, an int. See attempt.Number.
 type NumberKey struct{}
-
-// Refuses reports whether the error is worded as a refusal for load. 529 is Anthropic's status, 1015 a code of
-// Cloudflare.
-func Refuses(err error) bool { return refusal.MatchString(Words(err)) }
-
-var refusal = regexp.MustCompile(`(?i)\b(429|503|529|1015)\b|rate.?limit|throttl|too many (requests|connections)|overloaded`)

@@ -62,6 +62,8 @@ type rest struct {
 	refusal error
 	// forgotten: the service's name is not found any more.
 	forgotten bool
+	// guessed is when the operation's run of refusals that are guessed began; zero without one.
+	guessed time.Time
 }
 
 var _ attempt.Attempt = (*Attempt)(nil)
@@ -96,7 +98,6 @@ func (a *Attempt) Answered(err error) attempt.Verdict {
 	v := attempt.Verdict{Outcome: window.Success}
 	if err != nil {
 		v = a.judged(err, fact.Of(err))
-		a.suspect(v, err)
 		r := a.more()
 		r.verdict, r.refusal = v, err
 	}
@@ -151,7 +152,7 @@ func (a *Attempt) end(err error) attempt.Verdict {
 	defer func() { a.settle(v, heard, err) }()
 	f := fact.Of(err)
 	v = a.verdict(err, f)
-	if heard = v.Outcome; heard == window.Neutral && !a.heard && (f.Unanswered() || a.over() != nil) {
+	if heard = v.Outcome; (heard == window.Neutral || heard == window.Unclear) && !a.heard && (f.Unanswered() || a.over() != nil) {
 		heard = 0
 	}
 	v = a.noted(v, f, err)
@@ -294,15 +295,7 @@ func (a *Attempt) noted(v attempt.Verdict, f *fact.Facts, err error) attempt.Ver
 	case !f.Unanswered() && !f.OfContext():
 		s.Contact(true, nil)
 	}
-	a.suspect(v, err)
 	return v
-}
-
-func (a *Attempt) suspect(v attempt.Verdict, err error) {
-	v.Denied = false
-	if s := a.runner.Slots; err != nil && s != nil && v == (attempt.Verdict{Outcome: window.Neutral}) && a.over() == nil && fact.Refuses(err) {
-		s.Suspect(err)
-	}
 }
 
 // brief is how soon a connection ends that the other side does not want. Our choice: some round trips,

@@ -27,7 +27,7 @@ func (a *Attempt) Next(ctx context.Context) (attempt.Attempt, error) {
 		if !d.Retry {
 			return nil, d.Reason
 		}
-		t.delay = max(0, max(d.Delay, d.RetryAfter)-r.clock().Since(end.settled))
+		t.delay, t.guessed = max(0, max(d.Delay, d.RetryAfter)-r.clock().Since(end.settled)), end.guessed
 	}
 	next, err := r.begin(ctx, t)
 	if err != nil {
@@ -45,6 +45,8 @@ type try struct {
 	// op, if it is not nil, hears before the delay that the guards have admitted it.
 	op    Operation
 	asked time.Duration
+	// guessed is that of the attempt before.
+	guessed time.Time
 }
 
 // asked is the time if the context has a deadline, otherwise 0.
@@ -91,6 +93,9 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	a := &Attempt{runner: r, ctx: ctx, number: int32(t.number), asked: t.asked, guarded: guarded, owns: r.Slots != nil && !held, ticket: ticket}
 	if r.Slots != nil && !r.Slots.Reached() {
 		a.began = r.now()
+	}
+	if !t.guessed.IsZero() {
+		a.more().guessed = t.guessed
 	}
 	if at, bounded := ctx.Deadline(); bounded {
 		end := time.Duration(at.UnixNano())

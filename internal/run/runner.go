@@ -127,7 +127,7 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure)
 		if !d.Retry {
 			return &attempt.Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
 		}
-		f.Last, t.delay, t.number = d.Delay, max(d.Delay, d.RetryAfter), f.Attempt+1
+		f.Last, t.delay, t.number, t.guessed = d.Delay, max(d.Delay, d.RetryAfter), f.Attempt+1, a.more().guessed
 		next, reason := r.begin(ctx, t)
 		if reason != nil {
 			return &attempt.Error{Attempts: f.Attempt, Reason: reason, Cause: f.Err}
@@ -151,6 +151,9 @@ func (a *Attempt) attempted(op Operation) (attempt.Verdict, error) {
 // decide is Decide for the operation of this attempt, which failed.
 func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision) attempt.Decision {
 	r := a.runner
+	if a.spent(f.Verdict) {
+		return attempt.Decision{Reason: fmt.Errorf("%w: no other answer for %v", attempt.ErrQuota, r.longest())}
+	}
 	if r.Slots == nil {
 		return Decide(f, policy, nil, Limits{})
 	}
@@ -179,6 +182,29 @@ func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt
 	return d
 }
 
+// spent reports that the operation got nothing but refusals that are guessed, for as long as the longest Retry-After.
+func (a *Attempt) spent(v attempt.Verdict) bool {
+	if !v.Guessed {
+		if a.rest != nil {
+			a.rest.guessed = time.Time{}
+		}
+		return false
+	}
+	r, now := a.more(), a.runner.clock().Now()
+	if r.guessed.IsZero() {
+		r.guessed = now
+	}
+	return now.Sub(r.guessed) >= a.runner.longest()
+}
+
+// longest is the longest Retry-After that the operation obeys.
+func (r *Runner) longest() time.Duration {
+	if r.Slots != nil {
+		return r.Slots.Limits().MaxRetryAfter
+	}
+	return fact.Soon
+}
+
 // Slots is a limiter as a Runner uses it. It is safe for any number of goroutines. It must be a pointer
 // to an unexported type: it is the context key that marks the attempts which hold one of its slots.
 type Slots interface {
@@ -198,8 +224,6 @@ type Slots interface {
 	// Delays returns the Delays of an operation after so many failures, the last with the verdict, and for how
 	// long the pause of all operations still lasts, 0 without one.
 	Delays(failures int, last window.Outcome, v attempt.Verdict) (backoff, obeyed, pause time.Duration)
-	// Suspect notes an error that is neutral and final though it looks like a refusal.
-	Suspect(err error)
 	// Denied notes an answer that is a 403, and reports whether it is taken for a block: see limiter.Gate.Denied.
 	Denied(t window.Ticket, err error, again bool) bool
 	// Limits returns the limits of an operation as they are now.

@@ -1,0 +1,79 @@
+package answer_test
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/answer"
+)
+
+// year is the longest wait that is believed.
+const year = 365 * 24 * time.Hour
+
+// Whatever a service sends, a delay is from 0 to a year.
+func FuzzRead(f *testing.F) {
+	f.Add("1.5", "", "0", "1691591363", "Wed, 09 Aug 2023 14:28:23 GMT", `{"error":{"details":[{"retryDelay":"34s"}]}}`)
+	f.Add("Wed, 25 Nov 2026 12:00:30 GMT", "Inf", "0", "1e400", "", `{"retryDelay":"-1s"}`)
+	f.Add("18446744073709551616", "9223372036854775808", "0", "9223372036854775807", "yesterday", `[[[[[[[[{"code":"x"}]]]]]]]]`)
+	f.Fuzz(func(t *testing.T, after, other, left, reset, date, body string) {
+		h := http.Header{
+			"Retry-After": {after}, "X-Amz-Retry-After": {other}, "X-Ratelimit-Retryafter": {other},
+			"X-Ratelimit-Remaining": {left}, "X-Ratelimit-Reset": {reset}, "Date": {date},
+		}
+		a := answer.Read(429, h, []byte(body), time.Unix(1691591303, 0))
+		require.GreaterOrEqual(t, a.Wait, time.Duration(0))
+		require.LessOrEqual(t, a.Wait, year)
+	})
+}
+
+// A Unix time is told from a delay by its size, and a number that is neither does not count.
+func TestResets(t *testing.T) {
+	now := time.Date(2023, time.August, 9, 14, 28, 23, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"30": 30 * time.Second, "64.57": 64570 * time.Millisecond, "1691591363": time.Minute, "1691591363000": time.Minute,
+		"1691591303": 0, "Inf": 0, "NaN": 0, "-1": 0, "1e400": 0, "99999999999999999999": 0, "soon": 0, "": 0,
+	} {
+		h := http.Header{"X-Ratelimit-Remaining": {"0"}, "X-Ratelimit-Reset": {value}}
+		require.Equal(t, want, answer.Read(403, h, nil, now).Wait, value)
+		h.Set("X-Ratelimit-Remaining", "1")
+		require.Zero(t, answer.Read(403, h, nil, now).Wait, value)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	const none = time.Duration(-1)
+	for value, want := range map[string]time.Duration{
+		// "Retry-After: Fri, 31 Dec 1999 23:59:59 GMT", "Retry-After: 120" (RFC 9110, section 10.2.3)
+		"120": 2 * time.Minute, "0": 0, " 5 ": 5 * time.Second, "1.5": 1500 * time.Millisecond,
+		"Wed, 25 Nov 2026 12:00:30 GMT": 30 * time.Second, "Wednesday, 25-Nov-26 12:00:30 GMT": 30 * time.Second,
+		"Wed Nov 25 12:00:30 2026": 30 * time.Second, "Fri, 31 Dec 1999 23:59:59 GMT": 0,
+		"31536000": year, "31536001": none, "Thu, 25 Nov 2027 12:00:00 GMT": year, "Thu, 25 Nov 2027 12:00:01 GMT": none,
+		"Fri, 31 Dec 9999 23:59:59 GMT": none, strconv.FormatInt(noon.Unix()+30, 10): 30 * time.Second,
+		"9223372037": none, // in nanoseconds, one more than an int64 has
+		"-1":         none, "1.5.0": none, ".": none, "1e3": none, "5s": 5 * time.Second, "soon": none, "NaN": none, "": none,
+		"Wed, 25 Nov 2026 12:00:30 PST": none,
+	} {
+		got, ok := answer.RetryAfter(http.Header{"Retry-After": {value}}, noon)
+		assert.Equal(t, want != none, ok, value)
+		assert.Equal(t, max(0, want), got, value)
+	}
+	for _, name := range []string{"X-Amz-Retry-After", "Retry-After-Ms", "X-Ms-Retry-After-Ms"} {
+		for value, want := range map[string]time.Duration{
+			"1500": 1500 * time.Millisecond, "-1": 2 * time.Second, strconv.FormatInt(math.MaxInt64, 10): 2 * time.Second,
+		} {
+			got, _ := answer.RetryAfter(http.Header{"Retry-After": {"2"}, name: {value}}, noon)
+			assert.Equal(t, want, got, "%s: %s", name, value)
+		}
+	}
+	// The service's clock is an hour ahead of ours.
+	for date, want := range map[string]time.Duration{"Wed, 25 Nov 2026 13:00:00 GMT": 10 * time.Second, "yesterday": time.Hour + 10*time.Second} {
+		got, _ := answer.RetryAfter(http.Header{"Date": {date}, "Retry-After": {"Wed, 25 Nov 2026 13:00:10 GMT"}}, noon)
+		assert.Equal(t, want, got, date)
+	}
+}

@@ -1,0 +1,144 @@
+// Package ahead reads the start of an answer's body before its reader asks for it, and leaves the body readable.
+package ahead
+
+import (
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aimd-go/aimd/answer"
+)
+
+// MostTime is the time that a body is waited for that is only looked at. Our choice: a new connection takes less.
+const MostTime = 250 * time.Millisecond
+
+// Peek returns the start of the body of an answer that is no success, unless its type is that of a page. If the body is
+// late, the start is what came in time, and Peek reports late.
+func Peek(resp *http.Response) (start []byte, late bool) {
+	if k := kind(resp.Header); strings.HasSuffix(k, "html") || k == "application/xhtml+xml" {
+		return nil, false
+	}
+	return Start(resp)
+}
+
+// Within returns the start of the body of a success that is an error document, nil if it is none: Amazon S3 sends 200
+// before a long operation is done (CompleteMultipartUpload, CopyObject). Only answers to PUT and POST are looked at. The
+// document is XML with the root Error, or JSON with the key "error" first. In XML white space may come first, for as long
+// as the operation takes; JSON is waited for as in Peek.
+func Within(resp *http.Response) []byte {
+	if resp.Request == nil || resp.Request.Method != http.MethodPut && resp.Request.Method != http.MethodPost {
+		return nil
+	}
+	root, most := `{"error"`, MostTime
+	switch k := kind(resp.Header); {
+	case strings.HasSuffix(k, "xml") && k != "application/xhtml+xml":
+		root, most = "<Error", 0
+	case !strings.Contains(k, "json"):
+		return nil
+	}
+	start, _ := read(resp, func(start []byte) bool { return may(begin(start), root) }, most)
+	if !strings.HasPrefix(begin(start), root) {
+		return nil
+	}
+	return start
+}
+
+// begin is where a document begins, without white space and the declaration of XML.
+func begin(start []byte) string {
+	text := strings.TrimSpace(string(start[:min(len(start), 256)]))
+	if strings.HasPrefix(text, "<?xml") {
+		_, text, _ = strings.Cut(text, "?>")
+	}
+	return strings.Join(strings.Fields(text), "")
+}
+
+// may reports whether a text begins with the root, or may once more of it has come.
+func may(text, root string) bool {
+	return strings.HasPrefix(text, root) || strings.HasPrefix(root, text) || strings.HasPrefix("<?xml", text)
+}
+
+func kind(h http.Header) string {
+	k, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return k
+}
+
+// Start is Peek for any answer.
+func Start(resp *http.Response) (start []byte, late bool) {
+	return read(resp, func([]byte) bool { return true }, MostTime)
+}
+
+// read reads on while more says so of what came, for at most that time; 0: until the request ends.
+func read(resp *http.Response, more func(start []byte) bool, most time.Duration) (start []byte, late bool) {
+	if resp.Body == nil || resp.Body == http.NoBody {
+		return nil, false
+	}
+	a := &ahead{inner: resp.Body, done: make(chan struct{})}
+	resp.Body = a
+	go a.fill(more)
+	var over <-chan time.Time
+	if most > 0 {
+		timer := time.NewTimer(most)
+		defer timer.Stop()
+		over = timer.C
+	}
+	select {
+	case <-a.done:
+	case <-over:
+		late = true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.came[:len(a.came):len(a.came)], late
+}
+
+// ahead is a body whose start is read before its reader asks for it.
+type ahead struct {
+	inner io.ReadCloser
+	// done is closed when the start has been read.
+	done chan struct{}
+	// taken is the part of the start that the reader has.
+	taken int
+
+	// mu guards the start, which only grows, and how reading it ended, until done is closed.
+	mu   sync.Mutex
+	came []byte
+	err  error
+}
+
+// fill reads the start. A panic of the body is an error for its reader.
+func (a *ahead) fill(more func([]byte) bool) {
+	defer close(a.done)
+	defer func() {
+		if p := recover(); p != nil {
+			a.err = fmt.Errorf("httplimit: a body panicked: %v", p)
+		}
+	}()
+	piece := make([]byte, 4<<10) // most refusals are short
+	for a.err == nil && len(a.came) < answer.MostBody && more(a.came) {
+		var n int
+		n, a.err = a.inner.Read(piece[:min(len(piece), answer.MostBody-len(a.came))])
+		a.mu.Lock()
+		a.came = append(a.came, piece[:n]...)
+		a.mu.Unlock()
+	}
+}
+
+// Read returns the start and then the rest. It waits for the whole start.
+func (a *ahead) Read(p []byte) (int, error) {
+	<-a.done
+	if a.taken == len(a.came) {
+		if a.err != nil {
+			return 0, a.err
+		}
+		return a.inner.Read(p)
+	}
+	n := copy(p, a.came[a.taken:])
+	a.taken += n
+	return n, nil
+}
+
+func (a *ahead) Close() error { return a.inner.Close() }

@@ -1,0 +1,134 @@
+package ahead_test
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd/internal/ahead"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// slow is a body whose rest comes after a time, or panics.
+type slow struct {
+	start *strings.Reader
+	after time.Duration
+}
+
+func (s slow) Read(p []byte) (int, error) {
+	switch {
+	case s.start.Len() > 0:
+		return s.start.Read(p)
+	case s.after == 0:
+		panic("a body")
+	}
+	time.Sleep(s.after)
+	return 0, io.ErrUnexpectedEOF
+}
+
+func (slow) Close() error { return nil }
+
+// The start of a body is what comes within a quarter of a second, and the reader gets all of it.
+func TestPeek(t *testing.T) {
+	const json, page = "application/problem+json; charset=utf-8", "text/html"
+	for name, c := range map[string]struct {
+		status int
+		kind   string
+		body   io.ReadCloser
+		start  string
+		late   bool
+		took   time.Duration
+		err    string
+	}{
+		"at once":                         {429, json, slow{strings.NewReader("busy"), 1}, "busy", false, 1, "unexpected EOF"},
+		"late":                            {403, json, slow{strings.NewReader("busy"), time.Hour}, "busy", true, 250 * time.Millisecond, "unexpected EOF"},
+		"panics":                          {402, json, slow{strings.NewReader("busy"), 0}, "busy", false, 0, "a body panicked: a body"},
+		"text":                            {503, "text/plain", slow{strings.NewReader("busy"), 1}, "busy", false, 1, "unexpected EOF"},
+		"a page":                          {429, page, slow{strings.NewReader("busy"), time.Hour}, "", false, 0, "unexpected EOF"},
+		"no body":                         {429, json, nil, "", false, 0, ""},
+		"more than is looked at, at once": {429, json, io.NopCloser(strings.NewReader(strings.Repeat("busy", 1<<20))), strings.Repeat("busy", 16<<10), false, 0, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				resp := &http.Response{StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}}, Body: c.body}
+				began := time.Now()
+				start, late := ahead.Peek(resp)
+				require.Equal(t, c.start, string(start))
+				require.Equal(t, c.late, late)
+				require.Equal(t, c.took, time.Since(began))
+				if c.body == nil {
+					return
+				}
+				all, err := io.ReadAll(resp.Body)
+				require.True(t, strings.HasPrefix(string(all), "busybusy") || string(all) == "busy")
+				if c.err == "" {
+					require.NoError(t, err)
+					require.Len(t, all, 4<<20)
+				} else {
+					require.ErrorContains(t, err, c.err)
+				}
+				require.NoError(t, resp.Body.Close())
+			})
+		})
+	}
+}
+
+// A success to a PUT or POST may have an error as its document: S3's CompleteMultipartUpload, after any white space.
+func TestWithin(t *testing.T) {
+	const xml, json = "application/xml", "application/json"
+	for name, c := range map[string]struct {
+		method, kind string
+		body         io.Reader
+		want         string
+		took         time.Duration
+	}{
+		"an error":           {"POST", xml, strings.NewReader("<Error><Code>SlowDown</Code></Error>"), "<Error><Code>SlowDown</Code></Error>", 0},
+		"after a minute":     {"PUT", xml, &dripping{left: 60, then: "<?xml version=\"1.0\"?>\n<Error/>"}, strings.Repeat(" ", 60) + "<?xml version=\"1.0\"?>\n<Error/>", time.Minute},
+		"a result":           {"POST", xml, &dripping{then: "<Result>", after: 1000}, "", 0},
+		"JSON":               {"POST", json, strings.NewReader(`{ "error": {"code": 429}}`), `{ "error": {"code": 429}}`, 0},
+		"JSON without":       {"POST", json, &dripping{then: `{"choices":`, after: 1000}, "", 0},
+		"JSON that is late":  {"POST", json, &dripping{left: 60, then: `{"error":1}`}, "", 250 * time.Millisecond},
+		"a stream of events": {"POST", "text/event-stream", &dripping{left: 1000}, "", 0},
+		"GET":                {"GET", xml, strings.NewReader("<Error/>"), "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {c.kind}}, Request: &http.Request{Method: c.method}, Body: io.NopCloser(c.body)}
+				began := time.Now()
+				require.Equal(t, c.want, string(ahead.Within(resp)))
+				require.Equal(t, c.took, time.Since(began))
+				_, err := io.ReadAll(resp.Body)
+				require.NoError(t, err)
+			})
+		})
+	}
+}
+
+// dripping is a space a second, then a text, and then an end that takes so many seconds.
+type dripping struct {
+	left  int
+	then  string
+	after int
+}
+
+func (d *dripping) Read(p []byte) (int, error) {
+	switch {
+	case d.left > 0:
+		time.Sleep(time.Second)
+		d.left--
+		return copy(p, " "), nil
+	case d.then != "":
+		n := copy(p, d.then)
+		d.then = d.then[n:]
+		return n, nil
+	}
+	time.Sleep(time.Duration(d.after) * time.Second)
+	return 0, io.EOF
+}
