@@ -85,7 +85,7 @@ func answerOf(f *fact.Facts) (a answer.Answer, ok bool) {
 		if n := status.HTTPStatusCode(); n >= 400 {
 			a.Status, ok = n, true
 		} else {
-			a.Begun = n > 0 && len(a.Codes) > 0 // Amazon S3's CompleteMultipartUpload
+			a.Begun = n >= 200 && n < 300 && len(a.Codes) > 0 // Amazon S3's CompleteMultipartUpload
 		}
 	}
 	return a.With("", "", retryAfter(f)), ok
