@@ -36,5 +36,14 @@
 //	aimd_queue_wait_seconds          how long operations waited that had to
 //	aimd_attempt_duration_seconds    from slot to answer, with the label outcome
 //
+// # Rules from afar
+//
+// [Remote] shows a client of package remote, each metric with the label source:
+//
+//	aimd_remote_looks_total          looks at the source
+//	aimd_remote_failures_total       looks that failed, or found a document that was refused
+//	aimd_remote_version              the version of the document in force, 0 for none
+//	aimd_remote_confirmed_seconds    the last look that found it in force, in seconds since 1970
+//
 // The folder of this package has dashboard.json, a dashboard for Grafana, and alerts.yaml, alerts for Prometheus.
 package aimdprom

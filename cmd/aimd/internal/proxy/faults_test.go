@@ -156,6 +156,7 @@ func TestTheProxySpeaksTheDialectOfTheRequest(t *testing.T) {
 			assert.NotContains(t, text+header.Get("Aimd-Reason"), "secret")
 			assert.NotContains(t, text+header.Get("Aimd-Reason"), "noise", "no bytes of a compressed body")
 			assert.Contains(t, header.Get("Aimd-Reason"), "429 Too Many Requests", name)
+			assert.Contains(t, header.Get("Aimd-Reason"), "--hold", name)
 			switch name {
 			case "S3":
 				var e struct{ Code, Message string }

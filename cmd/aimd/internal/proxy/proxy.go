@@ -26,6 +26,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
 	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
@@ -318,6 +319,9 @@ func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", strconv.Itoa(wait.pulse().seconds(asked)))
 	case errors.As(err, &late) && late.Timeout():
 		status = http.StatusGatewayTimeout
+	}
+	if errors.Is(err, attempt.ErrQuota) {
+		err = fmt.Errorf("the wait would be longer than --hold: %w", err)
 	}
 	say(w, r, status, fmt.Errorf("%s: %w", p.target.Host, err))
 }

@@ -137,3 +137,48 @@ func TestWhoStopsHoldsNothing(t *testing.T) {
 		})
 	}
 }
+
+// Readers of events that read nothing for an hour: each is cut off after --idle, and others lose nothing meanwhile.
+func TestReadersThatNeverRead(t *testing.T) {
+	inBubble(t, func(c net.Conn) {
+		defer c.Close()
+		for in := bufio.NewReader(c); ; {
+			line, err := in.ReadString('\n')
+			for l := line; err == nil && l != "\r\n"; {
+				l, err = in.ReadString('\n')
+			}
+			switch {
+			case err != nil:
+				return
+			case strings.HasPrefix(line, "GET /fine"):
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+				continue
+			}
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
+			for err == nil {
+				time.Sleep(time.Second)
+				_, err = io.WriteString(c, "data: "+strings.Repeat("x", 1000)+"\n\n")
+			}
+			return
+		}
+	}, nil, func(t *testing.T, b bubble) {
+		for range 12 { // an hour, and 5 readers at a time
+			for range 5 {
+				c, err := b.programs.dial()
+				require.NoError(t, err)
+				defer c.Close()
+				_, err = io.WriteString(c, get("/events"))
+				require.NoError(t, err)
+				_, err = bufio.NewReader(c).ReadString('\n')
+				require.NoError(t, err)
+			}
+			for range 10 {
+				time.Sleep(30 * time.Second)
+				status, _, _ := b.ask(t, get("/fine"))
+				assert.Equal(t, 200, status)
+			}
+		}
+		time.Sleep(b.idle + 10*time.Second)
+		b.settled(t, "readers")
+	})
+}
