@@ -319,14 +319,14 @@ func TestOutcomes(t *testing.T) {
 		name                        string
 		valid, accepted, overloaded bool
 	}{
-		0:                      {"none", false, false, false},
-		window.Success:         {"success", true, true, false},
-		window.Overload:        {"overload", true, false, true},
-		window.Timeout:         {"timeout", true, false, true},
-		window.Neutral:         {"neutral", true, false, false},
-		window.ClientError:     {"client error", true, true, false},
-		window.Unclear:         {"unclear", true, false, false},
-		window.Unclear + 1:     {"none", false, false, false},
+		0:                  {"none", false, false, false},
+		window.Success:     {"success", true, true, false},
+		window.Overload:    {"overload", true, false, true},
+		window.Timeout:     {"timeout", true, false, true},
+		window.Neutral:     {"neutral", true, false, false},
+		window.ClientError: {"client error", true, true, false},
+		window.Unclear:     {"unclear", true, false, false},
+		window.Unclear + 1: {"none", false, false, false},
 	} {
 		assert.Equal(t, want.name, o.String())
 		assert.Equal(t, want.valid, o.Valid())

@@ -246,7 +246,7 @@ func TestTheHoldThatFiresWithTheAnswerDoesNotEndIt(t *testing.T) {
 		assert.Equal(t, io.EOF, err)
 		time.Sleep(b.idle - 1)
 		assert.NoError(t, w.Err())
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		assert.Error(t, w.Err())
 	})
 }
