@@ -20,7 +20,7 @@ import (
 //	back      the first success after a silence                                  is half of that before
 //	used up   a silence longer than the acceptance before it                     is the rate that lasts
 //	trial     a cut did not pay                                                  is 8 times as large
-//	slow      answers are slow, and the accepted rate did not grow               stays, and is the ceiling
+//	slow      answers are slow                                                   stays, or is half for a look
 //	more      any other success                                                  grows
 //
 //	  - While there is no ceiling, each success adds one to the window. A refusal cuts only if more
@@ -31,11 +31,13 @@ import (
 //	    of the window.
 //	  - Below the ceiling each success adds one to the window. At the ceiling the window grows by
 //	    2/3 of an attempt a round trip, or a second if the round trip is shorter. Further past the
-//	    ceiling it grows faster. Only a window of which half flies grows.
+//	    ceiling it grows faster: by 2/3 of the way past it a round trip, or in half a second where a refusal lasts
+//	    for more than four round trips. Only a window of which half flies grows.
 //	  - A cut must pay. If the window fell to two fifths, it is held there until a sample shows how
 //	    frequent refusals are. If they became rarer by half than at the window that was held before,
 //	    the cut paid, and cuts continue. They also do if most attempts are refused, and refusals
-//	    are 1.5 times as frequent as at the window before, or none was held.
+//	    are 1.5 times as frequent as at the window before, or none was held. A window of less than three attempts a
+//	    second is not held, unless the service goes up and down: a sample would take long.
 //	  - Otherwise the law tries a window 8 times as large, or larger if many are refused, but at
 //	    most three times as large plus 60. If refusals become 1.5 times as frequent, or half of
 //	    the trial is refused in a row, the service is full, and the held window returns. So it does
@@ -43,14 +45,18 @@ import (
 //	  - If refusals do not become more frequent, they are the service's own. There is no ceiling
 //	    then. Only refusals that are 1.5 times as frequent cut. If refusals become rarer by a third,
 //	    the service's own share falls, at most by half at a time.
-//	  - Slow answers never cut. If eight in a row take 1.3 times the shortest mean round trip, and
-//	    so does the round trip by Little's law, the window is the ceiling: growth gained nothing.
+//	  - Growth must pay. Answers are slow if the mean round trip of a block of them, and that by Little's law, are
+//	    1.5 times the shortest of late. A block is 20 answers in a row without a refusal, and a hundred from the first
+//	    refusal on. If answers become slow, half of the window is tried. If as much is accepted, that is the ceiling,
+//	    and half of it is tried. Otherwise the window returns. The next look comes after 30 times as long as this one took. Until then
+//	    the window grows by half at most, or further with each block that is not slow.
 //	    Answers that only differ in length are slow, too, but the accepted rate grows with the window.
 //	  - From the first ceiling on, sends are spaced, but not in a trial of a held window below four.
 //	  - Spaced sends that had to wait for the window follow at once, from the first refusal on, unless more than a
 //	    fifth of the early attempts are refused, as at a limit of requests a second. Early are those that were sent
 //	    sooner after the one before than half of the gap. The share is of as many of the last answers as fly, 40 at
-//	    most, without timeouts.
+//	    most, without timeouts. It falls by a 50th with each round trip without early attempts, and half as fast after
+//	    each time that it rises over a fifth.
 //	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
 //	    the rate before, and one a second. From there each refusal takes a twentieth.
 //	  - The first success after a silence restores half of what was accepted in a round trip before,
@@ -67,20 +73,22 @@ func Probe(s window.Settings) window.Law { return newProbe(s, &tuned) }
 
 // tuning are the constants. Times are in seconds.
 type tuning struct {
-	growth, few, touch, slow, age, batch, fall, more, reach float64
+	growth, few, touch, batch, fall, more, reach, learn, slowest, stays, every float64
 }
 
 // tuned is what was measured; TestProbeConstants shows what each constant is for.
 var tuned = tuning{
-	growth: 2. / 3,  // attempts a round trip at the ceiling, and the share of the way past it
-	few:    4,       // answers that show nothing, and of 20 a burst; a window that small is tried without spacing
-	touch:  1. / 60, // of the rate before an outage, the least rate while it lasts
-	slow:   1.3,     // times the shortest round trip
-	age:    60,      // how fast the shortest round trip is forgotten
-	batch:  20,      // successes and refusals of a sample; more refusals in a row are an outage
-	fall:   2.5,     // a cut by this factor must pay
-	more:   1.5,     // times as frequent, or as long, is clearly more
-	reach:  8,       // times the held window is the window of a trial, if nothing is refused
+	growth:  2. / 3,  // attempts a round trip at the ceiling, and the share of the way past it
+	few:     4,       // answers that show nothing, and of 20 a burst; a window that small is tried without spacing
+	touch:   1. / 60, // of the rate before an outage, the least rate while it lasts
+	batch:   20,      // successes and refusals of a sample; more refusals in a row are an outage
+	fall:    2.5,     // a cut by this factor must pay
+	more:    1.5,     // times as frequent, as long, or as large is clearly more
+	reach:   8,       // times the held window is the window of a trial, if nothing is refused
+	learn:   0.02,    // of the share of early refusals is forgotten with each round trip that has none
+	slowest: 3,       // attempts a second: a window of less is not held
+	stays:   0.9,     // of the accepted rate is the same rate
+	every:   30,      // times as long as a look took, the next one comes
 }
 
 // cause is why the law moved the window at the last answer, or left it.
@@ -109,19 +117,19 @@ type probe struct {
 	*tuning
 	initial float64
 	cause   cause
-	// ceiling is the window that the last cut left, +Inf if there is none. half is the lowest ceiling that one
+	// ceiling is the window that the last cut or look left, +Inf if there is none. half is the lowest ceiling that one
 	// burst of refusals can bring: half of the window.
 	ceiling, half float64
 
 	meter
-	latency
+	look
 	spell
 	experiment
 }
 
 func newProbe(s window.Settings, t *tuning) *probe {
 	p := &probe{tuning: t, initial: s.Initial, ceiling: math.Inf(1)}
-	p.meter.tuning, p.latency.tuning, p.spell.tuning, p.experiment.tuning = t, t, t, t
+	p.meter.tuning, p.learns, p.look.tuning, p.spell.tuning, p.experiment.tuning = t, t.learn, t, t, t
 	return p
 }
 
@@ -133,8 +141,8 @@ func (p *probe) Timed() bool { return true }
 func (p *probe) Explain() (cause, phase string) { return p.cause.String(), p.phase.String() }
 
 func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
-	now, first := at.Seconds(), p.trip == 0
-	if p.trip = s.Trip.Seconds(); first {
+	now, first := seconds(at), p.trip == 0
+	if p.trip = seconds(s.Trip); first {
 		p.begin(now, s, a)
 	}
 	p.cause = none
@@ -167,9 +175,12 @@ func (p *probe) begin(now float64, s window.State, a window.Answer) {
 func (p *probe) state(w float64) window.State {
 	s := window.State{Cwnd: w, Ssthresh: min(max(1, p.ceiling), window.MaxWindow)}
 	refused := p.ceiling <= window.MaxWindow || p.own > 0
-	if w < 1 || refused && !(p.phase == trying && p.held < p.few) {
+	if w < 1 || p.phase != looking && refused && !(p.phase == trying && p.held < p.few) {
 		if s.Pace = window.CatchUp; p.many(p.early) {
 			s.Pace = window.Spaced
+		}
+		if p.lasts > p.few {
+			s.Pace = window.Waits
 		}
 	}
 	return s
@@ -177,21 +188,21 @@ func (p *probe) state(w float64) window.State {
 
 func (p *probe) success(now, w float64, a window.Answer) float64 {
 	since := max(now-p.succeeded, 1e-9)
-	silent := p.refused > 0 && since > p.trip
-	if p.latency.start(now, &p.meter); silent && p.refused > p.few {
+	silence := now - p.quiet
+	silent := p.refused > 0 && silence > p.trip
+	if silent && p.refused > p.few {
 		w = p.ended(now, w)
 	}
 	p.spell.taken++
 	p.meter.accept(now, since)
-	p.sample.count(now, 0)
-	p.latency.judge(now, a, &p.meter)
-	w = p.restored(w, silent, since)
-	switch {
-	case p.phase == trying:
+	p.sampled(now, a, 0)
+	w = p.restored(w, silent, silence)
+	switch w = p.looks(now, w, a); {
+	case p.phase == trying || p.phase == looking:
 	case p.phase == holding && p.full():
 		p.cause, p.ceiling = trial, math.Inf(1)
 		w = p.try(now, w, p.trip)
-	case p.gained(a, &p.meter):
+	case p.slow:
 		p.because(slow)
 		p.ceiling = min(p.ceiling, max(1, w))
 	case float64(a.Flying+1) > w/2:
@@ -208,14 +219,67 @@ func (p *probe) because(c cause) {
 	}
 }
 
+// looks is the window after a success, if a look begins or goes on.
+func (p *probe) looks(now, w float64, a window.Answer) float64 {
+	if p.phase != looking {
+		least := p.batch
+		if !p.found && p.ceiling <= window.MaxWindow { // a service that refuses says itself where its limit is
+			least *= 5
+		}
+		if p.block.count(now, a, least, 0.5) {
+			due := p.judge(now, w)
+			if due && p.phase == cutting && p.own == 0 && w >= 2 {
+				return p.halve(now, w)
+			}
+			if p.found && !p.slow && w >= p.more*p.ceiling {
+				p.ceiling = w
+			}
+		}
+		return w
+	}
+	if math.IsInf(p.block.from, 1) && float64(a.Flying-1) <= w {
+		p.again(now+p.shortest, 0)
+	}
+	if !p.block.count(now, a, p.batch, 1) {
+		return w
+	}
+	trip := p.block.trips / p.block.answers
+	if rate := p.block.rate(now); rate >= p.stays*p.look.paid {
+		p.look.paid = max(p.look.paid, rate)
+		if p.ceiling = w; w >= 2 {
+			return p.halve(now, w)
+		}
+	} else {
+		w = p.from / p.stays
+	}
+	p.found = true
+	p.phase, p.next, p.shortest, p.least = cutting, now+p.every*(now-p.start), trip, trip
+	p.again(0, now)
+	return w
+}
+
+func (p *probe) halve(now, w float64) float64 {
+	p.phase, p.cause, p.from, p.start = looking, slow, w, now
+	p.again(math.Inf(1), 0)
+	return w / 2
+}
+
 // grown is the window after one more success: with all that fly, a round trip later.
 func (p *probe) grown(w float64) float64 {
-	step := max(p.growth*min(1, p.trip), p.ceiling-w, p.growth*(w-p.ceiling-0.5)*min(1, 2*p.trip))
-	return w + min(1, step/max(1, w))
+	pace := 1.
+	if p.lasts > p.few { // as at a limit of requests a second that counts refused ones
+		pace = min(1, 2*p.trip)
+	}
+	step := max(p.growth*min(1, p.trip), p.ceiling-w, p.growth*(w-p.ceiling-0.5)*pace)
+	grown := w + min(1, step/max(1, w))
+	if p.found { // past a ceiling that a look found, so far that the next block shows whether it pays
+		return max(w, min(grown, p.more*p.ceiling+p.few))
+	}
+	return grown
 }
 
 // restored is the window after a silence, and that of a window which is much too small by Little's law.
-func (p *probe) restored(w float64, silent bool, since float64) float64 {
+func (p *probe) restored(w float64, silent bool, silence float64) float64 {
 	if silent {
 		p.ceiling = max(p.ceiling, p.before)
 	}
@@ -223,11 +287,11 @@ func (p *probe) restored(w float64, silent bool, since float64) float64 {
 	switch {
 	case silent && w < p.before/2:
 		w = min(p.initial, p.before/2)
-		if since > 2*p.span() { // a mean over the silence would restore less after each outage
+		if silence > 2*p.span() { // a mean over the silence would restore less after each outage
 			p.rate = p.before / p.trip
 		}
 		p.because(back)
-	case w < good/2:
+	case w < good/2 && p.phase != looking:
 		p.ceiling = max(p.ceiling, good)
 		w = good
 		p.because(more)
@@ -251,13 +315,18 @@ func (p *probe) ended(now, w float64) float64 {
 // refusal is an overload or a timeout.
 func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 	if p.refused++; p.refused == 1 {
+		p.quiet = max(p.succeeded, now-seconds(a.RTT)) // not the time before, in which nothing was sent
 		if p.before = min(w, p.good(p.succeeded)); p.phase != cutting {
 			p.before = max(p.before, p.held)
 		}
 	}
+	if p.phase == looking {
+		w, p.phase = min(w, p.from), cutting
+	}
+	p.again(0, now)
 	out := p.refused > p.batch
 	if !out {
-		p.sample.count(now, 1)
+		p.sampled(now, a, 1)
 	}
 	switch {
 	case p.phase == trying:
@@ -274,16 +343,25 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 	}
 	p.held = max(p.held, min(w, float64(a.Flying)))
 	low := min(w, p.held/p.fall)
-	if w = p.cut(now, w, a); !out && w < low {
+	held := low >= p.slowest*p.trip || math.IsInf(p.most, 1)
+	if w = p.cut(now, w, a); held && !out && w < low {
 		w, p.held, p.ceiling = low, low, low
 		p.open(holding, now+p.trip)
 	}
 	return w
 }
 
+// sampled counts an answer in the sample: in a trial by the time of sending.
+func (p *probe) sampled(now float64, a window.Answer, refused float64) {
+	if p.phase == trying {
+		now -= seconds(a.RTT)
+	}
+	p.sample.count(now, refused)
+}
+
 // tries is a refusal in a trial.
 func (p *probe) tries(now, w float64) float64 {
-	over, busy := p.tried(w, p.refused)
+	over, busy := p.tried(w, p.refused, now)
 	if over && busy {
 		p.cause = full
 		w = min(w, p.held)
@@ -320,6 +398,6 @@ func (p *probe) cut(now, w float64, a window.Answer) float64 {
 	if w = min(w, max(float64(a.Flying-1), good)); w < 1 {
 		w = max(before/2, min(before-before/p.batch, p.before*p.touch, p.trip), good)
 	}
-	p.ceiling, p.half = w, max(1, w/2)
+	p.ceiling, p.half, p.found = w, max(1, w/2), false
 	return w
 }

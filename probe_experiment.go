@@ -1,5 +1,9 @@
 package aimd
 
+import (
+	"github.com/aimd-go/aimd/window"
+)
+
 // phase is what the experiment does.
 type phase uint8
 
@@ -7,9 +11,10 @@ const (
 	cutting phase = iota // none: each refusal cuts
 	holding              // cuts go no lower than the held window, while a sample is taken there
 	trying               // the window is many times as large, while a sample is taken there
+	looking              // the window is half, to see whether the growth to it has paid
 )
 
-func (f phase) String() string { return [...]string{"", "holding", "trying"}[f] }
+func (f phase) String() string { return [...]string{"", "holding", "trying", "looking"}[f] }
 
 // experiment finds out whether the load is the reason of the refusals.
 //
@@ -30,6 +35,8 @@ type experiment struct {
 	own float64
 	// sample counts the answers since the window was as it is.
 	sample sample
+	// until is the earliest time of a trial's verdict.
+	until float64
 }
 
 // sample counts answers from a time on: until then answers are to attempts that were sent before, and refusals are
@@ -73,14 +80,17 @@ func (e *experiment) holds(w float64, outage bool) bool {
 // times a large window and three samples more show as much: a full service refuses most attempts.
 func (e *experiment) try(now, w, trip float64) float64 {
 	e.held, e.own = w, e.sample.odds()
-	e.open(trying, now+trip)
+	e.open(trying, now)
+	e.until = now + 2*trip
 	return min(e.reach*(1+e.own)*w, 3*(w+e.batch))
 }
 
 // tried reports whether a trial is over: it shows whether refusals became more frequent, and the service is full.
-func (e *experiment) tried(w, inRow float64) (over, full bool) {
+func (e *experiment) tried(w, inRow, now float64) (over, full bool) {
 	s := e.sample
 	switch {
+	case now < e.until && inRow <= max(e.batch, w/2): // refusals come back first
+		return false, false
 	case e.full() && s.odds() <= e.more*e.own: // they are the service's own
 		e.held = w
 		return true, false
@@ -103,4 +113,55 @@ func (e *experiment) heed(next float64) {
 		e.own = min(e.own, max(e.own/2, e.more*e.sample.odds()))
 		e.open(cutting, next)
 	}
+}
+
+// look finds out whether growth has paid: whether more is accepted than with half of the window.
+type look struct {
+	*tuning
+	block block
+	// shortest is the shortest mean round trip of a block, and least the shortest by Little's law. slow reports whether
+	// both of the last block were clearly longer.
+	shortest, least float64
+	slow            bool
+	// from is the window before a look, and paid the rate that was accepted there. next is the time of the next look.
+	from, paid, next, start float64
+	found                   bool
+}
+
+// block counts answers without a refusal from a time on, with the attempts that were in flight and the round trips.
+type block struct{ from, began, answers, flying, trips float64 }
+
+// count counts an answer, and reports whether the block is full: of so many answers, or so many times as many as fly.
+// That is a whole number of round trips, also if all that fly are answered at once.
+func (b *block) count(now float64, a window.Answer, least, times float64) bool {
+	if now < b.from {
+		return false
+	}
+	if b.began == 0 {
+		b.began, b.answers = now, -1
+	}
+	if b.answers++; b.answers > 0 {
+		b.flying += float64(a.Flying)
+		b.trips += seconds(a.RTT)
+	}
+	return b.answers > max(least, times*b.flying/b.answers)
+}
+
+func (b block) rate(now float64) float64 { return b.answers / max(1e-9, now-b.began) }
+
+// again begins a new block.
+func (l *look) again(from, began float64) { l.block, l.slow = block{from: from, began: began}, false }
+
+// judge judges a full block by the shortest round trips, and reports whether a look is due: a
+// window of which less flies has not been tried.
+func (l *look) judge(now, w float64) bool {
+	b := l.block
+	trip, little := b.trips/b.answers, b.flying/b.answers/b.rate(now)
+	if l.shortest == 0 {
+		l.shortest, l.least = trip, little
+	}
+	l.shortest, l.least = min(l.shortest, trip), min(l.least, little)
+	l.again(0, now)
+	l.slow, l.paid = trip > l.more*l.shortest && little > l.more*l.least, b.rate(now)
+	return l.slow && now >= l.next && b.flying/b.answers > w/l.more
 }

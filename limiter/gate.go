@@ -109,6 +109,10 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 // docs/design.md.
 func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	streak := g.Streak()
+	if g.State().Pace == window.Waits && retryAfter > g.State().Trip && g.spaces() {
+		g.pausedUntil = max(g.pausedUntil, g.now+g.Obeyed(retryAfter, false))
+		return
+	}
 	if streak < 2 {
 		return
 	}

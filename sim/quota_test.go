@@ -32,7 +32,7 @@ func TestAQuotaBoundsWhatIsServed(t *testing.T) {
 		most   float64 // of the quotas
 	}{
 		"window":  {[]sim.Quota{{Limit: 60, Per: time.Minute}}, 1},
-		"bucket":  {[]sim.Quota{{Limit: 60, Per: time.Minute, Bucket: true}}, 1.001},
+		"bucket":  {[]sim.Quota{{Limit: 60, Per: time.Minute, Bucket: true}}, 1.005},
 		"slices":  {[]sim.Quota{{Limit: 600, Per: time.Minute, Slice: sec}}, 1},
 		"two":     {[]sim.Quota{{Limit: 60, Per: time.Minute}, {Limit: 200, Per: time.Minute, Bucket: true}}, 1},
 		"amounts": {[]sim.Quota{{Limit: 6000, Per: time.Minute, Bucket: true, Cost: 100}}, 1.1},

@@ -33,6 +33,9 @@ const (
 	// CatchUp: as Spaced, but sends that had to wait for the window follow at once, those of one Trip at most. Under
 	// a greatest rate it is Spaced.
 	CatchUp
+	// Waits: as Spaced, at a limit that refused requests use up, too. A Retry-After that is longer than a round trip binds
+	// all while one may fly at a time.
+	Waits
 )
 
 // Grown is the state after a success as "Improve on exponential backoff" has it, flying being the

@@ -34,7 +34,7 @@ var big = []string{"law-slots-fall-and-rise", "law-slowdown", "law-gentle-slowdo
 // better of Reno 0.9 and backoff, at one point of the sweep at least. A scenario whose
 // expectations are met must leave this list.
 var harmful = []string{
-	"harm-first-attempt-refused", "harm-half-unanswered",
+	"harm-first-attempt-refused", "harm-half-unanswered", "harm-share-refused",
 }
 
 // whole are the scenarios of the story all of whose lines of --json are compared with something.
