@@ -1,6 +1,7 @@
 package aimd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -163,15 +164,37 @@ func (w *waiter) wakeAll() {
 }
 
 // Permit is the right to make one attempt, and the duty to say how the attempt ended: exactly one call of
-// Done. It is a small value; copies are the same permit. The zero Permit is released already.
+// Done or End. It is a small value; copies are the same permit. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
 	t window.Ticket
 }
 
-// Done releases the permit with the attempt's outcome. A second call has no effect, and
-// counts as late. It panics if o is not an outcome.
-func (p Permit) Done(o window.Outcome) { p.release(attempt.Verdict{Outcome: o}, nil) }
+// Done releases the permit with the attempt's outcome. A second call has no effect, and counts as late. The zero
+// outcome, which a classifier returns for an error that it does not know, is Neutral. Done panics if o is any other
+// number that is not an outcome.
+func (p Permit) Done(o window.Outcome) {
+	if o == 0 {
+		o = Neutral
+	}
+	p.release(attempt.Verdict{Outcome: o}, nil)
+}
+
+// End releases the permit with the verdict of the limiter's classifier on the attempt's error, and returns the verdict:
+// whether another attempt may succeed, and when. nil is a success. A second call releases nothing, and counts as late. An
+// error that the classifier does not know is neutral and final.
+func (p Permit) End(err error) attempt.Verdict {
+	v := attempt.Verdict{Outcome: Success}
+	if err != nil {
+		v = attempt.Classify(err)
+		if p.l != nil && p.l.config.Classifier != nil {
+			v = p.l.config.Classifier(err)
+		}
+		v.Outcome = cmp.Or(v.Outcome, Neutral)
+	}
+	p.release(v, err)
+	return v
+}
 
 // release is Done for an attempt that failed with err, and for its verdict.
 func (p Permit) release(v attempt.Verdict, err error) {

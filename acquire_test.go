@@ -2,6 +2,7 @@ package aimd_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -99,7 +100,7 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 	require.EqualValues(t, 2, s.Cwnd, "and told the law nothing")
 	require.EqualValues(t, 1, s.Attempts)
 	aimd.Permit{}.Done(window.Success) // no effect
-	require.Panics(t, func() { p[1].Done(0) })
+	require.Panics(t, func() { p[1].Done(window.Unclear + 1) })
 	p[1].Done(window.Success) // the panic released nothing
 }
 
@@ -288,4 +289,36 @@ func TestSnapshotInOneLine(t *testing.T) {
 	s := aimd.Snapshot{Cwnd: 2.5, Ssthresh: 2.5, InFlight: 1, Successes: 3, Overloads: 1, Timeouts: 1, Neutrals: 1, Cuts: 1, Late: 1}
 	require.Equal(t, "cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=3 overload=1 timeout=1 neutral=1 client-error=0 "+
 		"cuts=1 pauses=0 late=1", s.String())
+}
+
+// A loop of one's own gives a slot back with the error of its attempt, whatever the error.
+func TestAPermitEndsWithAnError(t *testing.T) {
+	mine := errors.New("mine")
+	l := newLimiter(t, 4, func(c *aimd.Config) {
+		c.Classifier = attempt.FirstOf(func(err error) attempt.Verdict {
+			if errors.Is(err, mine) {
+				return attempt.Verdict{Outcome: aimd.Overload, Retry: true, RetryAfter: time.Second}
+			}
+			return attempt.Verdict{}
+		}, attempt.Classify)
+	})
+	for _, c := range []struct {
+		err  error
+		want attempt.Verdict
+	}{
+		{nil, attempt.Verdict{Outcome: aimd.Success}},
+		{mine, attempt.Verdict{Outcome: aimd.Overload, Retry: true, RetryAfter: time.Second}},
+		{errors.New("unheard of"), attempt.Verdict{Outcome: aimd.Neutral}},
+	} {
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, c.want, p.End(c.err))
+		p.End(nil)
+	}
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	p.Done(0)
+	s := l.Snapshot()
+	require.Equal(t, []uint64{1, 1, 2, 3}, []uint64{s.Successes, s.Overloads, s.Neutrals, s.Late})
+	require.Zero(t, s.InFlight)
 }
