@@ -230,8 +230,9 @@ func TestSDKsOfModels(t *testing.T) {
 	}
 }
 
-// The SDKs of S3 for JavaScript and Python, for a store that checks signatures and takes 16 requests at a time. With
-// --host a program may sign for AWS itself.
+// The SDKs of S3 for JavaScript and Python, for a store that checks signatures and takes 16 requests at a time. The optimum
+// is the time of a program that knows the slots, since much of it is the programs' own. With --host a program may sign for
+// AWS itself.
 func TestSDKsOfS3(t *testing.T) {
 	const slots = 16
 	for _, kind := range []string{"s3", "s3-stream", "s3-presigned", "s3-aws", "boto3", "boto3-aws"} {
@@ -240,10 +241,11 @@ func TestSDKsOfS3(t *testing.T) {
 			requests := amount(500, 200)
 			attempt(t, func(t *testing.T) bool {
 				ctx := begin(t)
-				bare := ""
-				if !strings.HasSuffix(kind, "-aws") && earnest() {
+				optimum, bare := time.Duration(0), ""
+				if earnest() && !strings.HasSuffix(kind, "-aws") {
 					alone := startGateway(t, slots)
 					steward(ctx, t, alone.address)
+					optimum = foreignSDK(kind)(ctx, t, alone.address, slots, requests).took()
 					bare = asItComes(ctx, t, kind, alone.address, requests)
 				}
 				store := startGateway(t, slots)
@@ -252,13 +254,13 @@ func TestSDKsOfS3(t *testing.T) {
 				g := startGuard(t, store.address, "--keep-host", "--host", "s3.us-east-1.amazonaws.com")
 				got := foreignSDK(kind)(ctx, t, g.address, requests, requests)
 				require.Zero(t, got.Lost)
-				served := store.counts(t)
-				c := cost{
-					span:     ratio(got.took(), (served.Busy-before.Busy)/slots),
-					attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(2*requests),
+				most := cost{span: 1.10, attempts: 1.10}.eased()
+				if served := store.counts(t); optimum == 0 { // the programs' own time is not in it
+					optimum, most.span = (served.Busy-before.Busy)/slots, 10
 				}
+				c := cost{span: ratio(got.took(), optimum), attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(2*requests)}
 				figures.log(t, "%v%s", c, bare)
-				return c.within(cost{span: amount(1.10, 10), attempts: 1.10}.eased())
+				return c.within(most)
 			})
 		})
 	}
