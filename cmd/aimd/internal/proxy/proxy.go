@@ -72,7 +72,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	if p.remote, err = remote.New(file(s.rulesFile), remote.Config{}, p.rules.Apply); err != nil {
 		return nil, err
 	}
-	p.limited, err = httplimit.PerHost(flight{p.base, s.idle}, p.limiter, aimd.KeyedConfig{Keys: s.keys, Evicted: p.evicted})
+	p.limited, err = httplimit.PerHost(flight{p.base}, p.limiter, aimd.KeyedConfig{Keys: s.keys, Evicted: p.evicted})
 	if err != nil {
 		return nil, err
 	}
@@ -274,10 +274,7 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // flight is one attempt of a request: the time for which it is in flight is no wait.
-type flight struct {
-	*http.Transport
-	idle time.Duration
-}
+type flight struct{ *http.Transport }
 
 func (f flight) RoundTrip(r *http.Request) (*http.Response, error) {
 	wait := waitOf(r)
@@ -286,7 +283,7 @@ func (f flight) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var taken *time.Timer
 	if r.Body != nil {
-		r, taken = send(r, f.idle)
+		r, taken = send(r, wait.proxy.idle)
 	}
 	resp, err := f.Transport.RoundTrip(r)
 	if err != nil && taken != nil {

@@ -134,11 +134,14 @@ func (w *wait) end() {
 	w.proxy.memory.free(&w.kept)
 }
 
+// limit is when a request that has failed is not sent again.
+func (w *wait) limit() time.Time { return w.failed.Add(max(w.proxy.hold, patience)) }
+
 // Deadline is that of a request that has failed.
 func (w *wait) Deadline() (time.Time, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.failed.Add(max(w.proxy.hold, patience)), !w.failed.IsZero() && !w.flying && w.answer == nil
+	return w.limit(), !w.failed.IsZero() && !w.flying && w.answer == nil
 }
 
 func (w *wait) Value(key any) any {
@@ -153,7 +156,7 @@ func (w *wait) fly() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.timer.Stop()
-	if !w.failed.IsZero() && w.left() <= 0 {
+	if !w.failed.IsZero() && (w.left() <= 0 || time.Now().After(w.limit())) {
 		return fmt.Errorf("%w; last error: %w", errHold, w.last)
 	}
 	w.flying = true
