@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -190,5 +191,29 @@ func TestMaxRateAndMaxWindow(t *testing.T) {
 		assert.Equal(t, map[int]int{200: 100}, by)
 		assert.InDelta(t, 50, took.Seconds(), 2)
 		assert.LessOrEqual(t, most.Load(), int64(3))
+	})
+}
+
+// SDKs ask for gzip always. A quota that is used up is read all the same: the program has the answer at once, as it came.
+func TestACompressedRefusalIsRead(t *testing.T) {
+	var text strings.Builder
+	z := gzip.NewWriter(&text)
+	_, err := io.WriteString(z, `{"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}}`)
+	require.NoError(t, err)
+	require.NoError(t, z.Close())
+	var asked atomic.Int64
+	inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
+		asked.Inc()
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, text.String())
+	}), nil, func(t *testing.T, b bubble) {
+		began := time.Now()
+		status, _, got := b.ask(t, get("/", "Accept-Encoding: gzip"))
+		assert.Equal(t, 429, status)
+		assert.Equal(t, text.String(), got)
+		assert.EqualValues(t, 1, asked.Load())
+		assert.Zero(t, time.Since(began))
 	})
 }
