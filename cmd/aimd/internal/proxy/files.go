@@ -17,18 +17,17 @@ type bounded struct {
 }
 
 func (b *bounded) Accept() (net.Conn, error) {
+	c, err := b.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
 	select {
 	case b.places <- struct{}{}:
-	default:
+	default: // this program waits, and those behind it
 		b.short()
 		b.server.SetKeepAlivesEnabled(false)
 		b.places <- struct{}{}
 		b.server.SetKeepAlivesEnabled(true)
-	}
-	c, err := b.Listener.Accept()
-	if err != nil {
-		<-b.places
-		return nil, err
 	}
 	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-b.places })}, nil
 }
