@@ -270,6 +270,9 @@ func (p *probe) grown(w float64) float64 {
 	if p.lasts > p.few { // as at a limit of requests a second that counts refused ones
 		pace = min(1, 2*p.trip)
 	}
+	if p.lasts > 45 && w < 1 { // a limit of a few a minute, which refused ones use up: no more is sent than a share more
+		return min(1, w+w*p.growth*min(1, p.trip))
+	}
 	step := max(p.growth*min(1, p.trip), p.ceiling-w, p.growth*(w-p.ceiling-0.5)*pace)
 	grown := w + min(1, step/max(1, w))
 	if p.found { // past a ceiling that a look found, so far that the next block shows whether it pays
