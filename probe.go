@@ -27,24 +27,32 @@ import (
 //	    than a fifth of the last answers are refusals: of as many answers as fly, and 40 at most.
 //	  - A cut leaves what the service took: the attempts in flight without the refused one or, by
 //	    Little's law, the accepted rate times the round trip, whichever is more. That is the ceiling
-//	    from then on. Each further refusal of the burst takes one, from the second cut on down to half
+//	    from then on. Below a window of one, or a round trip of a second, it leaves a little less: what
+//	    growth makes up for in a second. Each further refusal of the burst takes one, from the second cut on down to half
 //	    of the window.
-//	  - Below the ceiling each success adds one to the window. At the ceiling the window grows by
+//	  - Below the ceiling each success adds one to the window, or the rest of the way over the window. A window of
+//	    less than half of what is accepted in a round trip jumps to that, and the ceiling with it. At the ceiling the window grows by
 //	    2/3 of an attempt a round trip, or a second if the round trip is shorter. Further past the
 //	    ceiling it grows faster: by 2/3 of the way past it a round trip, or in half a second where a refusal lasts
-//	    for more than four round trips. Only a window of which half flies grows.
+//	    for more than four round trips. Where a refusal lasts for more than 45, a window below one grows by 2/3 of itself.
+//	    Only a window of which half flies grows.
 //	  - A cut must pay. If the window fell to two fifths, it is held there until a sample shows how
 //	    frequent refusals are. If they became rarer by half than at the window that was held before,
-//	    the cut paid, and cuts continue. They also do if most attempts are refused, and refusals
-//	    are 1.5 times as frequent as at the window before, or none was held. A window of less than three attempts a
+//	    the cut paid, and cuts continue: two refusals and ten successes show it. They also do if
+//	    there are 1.5 times as many refusals as successes, and three more, and refusals are 1.5 times as frequent as at
+//	    the window before, or none was held. A hold ends, too, if more than 20 are refused in a row, or if the window
+//	    grew to 1.5 of it. A window of less than three attempts a
 //	    second is not held, unless the service goes up and down: a sample would take long.
 //	  - Otherwise the law tries a window 8 times as large, or larger if many are refused, but at
-//	    most three times as large plus 60. If refusals become 1.5 times as frequent, or half of
-//	    the trial is refused in a row, the service is full, and the held window returns. So it does
-//	    before the sample is full if refusals are twice as frequent, and four more.
+//	    most three times as large plus 60. Attempts count from those that are sent in the trial on, since other
+//	    clients yield to it soon. After two round trips, if refusals become 1.5 times as frequent, the service is
+//	    full, and the held window returns. So it does
+//	    before the sample is full if refusals are twice as frequent, and four more, and at any time if half of the trial,
+//	    and more than 20, are refused in a row.
 //	  - If refusals do not become more frequent, they are the service's own. There is no ceiling
 //	    then. Only refusals that are 1.5 times as frequent cut. If refusals become rarer by a third,
-//	    the service's own share falls, at most by half at a time.
+//	    the service's own share falls, at most by half at a time. So it does if 40 of its own refusals were due and did
+//	    not come.
 //	  - Growth must pay. Answers are slow if the mean round trip of a block of them, and that by Little's law, are
 //	    1.5 times the shortest of late. A block is 20 answers in a row without a refusal, and a hundred from the first
 //	    refusal on. If answers become slow, half of the window is tried. If as much is accepted, that is the ceiling,
@@ -65,7 +73,9 @@ import (
 //	  - If a silence with more than four refusals lasts 1.5 times as long as the acceptance before it
 //	    and a round trip, a limit was used up. Its rate is between that of the burst and that of burst and silence
 //	    together: their geometric mean is the ceiling. If less is accepted then, by a third, the
-//	    service goes up and down, and silences are outages from then on. After a timeout they are, too.
+//	    service goes up and down, and silences are outages from then on. After a timeout they are, too. A silence
+//	    begins with the first refused attempt, not with the rest before it.
+//	  - Where a refusal lasts for more than four round trips, a Retry-After binds all while one may fly at a time.
 //
 // The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
 // unless Ssthresh is MaxWindow. With a Settings.Min above 1 the window never is a rate.

@@ -531,8 +531,7 @@ func TestProbeSpreadsLargeTrials(t *testing.T) {
 	}
 }
 
-// "If refusals become 1.5 times as frequent, or half of the trial is refused in a row, the service is
-// full": refusals are quicker than successes, so the first answers of a large trial are refusals.
+// "After two round trips, if refusals become 1.5 times as frequent, the service is full": refusals are quicker than successes, so the first answers of a large trial are refusals.
 func TestProbeWaitsForTheAnswersOfATrial(t *testing.T) {
 	for refused, full := range map[int]bool{30: false, 60: true} {
 		p := newProbed(t, window.Settings{Initial: 20})
@@ -571,7 +570,7 @@ func TestProbeHoldsAndTries(t *testing.T) {
 	}
 }
 
-// "If they became rarer by half than at the window that was held before, the cut paid, and cuts continue." "the
+// "If they became rarer by half than at the window that was held before, the cut paid, and cuts continue" "the
 // service is full, and the held window returns."
 func TestProbeKeepsCutsThatPay(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 60})
