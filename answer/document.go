@@ -90,7 +90,8 @@ func (r *reader) json(body []byte) {
 		objects [deepest + 1]bool // at each depth: an object, not an array
 		depth   int
 		key     string
-		value   bool // the next token is a value
+		top     string // the key at depth 1
+		value   bool   // the next token is a value
 	)
 	listed := false // the last token began a list of errors
 	for range mostTokens {
@@ -110,10 +111,13 @@ func (r *reader) json(body []byte) {
 		}
 		if inObject && !value {
 			key, _ = t.(string)
+			if depth == 1 {
+				top = key
+			}
 			value = true
 			continue
 		}
-		if depth == 1 && inObject && key == "error" && t != nil && t != false && t != "" {
+		if depth == 1 && inObject && key == "error" && t != nil && t != false && t != "" && t != json.Number("0") {
 			listed = delim == '['
 			r.Begun = r.Begun || !listed && r.Status > 0 && r.Status < 400
 		}
@@ -128,12 +132,17 @@ func (r *reader) json(body []byte) {
 		if depth > deepest {
 			continue
 		}
-		switch t := t.(type) {
-		case string:
-			r.said(key, t)
-		case json.Number:
-			r.said(key, t.String())
+		text, isText := t.(string)
+		if n, isNumber := t.(json.Number); isNumber {
+			text = n.String()
+		} else if !isText {
+			continue
 		}
+		if r.Status > 0 && r.Status < 400 && top != "error" && top != "message" { // the rest of a success is data, but for a time
+			r.told(fold(key), text)
+			continue
+		}
+		r.said(key, text)
 	}
 	r.begun()
 }

@@ -46,7 +46,7 @@ func (m Meaning) String() string {
 }
 
 // words is what codes and phrases mean: the first row that fits decides. A code is folded; a * stands for any text at its
-// begin or end. Phrases are parts of the message.
+// begin or end. Phrases are parts of the message; a * stands for any text between two parts.
 var words = []struct {
 	means Meaning
 	codes []pattern
@@ -68,7 +68,9 @@ var words = []struct {
 	{Spent, list("dailylimit* dailyquota* *perday* monthly* servicequotaexceeded* *bucketquotaexceeded storagequotaexceeded* usagelimitreached"),
 		[]string{"per day", "perday", "per month", "/ month", "per year", "peryear", "daily limit", "daily message", "api usage limit"}, 0},
 	// Locks, and conflicts of requests that run now: Stripe, Amazon S3, Lambda, Azure, Salesforce.
-	{Fault, list("invalidrange conditionnotmet"), []string{"object has been modified"}, 409}, // Kubernetes: the same bytes never pass
+	// The same bytes never pass: Kubernetes, and names that somebody has. S3's restore takes hours, and runs.
+	{Fault, list("invalidrange conditionnotmet restorealreadyinprogress *alreadyexists"),
+		[]string{"object has been modified", "already exists", "already registered", " taken", "try again with", "retry with", "reload", "refresh"}, 409},
 	{Passing, list("locktimeout operationaborted conditionalrequestconflict idempotencykeyinuse concurrentmodification* *inprogress transactionconflict* " +
 		"retrywith *beingdeleted unabletolockrow clusterdown masterdown writeconflict notwritableprimary retryablewriteerror " +
 		"transienttransactionerror leadernotavailable notleaderforpartition notenoughreplicas"),
@@ -76,15 +78,16 @@ var words = []struct {
 	{Slow, list("*requesttimeout requesttimeoutexception operationtimedout *servertimedout gatewaytimeout deadlineexceeded maxtimemsexpired requesttimedout 57014"), nil, 0},
 	// Throttles: aws-sdk-go-v2 (aws/retry), Amazon S3, MinIO, Azure, Google, OpenAI, Anthropic, Salesforce, Telegram, Dropbox.
 	{Refused, list("*throttl* slowdown* *serverbusy serviceunavailable* toomanyrequest* *throughputexceeded* requestlimitexceeded bandwidthlimitexceeded " +
-		"limitexceededexception *ratelimitexceeded* *ratelimited* ratelimit ratelimiterror overloaded* priorrequestnotcomplete transactioninprogress* concurrentrequest* " +
+		"*ratelimitexceeded* *ratelimited* ratelimiterror overloaded overloadederror priorrequestnotcomplete transactioninprogress* " +
 		"toomanyconcurrent* floodwait* toomanyconnections toomanywriteoperations *ratetoohigh *rateexceeded capacityexceeded* systemoverloadederror"), nil, 0},
 	// What a validation echoes is no refusal: the phrases below do not count.
 	{Final, list("invalid* validation* *validationerror *validationexception malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation card*"), nil, 0},
 	{Fault, list("nosuch* *notfound *notfoundexception *notfounderror *alreadyexists* preconditionfailed conditionalcheckfailed*"), nil, 0},
-	{Spent, nil, []string{"daily", "monthly"}, 0},
+	{Spent, nil, []string{"daily*limit", "daily*exceeded", "monthly*limit", "monthly*cap", "exceeded*monthly"}, 0},
 	// The service failed, and says so within a success too (Amazon S3).
 	{Unclear, list("internalerror internalservererror internalfailure servererror apierror"), nil, 0},
-	{Guessed, list("googlerpcquotafailure quotaexceeded* *quotaexceeded usagelimitexceeded userratelimit* temporarilyunavailable resourceexhausted"),
+	{Guessed, list("googlerpcquotafailure quotaexceeded* *quotaexceeded usagelimitexceeded userratelimit* temporarilyunavailable resourceexhausted " +
+		"limitexceededexception ratelimit concurrentrequest*"),
 		[]string{"rate limit", "rate-limit", "ratelimitexceeded", "rate exceeded", "throttl", "too many requests", "too many connect", "concurrent connections",
 			"too many concurrent", "too many simultaneous", "request limit reached", "overloaded", "server is busy", "slow down", "quota exceeded",
 			"exceeded your current quota", "quota limit", "max number of clients", "redis is loading the dataset"}, 0},
@@ -128,14 +131,19 @@ func (a *Answer) worded() (Meaning, bool) {
 			}
 		}
 		if row.at == 0 || row.at == a.Status {
-			for _, phrase := range row.says {
-				if strings.Contains(a.Text, phrase) {
-					return row.means, true
-				}
+			if slices.ContainsFunc(row.says, a.says) {
+				return row.means, true
 			}
 		}
 	}
 	return Unclear, false
+}
+
+// says reports whether the message has the phrase.
+func (a *Answer) says(phrase string) bool {
+	before, after, _ := strings.Cut(phrase, "*")
+	_, rest, ok := strings.Cut(a.Text, before)
+	return ok && strings.Contains(rest, after)
 }
 
 // statuses is what a status means by itself. Any other 5xx is Unclear, any other 4xx and all from 600 Final.
@@ -213,7 +221,8 @@ func (a *Answer) meaning(word Meaning, known bool, longest time.Duration) Meanin
 	case known && (word == Passing || word == Slow || word == Stopped):
 		return word
 	case a.Wait > 0 && a.Wait <= longest && a.Status < 500:
-		if known && word == Spent { // a quota of a day that comes back drop by drop, or a service that does not know
+		// A quota of a day that comes back drop by drop, or a service that does not know; a validation that echoes a time.
+		if known && (word == Spent || (word == Final || word == Fault) && statuses[a.Status] != Refused) {
 			return Guessed
 		}
 		return Refused
