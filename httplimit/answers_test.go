@@ -65,19 +65,6 @@ Content-Type: application/json
 {"error":{"code":"lock_timeout","doc_url":"https://stripe.com/docs/error-codes/lock-timeout","message":"This object cannot be accessed right now because another API request or Stripe process is currently accessing it.","type":"invalid_request_error"}}`
 )
 
-// tooMany is a 429 whose body is that document.
-func tooMany(document string) string {
-	return "HTTP/1.1 429 Too Many Requests\nContent-Type: application/json\n\n" + document
-}
-
-// forbidden is a 403 whose body is that document.
-func forbidden(document string) string {
-	return strings.Replace(tooMany(document), "429 Too Many Requests", "403 Forbidden", 1)
-}
-
-// with is the answer with another line in its header.
-func with(answer, line string) string { return strings.Replace(answer, "\n\n", "\n"+line+"\n\n", 1) }
-
 // Every answer of answer/testdata means the same through every door: Check within Do, an SDK's error within Do, and a
 // Transport, whose caller gets all of it.
 func TestEveryDoorReadsAlike(t *testing.T) {

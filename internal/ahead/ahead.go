@@ -2,6 +2,7 @@
 package ahead
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"mime"
@@ -28,9 +29,10 @@ func Peek(resp *http.Response) (start []byte, late bool) {
 // Within returns the start of the body of a success that is an error document, nil if it is none: Amazon S3 sends 200
 // before a long operation is done (CompleteMultipartUpload, CopyObject). Only answers to PUT and POST are looked at. The
 // document is XML with the root Error, or JSON with the key "error" first. In XML white space may come first, for as long
-// as the operation takes; JSON is waited for as in Peek.
+// as the operation takes; all else is waited for as in Peek.
 func Within(resp *http.Response) []byte {
-	if resp.Request == nil || resp.Request.Method != http.MethodPut && resp.Request.Method != http.MethodPost {
+	if resp.Request == nil || resp.Request.Method != http.MethodPut && resp.Request.Method != http.MethodPost ||
+		resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
 	root, most := `{"error"`, MostTime
@@ -40,25 +42,25 @@ func Within(resp *http.Response) []byte {
 	case !strings.Contains(k, "json"):
 		return nil
 	}
-	start, _ := read(resp, func(start []byte) bool { return may(begin(start), root) }, most)
-	if !strings.HasPrefix(begin(start), root) {
+	start, late := read(resp, func(start []byte) bool {
+		text := begin(start)
+		return len(text) < len(root) && strings.HasPrefix(root, text) || strings.HasPrefix("<?xml", text)
+	}, most)
+	if late || !strings.HasPrefix(begin(start), root) {
 		return nil
 	}
+	start, _ = Start(resp)
 	return start
 }
 
-// begin is where a document begins, without white space and the declaration of XML.
+// begin is where a document begins, as long as a root at most, without white space, the mark of its bytes' order and the
+// declaration of XML.
 func begin(start []byte) string {
-	text := strings.TrimSpace(string(start[:min(len(start), 256)]))
-	if strings.HasPrefix(text, "<?xml") {
-		_, text, _ = strings.Cut(text, "?>")
+	text := bytes.TrimLeft(start, " \t\r\n\ufeff")
+	if bytes.HasPrefix(text, []byte("<?xml")) {
+		_, text, _ = bytes.Cut(text, []byte("?>"))
 	}
-	return strings.Join(strings.Fields(text), "")
-}
-
-// may reports whether a text begins with the root, or may once more of it has come.
-func may(text, root string) bool {
-	return strings.HasPrefix(text, root) || strings.HasPrefix(root, text) || strings.HasPrefix("<?xml", text)
+	return strings.Join(strings.Fields(string(text[:min(len(text), 64)])), "")
 }
 
 func kind(h http.Header) string {
@@ -71,7 +73,8 @@ func Start(resp *http.Response) (start []byte, late bool) {
 	return read(resp, func([]byte) bool { return true }, MostTime)
 }
 
-// read reads on while more says so of what came, for at most that time; 0: until the request ends.
+// read reads on while more says so of what came, for at most that time; 0: until the request ends. What came later is the
+// reader's.
 func read(resp *http.Response, more func(start []byte) bool, most time.Duration) (start []byte, late bool) {
 	if resp.Body == nil || resp.Body == http.NoBody {
 		return nil, false
@@ -92,6 +95,7 @@ func read(resp *http.Response, more func(start []byte) bool, most time.Duration)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.late = late
 	return a.came[:len(a.came):len(a.came)], late
 }
 
@@ -103,9 +107,10 @@ type ahead struct {
 	// taken is the part of the start that the reader has.
 	taken int
 
-	// mu guards the start, which only grows, and how reading it ended, until done is closed.
+	// mu guards the start, which only grows, and whether it is late, until done is closed.
 	mu   sync.Mutex
 	came []byte
+	late bool
 	err  error
 }
 
@@ -118,11 +123,13 @@ func (a *ahead) fill(more func([]byte) bool) {
 		}
 	}()
 	piece := make([]byte, 4<<10) // most refusals are short
-	for a.err == nil && len(a.came) < answer.MostBody && more(a.came) {
+	late := false                // a reader waits for what comes next
+	for a.err == nil && len(a.came) < answer.MostBody && !late && more(a.came) {
 		var n int
 		n, a.err = a.inner.Read(piece[:min(len(piece), answer.MostBody-len(a.came))])
 		a.mu.Lock()
 		a.came = append(a.came, piece[:n]...)
+		late = a.late
 		a.mu.Unlock()
 	}
 }

@@ -91,6 +91,9 @@ func TestWithin(t *testing.T) {
 	}{
 		"an error":           {"POST", xml, strings.NewReader("<Error><Code>SlowDown</Code></Error>"), "<Error><Code>SlowDown</Code></Error>", 0},
 		"after a minute":     {"PUT", xml, &dripping{left: 60, then: "<?xml version=\"1.0\"?>\n<Error/>"}, strings.Repeat(" ", 60) + "<?xml version=\"1.0\"?>\n<Error/>", time.Minute},
+		"after 1000 spaces":  {"PUT", xml, strings.NewReader(strings.Repeat(" ", 1000) + "<Error/>"), strings.Repeat(" ", 1000) + "<Error/>", 0},
+		"with a mark":        {"PUT", xml, strings.NewReader("\ufeff<?xml version='1.0'?><Error/>"), "\ufeff<?xml version='1.0'?><Error/>", 0},
+		"a list of errors":   {"POST", xml, &dripping{then: "<Errors>", after: 1000}, "<Errors>", 250 * time.Millisecond},
 		"a result":           {"POST", xml, &dripping{then: "<Result>", after: 1000}, "", 0},
 		"JSON":               {"POST", json, strings.NewReader(`{ "error": {"code": 429}}`), `{ "error": {"code": 429}}`, 0},
 		"JSON without":       {"POST", json, &dripping{then: `{"choices":`, after: 1000}, "", 0},
@@ -106,6 +109,29 @@ func TestWithin(t *testing.T) {
 				require.Equal(t, c.took, time.Since(began))
 				_, err := io.ReadAll(resp.Body)
 				require.NoError(t, err)
+			})
+		})
+	}
+}
+
+// A body that is late is its reader's, piece by piece: a stream that drips is not held back.
+func TestALateBodyIsNotHeldBack(t *testing.T) {
+	for name, look := range map[string]func(*http.Response){
+		"a refusal": func(resp *http.Response) { ahead.Peek(resp) },
+		"a success": func(resp *http.Response) { ahead.Within(resp) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
+					Request: &http.Request{Method: "POST"}, Body: io.NopCloser(&dripping{left: 100, then: "{}"})}
+				look(resp)
+				began := time.Now()
+				_, err := io.ReadAtLeast(resp.Body, make([]byte, 3), 3)
+				require.NoError(t, err)
+				require.Less(t, time.Since(began), 3*time.Second)
+				rest, err := io.ReadAll(resp.Body)
+				require.NoError(t, err)
+				require.Len(t, rest, 99)
 			})
 		})
 	}
