@@ -175,7 +175,7 @@ type Permit struct {
 
 // Done gives the place back and says how the request ended: Success, Overload or Timeout if the service
 // behind was too loaded for it, Neutral if its end is unrelated to load, ClientError if the answer was final
-// and no success. A second call has no effect. Done panics if o is not an outcome.
+// and no success. window.Unclear is Neutral, and Timeout while most of the latest are unclear. A second call has no effect. Done panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) {
 	if !o.Valid() {
 		panic(fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
@@ -186,9 +186,12 @@ func (p Permit) Done(o window.Outcome) {
 	}
 	c.mu.Lock()
 	now := c.now()
-	if took, ok := c.core.Answered(now, p.ticket, o); ok {
+	if a, ok := c.core.Answered(now, p.ticket, o); ok {
+		if o == window.Unclear {
+			o = a.Outcome // as the gate took it
+		}
 		c.outcomes[o]++
-		c.note(Event{Tags: p.tags, Waited: p.waited, Outcome: o, Took: took})
+		c.note(Event{Tags: p.tags, Waited: p.waited, Outcome: o, Took: a.RTT})
 	}
 	c.unlock(now)
 }

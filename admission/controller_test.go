@@ -152,6 +152,20 @@ func TestObserverIsToldEverything(t *testing.T) {
 }
 
 // A criticality that does not exist is no way past the queue, and no panic.
+// A service that fails and does not say why, again and again, is an outage: eleven in a row are a time-out.
+func TestUnclearEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := controller(t, Fixed(1), Config{})
+		for range 11 {
+			p, err := c.Admit(t.Context(), tag.Tags{})
+			require.NoError(t, err)
+			p.Done(window.Unclear)
+		}
+		s := c.Snapshot()
+		require.EqualValues(t, []uint64{10, 1}, []uint64{s.Neutrals, s.Timeouts})
+	})
+}
+
 func TestCriticalitiesThatDoNotExist(t *testing.T) {
 	c := controller(t, Fixed(1), Config{QueueBound: -1})
 	for _, n := range []tag.Criticality{-128, 127} {

@@ -72,15 +72,15 @@ func (c *core) Cancelled(now time.Duration, r *request) bool {
 }
 
 // Answered ends an admitted request, and returns the time that it took, or false if it is not in service.
-func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) (took time.Duration, ok bool) {
+func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) (a window.Answer, ok bool) {
 	c.seen(now)
-	a, ok := c.gate.Answered(c.now, t, o, 0)
+	a, ok = c.gate.Answered(c.now, t, o, 0)
 	if ok && o == window.Success {
 		// As TCP smooths the round-trip time (RFC 6298, section 2.3).
 		c.service = cmp.Or(c.service, a.RTT)
 		c.service += (a.RTT - c.service) / 8
 	}
-	return a.RTT, ok
+	return a, ok
 }
 
 // Next returns the next request that left the queue: it was shed, or it may be served now and its place is

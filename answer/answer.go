@@ -6,10 +6,13 @@
 //  1. A closed account (billing, insufficient_quota): Closed. No wait helps.
 //  2. The size of the request: Final. No wait makes a request smaller.
 //  3. The service's own word on a retry: X-Should-Retry.
-//  4. The time: a 4xx that says when to come back is Refused, unless its words say Passing, Slow or Stopped.
+//  4. The time: a 4xx that says when to come back is Refused, unless its words say Passing, Slow or Stopped. Beside a word
+//     for a day, or for a request at fault, it is Guessed. 401, 404, 422 and the like stay final.
 //  5. The words: codes and phrases, in any spelling, with any status that may mean "later".
 //  6. The status: 429 is Refused, 504 is Slow, 404 is Fault.
 //  7. Nothing of these: an unlisted 5xx is Unclear, an unlisted 4xx Final.
+//
+// A success is an error only if its document says so: an XML Error, or the key "error" of JSON with a known word.
 //
 // Three tables hold what is known: words, statuses and times. Codes are folded before they are compared: lower case,
 // without "_", "-", "." and namespace. So "rate_limit_exceeded", "rateLimitExceeded" and "RATE_LIMIT_EXCEEDED" are one.

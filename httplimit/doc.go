@@ -48,9 +48,10 @@
 // once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.Rules.Reserve sets
 // another share, Transport.WithoutQuota switches the reading off. docs/quota.md has the rules.
 //
-// Read are X-RateLimit-* of GitHub, Discord, Atlassian and the like, GitLab's and Docker's RateLimit-*,
-// HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts: all comes back at the reset. Of OpenAI's
-// and Azure's X-RateLimit-*-NAME and Anthropic-RateLimit-* it comes back evenly. A quota of concurrent
+// Read are X-RateLimit-* of GitHub, Discord, Atlassian and the like, X-Rate-Limit-* of Okta and X, GitLab's and
+// Docker's RateLimit-*, HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts: all comes back at the reset. Of OpenAI's
+// and Azure's X-RateLimit-*-NAME and Anthropic-RateLimit-* it comes back evenly. Of several values of a header
+// the tightest counts: the least that is left, and the latest reset. A quota of concurrent
 // requests bounds the window. A refusal because a quota is used up narrows no window. Reports that contradict
 // what the service accepts are not believed, and whatever they say, one request asks after
 // aimd.Rules.MaxRetryAfter.
