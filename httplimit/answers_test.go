@@ -51,18 +51,6 @@ x-ratelimit-remaining: 4871
 x-ratelimit-reset: 1691591363
 
 {"documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits","message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`
-	openAIDaily = `
-HTTP/1.1 429 Too Many Requests
-Content-Type: application/json
-retry-after: 28800
-x-should-retry: true
-
-{"error":{"message":"Rate limit reached for gpt-5 in organization org-1 on requests per day (RPD): Limit 200, Used 200, Requested 1. Please try again in 8h0m0s.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
-	stripeLocked = `
-HTTP/1.1 429 Too Many Requests
-Content-Type: application/json
-
-{"error":{"code":"lock_timeout","doc_url":"https://stripe.com/docs/error-codes/lock-timeout","message":"This object cannot be accessed right now because another API request or Stripe process is currently accessing it.","type":"invalid_request_error"}}`
 )
 
 // Every answer of answer/testdata means the same through every door: Check within Do, an SDK's error within Do, and a
