@@ -144,7 +144,7 @@ func (b *block) count(now float64, a window.Answer, least, times float64) bool {
 		b.flying += float64(a.Flying)
 		b.trips += seconds(a.RTT)
 	}
-	return b.answers > max(least, times*b.flying/b.answers)
+	return b.answers > least && b.answers*b.answers > times*b.flying
 }
 
 func (b block) rate(now float64) float64 { return b.answers / max(1e-9, now-b.began) }
