@@ -243,7 +243,8 @@ func (r *reader) code(code string) {
 
 // says adds to the message.
 func (r *reader) says(text string) {
-	text = strings.ToLower(text[:min(len(text), mostText-len(r.Text))])
+	text = strings.ToLower(text[:min(len(text), mostText)]) // may be longer than it was
+	text = text[:min(len(text), mostText-len(r.Text))]
 	if r.Text != "" && text != "" && len(r.Text)+1+len(text) <= mostText {
 		r.Text += "\n" + text
 		return
