@@ -41,6 +41,8 @@ type Answer struct {
 	// Begun: the error came within an answer that had begun as a success.
 	Begun bool
 
+	// asked: a header says when to come back, perhaps at once.
+	asked bool
 	// fromXML: the document is XML.
 	fromXML bool
 	// whole: the wait is until a quota is whole again, for which nothing is served (GitHub).

@@ -229,6 +229,9 @@ func (a *Answer) meaning(word Meaning, known bool, longest time.Duration) Meanin
 	case a.Wait > longest && quota:
 		return Spent
 	case !known:
+		if a.asked && a.Status == 403 { // come back at once; OpenStack says so in a 413 for a count of things
+			return Guessed
+		}
 		return a.byStatus()
 	case word == Guessed && !quota && statuses[a.Status] == Refused:
 		return Refused

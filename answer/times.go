@@ -46,7 +46,7 @@ func RetryAfter(header map[string][]string, now time.Time) (time.Duration, bool)
 	return 0, false
 }
 
-func (r *reader) times() { r.Wait, _ = RetryAfter(r.header, r.now) }
+func (r *reader) times() { r.Wait, r.asked = RetryAfter(r.header, r.now) }
 
 // told notes the value of a key of the document, which is folded.
 func (r *reader) told(key, value string) {
