@@ -5,18 +5,22 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
 )
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// What docs/parts.md, docs/recipes.md, docs/coming-from.md and the README's "In production" show is from Examples and
+// What docs/parts.md, docs/recipes.md, docs/coming-from.md, docs/trouble.md and the README's "In production" show is from Examples and
 // tests, line for line, so that it compiles.
 func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 	t.Chdir(root)
@@ -27,7 +31,7 @@ func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 	for path, text := range examples {
 		examples[path] = unindented(text)
 	}
-	blocks := goBlock.FindAllStringSubmatch(pages["docs/parts.md"]+pages["docs/recipes.md"]+pages["docs/coming-from.md"]+production, -1)
+	blocks := goBlock.FindAllStringSubmatch(pages["docs/parts.md"]+pages["docs/recipes.md"]+pages["docs/coming-from.md"]+pages["docs/trouble.md"]+production, -1)
 	require.Greater(t, len(blocks), 10)
 	for _, block := range blocks {
 		for _, piece := range strings.Split(unindented(block[1]), "\n...\n") {
@@ -41,6 +45,34 @@ func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 			}, "no Example has these lines:\n%s", piece)
 		}
 	}
+}
+
+// The table of docs/trouble.md has the fields of a Snapshot in their order, and the names in its line.
+func TestTheFieldsOfASnapshotAreInTheDocs(t *testing.T) {
+	t.Chdir(root)
+	_, table, found := strings.Cut(files(t, ".md")["docs/trouble.md"], "## Every field of a Snapshot")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n## ")
+	var told, inTheLine []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| (.*?) \\|").FindAllStringSubmatch(table, -1) {
+		told = append(told, row[1])
+		for _, name := range regexp.MustCompile("`(.+?)`").FindAllStringSubmatch(row[2], -1) {
+			inTheLine = append(inTheLine, name[1])
+		}
+	}
+	var fields []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[aimd.Snapshot]()) {
+		fields = append(fields, f.Name)
+	}
+	assert.Equal(t, fields, told)
+
+	at := time.Now().Add(time.Hour)
+	line := aimd.Snapshot{Phase: "trying", Gap: 1, PausedUntil: at, Quotas: []aimd.Quota{{Name: "requests", UsedUpUntil: at}}}.String()
+	var names []string
+	for _, m := range regexp.MustCompile(`([a-z-]+)=("[^"]*")?`).FindAllStringSubmatch(line, -1) {
+		names = append(names, m[1])
+	}
+	assert.ElementsMatch(t, names, inTheLine)
 }
 
 // Every link of a page leads to a file that is there, and to a heading in it.
