@@ -2,7 +2,9 @@ package httplimit_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -139,6 +141,69 @@ func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
 					for i, wait := range c.waits {
 						require.InDelta(t, wait+time.Second, sent[i+1].Sub(sent[i]), float64(time.Second))
 					}
+				})
+			})
+		}
+	}
+}
+
+// errLastAnswer: a Client returned the last answer, whatever its reason.
+var errLastAnswer = errors.New("the last answer")
+
+// A refusal that is guessed from words is believed for MaxRetryAfter in a row, by a Client, by Do, by a policy alone or in
+// a limiter, and by Next. Any other answer in between begins anew.
+func TestAGuessIsBelievedForAWhile(t *testing.T) {
+	policy, err := retry.New(retry.Config{Idempotent: true, MaxAttempts: -1})
+	require.NoError(t, err)
+	sent, other := 0, 0
+	send := base(func(*http.Request) (*http.Response, error) {
+		if sent++; other > 0 && sent%other == 0 {
+			return parsed(t, "HTTP/1.1 504 X\n\n"), nil
+		}
+		return parsed(t, raw(403, "application/json", `{"error":{"errors":[{"reason":"quotaExceeded"}]}}`)), nil
+	})
+	checked := func(context.Context) error {
+		resp, _ := send(nil)
+		return httplimit.Check(resp)
+	}
+	for door, call := range map[string]func(context.Context) error{
+		"Client": func(ctx context.Context) error {
+			resp, err := clientOn(send, narrow(t, aimd.Config{})).Do(get(ctx, anyURL))
+			if err != nil {
+				return err
+			}
+			require.NoError(t, resp.Body.Close())
+			return cmp.Or(ctx.Err(), errLastAnswer)
+		},
+		"Do":                    func(ctx context.Context) error { return narrow(t, aimd.Config{}).Do(ctx, checked) },
+		"a policy alone":        func(ctx context.Context) error { return retry.Do(ctx, policy, checked) },
+		"a policy in a limiter": func(ctx context.Context) error { return narrow(t, aimd.Config{Policy: policy}).Do(ctx, checked) },
+		"Next": func(ctx context.Context) error {
+			a, err := narrow(t, aimd.Config{}).Begin(ctx)
+			for err == nil {
+				a.End(checked(ctx))
+				a, err = a.Next(ctx)
+			}
+			return err
+		},
+	} {
+		for _, other = range []int{0, 3} {
+			t.Run(fmt.Sprint(door, other), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+					defer cancel()
+					sent = 0
+					began := time.Now()
+					err := call(ctx)
+					if other > 0 {
+						require.NotErrorIs(t, err, attempt.ErrQuota)
+						require.Greater(t, time.Since(began), 55*time.Minute)
+						return
+					}
+					if !errors.Is(err, errLastAnswer) {
+						require.ErrorIs(t, err, attempt.ErrQuota)
+					}
+					require.InDelta(t, 6*time.Minute, time.Since(began), float64(time.Minute)) // the longest delay is a minute
 				})
 			})
 		}
