@@ -180,6 +180,25 @@ func admissions() []admission {
 			script{warm(), 20, "@1m /5 ~1s + =21 @2m ~500ms + =22"}, script{warm(), 20, "@1m /10 ~2s + =19 @2m + =18"}, script{warm(), 20, "@1m /10 ~1.3s + =20 @2m + =20"}, script{warm(), 20, "@1m /10 ~1.1s + =21"},
 			script{warm(), 499, "@1m /100 + =500"}, script{warm(), 999, "@1m /200 + =1000"},
 		), failsafeOurs},
+		{"lance", "lancedb/lance, apache/opendal", "932a10b, #8329", "rust/lance-core/src/utils/aimd.rs, layers/aimd/bucket.rs", "Apache-2.0", lanceTheirs, scripts(
+			script{newLance(none), 1, "+ =2000 @999ms + =2000 @1s + =2300 @2s +10 =2600 @3s - =2900 @4s + =1450"}, script{newLance(none), 1, "! @1s + =1000 @11s + =1300"},
+			script{&lance{rate: 4900, add: 300, most: 5000, window: time.Second}, 1, "+ @1s + =5000"},
+		)},
+		{"llm-d", "llm-d/llm-d-batch-gateway", "#394", "semaphore/aimd_test.go", "Apache-2.0", scripts(
+			script{newLLMD(none), 10, "+10 =11 - =5 +5 =6"}, script{newLLMD(none), 100, "- =50 - =25 - =12"}, script{newLLMD(none), 10, "- =5 - =5"},
+			script{&llmd{least: 5, most: 11, add: 1}, 10, "+10 =11 +11 =11"}, script{&llmd{least: 5, most: 100, add: 5}, 10, "+10 =15"}, script{newLLMD(none), 10, "+9 - =5 +4 =5"},
+		), scripts(script{newLLMD(none), 100, "+100 =100"}, script{newLLMD(none), 20, "+9 ? +11 =21 ! =10"})},
+		{"tower", "joshrotenberg/tower-resilience", "64b5226", "crates/tower-resilience-core/src/aimd.rs, adaptive/src/algorithm.rs", "MIT or Apache-2.0", scripts(
+			script{newTower(none), 10, "~50ms +10 =20 - =10 +20 =30 - =15"}, script{newTower(none), 100, "- =50 - =25"}, script{newTower(none), 10, "~150ms + =5"},
+			script{up(tower{add: 5, factor: .5, slow: trip}, 100), 98, "~50ms + =100"}, script{tower{add: 2, factor: .5, slow: trip}, 10, "~50ms + =12 + =14"},
+		), scripts(script{newTower(none), 10, "~100ms + =11 ~100.000001ms + =5 ? =5 ! =2"}, script{newTower(none), 1, "- =1"})},
+		{"zenvark", "zenvark/zenvark", "0995125", "packages/zenvark/src/adaptive-semaphore.spec.ts", "MIT", scripts( // its windows are shorter in some, its defaults are here
+			script{newZenvark(none), 10, "- - =5"}, script{newZenvark(none), 8, "- =4 @10s - =2"}, script{newZenvark(none), 1, "+ =2 /2 + =2 @5s + =3"},
+			script{newZenvark(none), 2, "/1 + =2"}, script{newZenvark(none), 2, "- + =1"}, script{newZenvark(none), 1, "? ! =1"},
+		), scripts(
+			script{newZenvark(none), 9, "- =4 @9.999999999s - =4 @10s - =2 @14.999999999s + =2 @15s + =3 @19.999999999s + =3 @20s + =4"}, script{newZenvark(none), 1, "- =1"},
+		)},
+		{"desync", "folbricht/desync", "72e06ac", "adaptivelimit_test.go", "BSD-3-Clause", desyncTheirs, desyncOurs},
 	}
 }
 
@@ -350,6 +369,82 @@ func s3TransferOurs(t *testing.T) {
 		l.evaluate(2, 32)
 		assert.Equal(t, want, l.accepted)
 	}
+}
+
+// The tests of Lance's controller, and those of OpenDAL's layer after it.
+func lanceTheirs(t *testing.T) {
+	with := func(rate, add, most float64, every time.Duration) window.Law {
+		return &lance{rate: rate, add: add, most: most, window: every}
+	}
+	scripts(
+		script{with(100, 10, 5000, trip), 100, "@1ms + @151ms + =110"}, script{with(100, 300, 5000, trip), 100, "@1ms - @151ms + =50"},
+		script{with(2, 300, 5000, trip), 2, "@1ms - @151ms - =1 @301ms + =1"}, script{with(4990, 20, 5000, trip), 4990, "@1ms + @151ms + =5000"},
+		script{with(100, 50, 1e9, trip), 100, "@1ms + @151ms + @301ms + @451ms + @601ms + @751ms + =350"},
+		script{with(100, 10, 5000, trip), 100, "@1ms - @151ms + @301ms + @451ms + =70"}, script{with(100, 10, 5000, 10*time.Second), 100, "-100 =100"},
+		script{with(4, 2, 8, time.Second), 4, "@0s + @1s + =6 @2s + =8 @3s - =8 @4s - =4 @5s - =2 @6s - =1 @7s + =1 @107s + =3"},
+	)(t)
+}
+
+// Its links: with n in flight a transfer takes rtt + (n+1)t/2, or n t if the link is full. After 200 rounds the limit has 95% of
+// the best throughput, and is no more than twice what fits.
+func desyncTheirs(t *testing.T) {
+	scripts(script{newDesync(none), 10, "-5 +5 =5"}, script{newDesync(none), 10, "/5 ~50ms @50ms +500 =10"})(t)
+	for _, x := range []struct {
+		rtt, transfer time.Duration
+		rounds        int
+		want          float64 // of this law, ours
+	}{{20 * time.Millisecond, 524 * time.Microsecond, 200, 88}, {50 * time.Millisecond, 524 * time.Microsecond, 200, 128}, {50 * time.Millisecond, 10500 * time.Microsecond, 200, 21}, {50 * time.Millisecond, 0, 20, 128}} {
+		takes := func(n int) time.Duration {
+			return max(x.rtt+time.Duration(n+1)*x.transfer/2, time.Duration(n)*x.transfer)
+		}
+		carries := func(n int) float64 { return float64(n) / takes(n).Seconds() }
+		best := 0.0
+		for n := range desyncMost {
+			best = max(best, carries(n+1))
+		}
+		l, s, now := newDesync(none), window.State{Cwnd: 10}, time.Duration(0)
+		for range x.rounds {
+			n := int(s.Cwnd)
+			now += takes(n)
+			for i := range n {
+				s = l.Answered(now, s, window.Answer{Outcome: window.Success, Flying: n - i, RTT: takes(n)})
+			}
+		}
+		assert.GreaterOrEqual(t, carries(int(s.Cwnd)), 0.95*best, x)
+		assert.Equal(t, x.want, s.Cwnd, x)
+		if x.transfer > 0 {
+			assert.LessOrEqual(t, s.Cwnd, math.Ceil(2*takes(10).Seconds()/x.transfer.Seconds()), x)
+		}
+	}
+}
+
+// A window has at least 20 answers. The limit doubles at a quarter more, and three times at less. Of ten rates the best counts. After
+// 10 s the latency is measured at 10, and answers of before do not count.
+func desyncOurs(t *testing.T) {
+	script{newDesync(none), 10, "~100ms @100ms +19 =10 @200ms + =20"}.run(t)
+	script{newDesync(none), 40, "- =20 +18 =20 - =20 - =10"}.run(t)
+	script{newDesync(none), 1, "- =1"}.run(t)
+	judged := func(d *desync, n int, over time.Duration, limit float64) float64 {
+		d.n, d.ok, d.peak, d.took, d.failed = n, n, int(limit), float64(n)*0.1, false
+		d.start = 0
+		return d.judge(over, limit, int(limit))
+	}
+	d := &desync{ramp: true, before: 100, lowest: 0.1, rates: []float64{100}}
+	assert.Equal(t, 40.0, judged(d, 124, time.Second, 20))
+	assert.Equal(t, 1, d.flat)
+	assert.Equal(t, 40.0, judged(d, 125, time.Second, 20))
+	assert.Zero(t, d.flat)
+	d.flat = 1
+	assert.Equal(t, 40.0, judged(d, 125/2, time.Second, 20))
+	assert.Equal(t, 25.0, judged(d, 125/2, time.Second, 20), "2 x 125 x 0.1")
+	d = &desync{lowest: 0.05, rates: []float64{300, 1, 1, 1, 1, 1, 1, 1, 1, 1}}
+	assert.Equal(t, 10.0, judged(d, 100, time.Second, 20), "the rate of 300 is the eleventh")
+	d = &desync{lowest: 0.05, rates: []float64{300, 1, 1, 1, 1, 1, 1, 1, 1}}
+	assert.Equal(t, 30.0, judged(d, 100, 9999*time.Millisecond, 20))
+	assert.Equal(t, 10.0, judged(d, 100, 10*time.Second, 20))
+	assert.Equal(t, 19, d.stale)
+	script{d, 10, "+19 =10"}.run(t)
+	assert.Zero(t, d.stale)
 }
 
 // Of 50 answers the 45th counts, once a second, or in twice the shortest round trip to 30 s; of five seconds the median, and

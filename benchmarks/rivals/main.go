@@ -7,7 +7,8 @@
 // project's tests, for CUBIC the tables of its RFC, for Loki its reference of settings. All laws of the table
 // are admitted, and the constants are those of the sources at the commits that the test names. Not held are the
 // numbers of modes that are off by default: two of AzCopy's nine tables (benchmarks), and failsafe-go's bounds
-// that decay or remember. A law sees the requests in flight at an answer, where some sources count at the send.
+// that decay or remember. Nor are Lance's closed loop with its burst, and zenvark's fleet in Redis. Not admitted, for their
+// sources publish no numbers of the law: polars' rate limiter, and niks3, which has only bounds. A law sees the requests in flight at an answer, where some sources count at the send.
 //
 //	go run . sim run law-100-a-second --strategies probe,cubic,vegas
 package main
@@ -43,6 +44,11 @@ var rivals = []struct {
 	{"azcopy", newAzCopy, 4, 1, 3000},
 	{"s3-transfer", newS3Transfer, 32, 1, 1 << 20},
 	{"failsafe", newFailsafe, 20, 1, 200},
+	{"lance", newLance, 100, 0, 1 << 20},
+	{"llm-d", newLLMD, 100, 5, 100},
+	{"tower", newTower, 10, 1, 100},
+	{"zenvark", newZenvark, 10, 1, 1000},
+	{"desync", newDesync, 10, 1, 128},
 }
 
 func main() {

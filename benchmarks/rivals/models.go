@@ -103,3 +103,26 @@ func (b *aibrix) Answered(_ time.Duration, s window.State, a window.Answer) wind
 	}
 	return s
 }
+
+// llmd is the semaphore of llm-d's batch gateway (Apache-2.0). Each refusal halves the limit, without a cooldown. As
+// many successes in a row as the limit has places add one place.
+type llmd struct {
+	timed
+	least, most, add float64
+	// ok is the number of successes in a row since the last change.
+	ok int
+}
+
+func newLLMD(window.Settings) window.Law { return &llmd{least: 5, most: 100, add: 1} }
+
+func (l *llmd) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+	switch {
+	case a.Outcome.Overloaded():
+		s.Cwnd, l.ok = max(l.least, math.Floor(s.Cwnd/2)), 0
+	case a.Outcome.Accepted():
+		if l.ok++; float64(l.ok) >= s.Cwnd {
+			s.Cwnd, l.ok = min(l.most, s.Cwnd+l.add), 0
+		}
+	}
+	return s
+}

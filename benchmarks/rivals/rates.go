@@ -85,6 +85,40 @@ func (l *loki) Answered(_ time.Duration, s window.State, a window.Answer) window
 	return paced(s, l.rate)
 }
 
+// lance is the throttle of Lance's object stores (Apache-2.0), and of the layer for OpenDAL that is modelled on it.
+// A second with answers and without a refusal adds 300 to the rate, a second with a refusal halves it. A second ends
+// with the first answer after it. Its four classes of operations are left out: a law sees one. So is its burst of 100.
+type lance struct {
+	timed
+	// rate, added by a good second, to most. Per second.
+	rate, add, most float64
+	// window is the second, from the time when it began.
+	window, from time.Duration
+	// begun: an answer came. answered and refused: in this second.
+	begun, answered, refused bool
+}
+
+func newLance(window.Settings) window.Law {
+	return &lance{rate: 2000, add: 300, most: 5000, window: time.Second}
+}
+
+func (l *lance) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+	if !l.begun {
+		l.begun, l.from = true, now
+	}
+	if now-l.from >= l.window {
+		switch {
+		case l.refused:
+			l.rate = max(1, l.rate/2)
+		case l.answered:
+			l.rate = min(l.most, l.rate+l.add)
+		}
+		l.from, l.answered, l.refused = now, false, false
+	}
+	l.answered, l.refused = true, l.refused || a.Outcome.Overloaded()
+	return paced(s, l.rate)
+}
+
 // scrapy is Scrapy's AutoThrottle (BSD-3-Clause): the delay between requests moves halfway to
 // the latency over the target concurrency, and at once if that is longer. A refusal never
 // shortens it. The window bounds a gap to 15 s, and leaves out Scrapy's random half.
