@@ -75,7 +75,7 @@ func TestThePageOfTroubles(t *testing.T) {
 		deadline, after time.Duration
 		// tell are the fields of the snapshot that tell of the trouble, as docs/trouble.md has them.
 		tell string
-		// state is the word of the live page, log the beginning of a line of the log; fails: so do the calls.
+		// state is the word of the live page, or two by turns, log the beginning of a line of the log; fails: so do the calls.
 		state, log string
 		fails      bool
 	}{
@@ -161,7 +161,7 @@ func TestThePageOfTroubles(t *testing.T) {
 			work: func(time.Time) func(context.Context) error { return patient{make(chan struct{}, 16)}.serve },
 		},
 		"nothing gets faster, aimd.New": {
-			tell: "cwnd in-flight queued overload cuts", workers: 1000, after: 5 * time.Minute, state: "limited",
+			tell: "cwnd in-flight queued overload cuts", workers: 1000, after: 5 * time.Minute, state: "limited or growing", log: "shrank: slow",
 			work: func(time.Time) func(context.Context) error { return patient{make(chan struct{}, 16)}.serve },
 		},
 		"memory grows": {
@@ -243,15 +243,15 @@ func TestThePageOfTroubles(t *testing.T) {
 				require.NoError(t, lim.Close())
 
 				t.Log(snapshot, "|", state)
-				assert.Equal(t, c.state, state)
-				// row is the rows of the table with these fields and this word.
+				assert.Contains(t, strings.Split(c.state, " or "), state)
+				// row is the rows of the table with these fields and these words.
 				row := ""
 				for line := range strings.Lines(page) {
-					if strings.Contains(line, masked("`"+only(snapshot, c.tell)+"`")) && strings.Contains(line, "| "+state+" |") {
+					if strings.Contains(line, masked("`"+only(snapshot, c.tell)+"`")) && strings.Contains(line, "| "+c.state+" |") {
 						row += line
 					}
 				}
-				assert.NotEmpty(t, row, "no row of the page has %s and %s", only(snapshot, c.tell), state)
+				assert.NotEmpty(t, row, "no row of the page has %s and %s", only(snapshot, c.tell), c.state)
 				said := logged(log.String(), c.log)
 				t.Logf("%.190q", said[:min(8, len(said))])
 				assert.Condition(t, func() bool {
