@@ -200,7 +200,7 @@ func (p Permit) End(err error) attempt.Verdict {
 func (p Permit) release(v attempt.Verdict, err error) {
 	o := v.Outcome
 	if !o.Valid() {
-		panic(fmt.Sprintf("aimd: Permit.Done with %d, want Success, Overload, Timeout, Neutral, ClientError or window.Unclear", o))
+		panic(fmt.Sprintf("aimd: Permit.Done with %d, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
 	}
 	l := p.l
 	if l == nil {

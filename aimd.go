@@ -9,11 +9,15 @@ import (
 // text, and the allowed values, Want. errors.As finds it.
 type SettingError = setting.Error
 
-// The outcomes of an attempt; see package window.
+// Outcome is how an attempt ended; see package window.
+type Outcome = window.Outcome
+
+// The outcomes of an attempt.
 const (
 	Success     = window.Success
 	Overload    = window.Overload
 	Timeout     = window.Timeout
 	Neutral     = window.Neutral
 	ClientError = window.ClientError
+	Unclear     = window.Unclear
 )
