@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -149,9 +150,12 @@ func TestTheLawStandsStillNowhere(t *testing.T) {
 				})
 				return took
 			}
-			law, reno := took(aimd.Config{}), took(aimd.Config{Law: aimd.Reno(0.9)})
-			t.Logf("%v, Reno 0.9 %v", law, reno)
-			assert.LessOrEqual(t, law, reno*3/2)
+			// The middle of three runs: the order of goroutines decides, and one run in a hundred takes twice as long.
+			laws := []time.Duration{took(aimd.Config{}), took(aimd.Config{}), took(aimd.Config{})}
+			slices.Sort(laws)
+			reno := took(aimd.Config{Law: aimd.Reno(0.9)})
+			t.Logf("%v, Reno 0.9 %v", laws, reno)
+			assert.LessOrEqual(t, laws[1], reno*3/2)
 		})
 	}
 }
