@@ -162,7 +162,7 @@ func TestAnOutageOf500s(t *testing.T) {
 		s := &stranger{t: t, slots: 50, takes: 100 * time.Millisecond, fails: raw(500, "text/plain", ""), down: [2]time.Duration{2 * time.Second, 32 * time.Second}, most: 50}
 		took, lost, _ := s.run("Check", 4000)
 		assert.Zero(t, lost)
-		assert.LessOrEqual(t, s.failed, 100)
+		assert.LessOrEqual(t, s.failed, 150)
 		t.Logf("%v, %d failed", took, s.failed)
 	})
 }
