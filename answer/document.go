@@ -15,8 +15,8 @@ import (
 const (
 	// deepest is how deep a document is read: Google's codes are at four.
 	deepest = 7
-	// mostTokens is the part of a document that is read, and mostText the part of a message, in bytes. Our choice: error
-	// documents have a few tokens, and 64 KiB of any kind are read in 1 ms.
+	// mostTokens is the part of a document that is read, mostText the part of a message and mostXML that of a document in
+	// XML, in bytes. Our choice: error documents have a few tokens, and 64 KiB of any kind are read in 1 ms.
 	mostTokens = 1000
 	mostText   = 8 << 10
 	mostXML    = 8 << 10
@@ -211,7 +211,7 @@ func (r *reader) said(key, value string) {
 	switch key = fold(key); key {
 	case "@type": // type.googleapis.com/google.rpc.QuotaFailure
 		r.code(value[strings.LastIndexByte(value, '/')+1:])
-	case "code", "type", "reason", "error", "errorcode", "errcode", "status", "exception", "name", "errortype", "subcode", "tag", "faultcode":
+	case "code", "type", "reason", "error", "errorcode", "errcode", "status", "exception", "errortype", "subcode", "tag", "faultcode":
 		r.code(value)
 		if strings.ContainsRune(value, ' ') { // a sentence as the error
 			r.says(value)
@@ -265,7 +265,7 @@ func fold(code string) string {
 		code = code[:i]
 	}
 	if strings.Contains(code, "/") || len(code) > longestCode {
-		return code[strings.LastIndexByte(code, '/')+1:][:0]
+		return ""
 	}
 	var b strings.Builder
 	for i := 0; i < len(code); i++ {
