@@ -14,8 +14,8 @@
 //   - [Each] runs a function for every item of an iterator, and returns the failures.
 //   - [Do] and [Map] are for work that has a result; Map is an iterator.
 //   - [Limiter.Acquire] is for callers that make each attempt themselves.
-//   - package httplimit has an http.RoundTripper, contrib/aws a middleware for the AWS SDK, contrib/minio
-//     a transport for minio-go, contrib/grpc the interceptors for gRPC.
+//   - package httplimit has an http.RoundTripper, contrib/awslimit a middleware for the AWS SDK, contrib/miniolimit
+//     a transport for minio-go, contrib/grpclimit the interceptors for gRPC.
 //
 // Two rules keep work safe: fn must be safe to repeat, and ctx needs a deadline if a person waits for the
 // result, since Do retries overload until ctx ends.
@@ -29,8 +29,8 @@
 //   - A server of your own is overloaded: Handler of [github.com/aimd-go/aimd/httplimit], or
 //     [github.com/aimd-go/aimd/admission] below it; [github.com/aimd-go/aimd/tag] marks requests.
 //   - Clients in the field must send less, now, without a release: [github.com/aimd-go/aimd/remote].
-//   - A person wants to see a limiter at work: [github.com/aimd-go/aimd/live], contrib/prometheus and
-//     contrib/otel.
+//   - A person wants to see a limiter at work: [github.com/aimd-go/aimd/live], contrib/aimdprom and
+//     contrib/aimdotel.
 //   - A strategy is to be tried on a model of your service: [github.com/aimd-go/aimd/sim].
 //
 // What happens if

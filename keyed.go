@@ -30,7 +30,7 @@ type KeyedConfig struct {
 	// Keys is the most limiters, from 1; 0 means 10 000. For one more, the idlest limiter is evicted.
 	Keys int
 	// Evicted is called with each evicted limiter, by the goroutine that asked for another one: to keep its
-	// Snapshot, or to count it (contrib/prometheus). Several goroutines may call it at once. It may be nil.
+	// Snapshot, or to count it (contrib/aimdprom). Several goroutines may call it at once. It may be nil.
 	Evicted func(*Limiter)
 	// Clock is the source of time; nil: the real one.
 	Clock clock.Clock

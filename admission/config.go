@@ -85,7 +85,7 @@ func Fixed(requests int) Limit {
 // serves in time 0.3 to 1 of the requests that the best fixed limit does, Reno with a factor of 0.5 0.2 to 0.85.
 //
 // If the number is unknown or changes, use aimd.Probe. Count an answer that takes too long as a Timeout
-// (httplimit.NewHandler and contrib/grpc have a setting). Set Min, so that a short overload does not shut out most
+// (httplimit.NewHandler and contrib/grpclimit have a setting). Set Min, so that a short overload does not shut out most
 // clients, and Max, so that the requests fit into memory.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	if law == nil {

@@ -215,7 +215,7 @@ type (
 )
 
 // NewContext returns a context for the service of the request that has the permit, as httplimit.NewHandler
-// and contrib/grpc give to the application. The zero Permit returns ctx.
+// and contrib/grpclimit give to the application. The zero Permit returns ctx.
 func NewContext(ctx context.Context, p Permit) context.Context {
 	if p.c == nil {
 		return ctx
@@ -225,7 +225,7 @@ func NewContext(ctx context.Context, p Permit) context.Context {
 
 // FromContext returns the permit of the context's request, and false without one. An application may release
 // it early, when only something cheap continues, such as a stream of events; the later release by
-// httplimit.NewHandler or contrib/grpc has no effect.
+// httplimit.NewHandler or contrib/grpclimit has no effect.
 func FromContext(ctx context.Context) (Permit, bool) {
 	p, ok := ctx.Value(permitKey{}).(Permit)
 	return p, ok

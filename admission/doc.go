@@ -2,7 +2,7 @@
 // shed. It is the counterpart of package limiter at the client. Safe Client Behaviour: "Safer clients:
 // Move control to the server!"
 //
-// Most programs use httplimit.NewHandler or the server interceptors of contrib/grpc, which put a
+// Most programs use httplimit.NewHandler or the server interceptors of contrib/grpclimit, which put a
 // [Controller] in front of a service. Begin with [Fixed].
 //
 //	 Admit               +--------------- queue ---------------+

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/aimd-go/aimd"
-	aimdotel "github.com/aimd-go/aimd/contrib/otel"
-	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
+	"github.com/aimd-go/aimd/contrib/aimdotel"
+	"github.com/aimd-go/aimd/contrib/aimdprom"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )

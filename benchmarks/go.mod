@@ -4,8 +4,8 @@ go 1.25.0
 
 require (
 	github.com/aimd-go/aimd v0.1.0
-	github.com/aimd-go/aimd/contrib/otel v0.1.0
-	github.com/aimd-go/aimd/contrib/prometheus v0.1.0
+	github.com/aimd-go/aimd/contrib/aimdotel v0.1.0
+	github.com/aimd-go/aimd/contrib/aimdprom v0.1.0
 	github.com/failsafe-go/failsafe-go v0.9.8
 	github.com/jedib0t/go-pretty/v6 v6.8.3
 	github.com/prometheus/client_golang v1.24.1
@@ -45,6 +45,6 @@ require (
 
 replace github.com/aimd-go/aimd => ..
 
-replace github.com/aimd-go/aimd/contrib/otel => ../contrib/otel
+replace github.com/aimd-go/aimd/contrib/aimdotel => ../contrib/aimdotel
 
-replace github.com/aimd-go/aimd/contrib/prometheus => ../contrib/prometheus
+replace github.com/aimd-go/aimd/contrib/aimdprom => ../contrib/aimdprom

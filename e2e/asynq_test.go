@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	aimdasynq "github.com/aimd-go/aimd/contrib/asynq"
+	"github.com/aimd-go/aimd/contrib/asynqlimit"
 	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
@@ -82,7 +82,7 @@ func (w *worker) asynq(l *aimd.Limiter) (stop func(), err error) {
 		Concurrency: heldJobs / engineWorkers, LogLevel: asynq.ErrorLevel, DelayedTaskCheckInterval: amount(5*time.Second, 500*time.Millisecond),
 		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Second },
 	}
-	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Limiter: l})
+	limit, err := asynqlimit.Limit(&cfg, asynqlimit.Settings{Limiter: l})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
 		Concurrency: 4, Queues: map[string]int{"stuck": 9, "free": 1}, LogLevel: asynq.FatalLevel,
 		TaskCheckInterval: 50 * time.Millisecond, DelayedTaskCheckInterval: 500 * time.Millisecond,
 	}
-	limit, err := aimdasynq.Limit(&cfg, aimdasynq.Settings{Of: func(ctx context.Context, _ *asynq.Task) (*aimd.Limiter, error) {
+	limit, err := asynqlimit.Limit(&cfg, asynqlimit.Settings{Of: func(ctx context.Context, _ *asynq.Task) (*aimd.Limiter, error) {
 		if queue, _ := asynq.GetQueueName(ctx); queue == "stuck" {
 			return l, nil
 		}

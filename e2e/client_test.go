@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	aimdaws "github.com/aimd-go/aimd/contrib/aws"
-	aimdminio "github.com/aimd-go/aimd/contrib/minio"
+	"github.com/aimd-go/aimd/contrib/awslimit"
+	"github.com/aimd-go/aimd/contrib/miniolimit"
 )
 
 const bucket = "bucket"
@@ -58,7 +58,7 @@ func pathStyle(cfg aws.Config) *s3.Client {
 // limited is a client of the AWS SDK under the limiter.
 func limited(address string, tr http.RoundTripper, l *aimd.Limiter) *s3.Client {
 	cfg := config(address, tr)
-	aimdaws.Limit(&cfg, l)
+	awslimit.Limit(&cfg, l)
 	return pathStyle(cfg)
 }
 
@@ -108,7 +108,7 @@ func limitedMinio(t *testing.T, address string, l *aimd.Limiter) *minio.Client {
 	opts := &minio.Options{
 		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
 	}
-	require.NoError(t, aimdminio.Limit(opts, l))
+	require.NoError(t, miniolimit.Limit(opts, l))
 	c, err := minio.New(address, opts)
 	require.NoError(t, err)
 	t.Cleanup(opts.Transport.(interface{ CloseIdleConnections() }).CloseIdleConnections)

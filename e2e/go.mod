@@ -4,10 +4,10 @@ go 1.26.0
 
 require (
 	github.com/aimd-go/aimd v0.1.0
-	github.com/aimd-go/aimd/contrib/asynq v0.1.0
-	github.com/aimd-go/aimd/contrib/aws v0.1.0
-	github.com/aimd-go/aimd/contrib/minio v0.1.0
-	github.com/aimd-go/aimd/contrib/river v0.1.0
+	github.com/aimd-go/aimd/contrib/asynqlimit v0.1.0
+	github.com/aimd-go/aimd/contrib/awslimit v0.1.0
+	github.com/aimd-go/aimd/contrib/miniolimit v0.1.0
+	github.com/aimd-go/aimd/contrib/riverlimit v0.1.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager v0.5.3
@@ -66,7 +66,7 @@ require (
 	github.com/Azure/go-ntlmssp v0.1.1 // indirect
 	github.com/DataDog/datadog-go/v5 v5.9.1 // indirect
 	github.com/Microsoft/go-winio v0.6.2 // indirect
-	github.com/aimd-go/aimd/contrib/prometheus v0.1.0
+	github.com/aimd-go/aimd/contrib/aimdprom v0.1.0
 	github.com/andybalholm/brotli v1.2.3 // indirect
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.26 // indirect
 	github.com/aws/aws-sdk-go-v2/config v1.33.14 // indirect
@@ -140,10 +140,10 @@ require (
 
 replace (
 	github.com/aimd-go/aimd => ../
-	github.com/aimd-go/aimd/contrib/asynq => ../contrib/asynq
-	github.com/aimd-go/aimd/contrib/aws => ../contrib/aws
-	github.com/aimd-go/aimd/contrib/minio => ../contrib/minio
-	github.com/aimd-go/aimd/contrib/river => ../contrib/river
+	github.com/aimd-go/aimd/contrib/asynqlimit => ../contrib/asynqlimit
+	github.com/aimd-go/aimd/contrib/awslimit => ../contrib/awslimit
+	github.com/aimd-go/aimd/contrib/miniolimit => ../contrib/miniolimit
+	github.com/aimd-go/aimd/contrib/riverlimit => ../contrib/riverlimit
 )
 
-replace github.com/aimd-go/aimd/contrib/prometheus => ../contrib/prometheus
+replace github.com/aimd-go/aimd/contrib/aimdprom => ../contrib/aimdprom

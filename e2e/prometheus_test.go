@@ -26,7 +26,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
-	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
+	"github.com/aimd-go/aimd/contrib/aimdprom"
 	"github.com/aimd-go/aimd/e2e/internal/program"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
@@ -88,7 +88,7 @@ func TestPromtoolFindsNothingToSay(t *testing.T) {
 // The alerts fire when they should, and stay silent when they should: testdata/alerts.yaml.
 func TestAlerts(t *testing.T) {
 	promtool := program.Path(t, "promtool", "prometheus")
-	for _, args := range [][]string{{"check", "rules", "../contrib/prometheus/alerts.yaml"}, {"test", "rules", "testdata/alerts.yaml"}} {
+	for _, args := range [][]string{{"check", "rules", "../contrib/aimdprom/alerts.yaml"}, {"test", "rules", "testdata/alerts.yaml"}} {
 		said, err := exec.Command(promtool, args...).CombinedOutput()
 		require.NoError(t, err, string(said))
 		require.Contains(t, string(said), "SUCCESS")
@@ -144,7 +144,7 @@ var grafana = strings.NewReplacer("$__rate_interval", "10s", "$__range", "10s", 
 // dashboard has the expressions of its panels, and of its variables.
 func dashboard(t *testing.T) (expressions, variables []string) {
 	t.Helper()
-	text, err := os.ReadFile("../contrib/prometheus/dashboard.json")
+	text, err := os.ReadFile("../contrib/aimdprom/dashboard.json")
 	require.NoError(t, err)
 	var d struct {
 		Panels []struct {

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	aimdriver "github.com/aimd-go/aimd/contrib/river"
+	"github.com/aimd-go/aimd/contrib/riverlimit"
 	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
@@ -132,7 +132,7 @@ func (w *worker) river(l *aimd.Limiter) (stop func(), err error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{worker: w})
 	cfg := &river.Config{Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: heldJobs / engineWorkers}}, Workers: workers}
-	if err := aimdriver.Limit(cfg, aimdriver.Settings{Limiter: l}); err != nil {
+	if err := riverlimit.Limit(cfg, riverlimit.Settings{Limiter: l}); err != nil {
 		return nil, err
 	}
 	c, err := river.NewClient(riverpgxv5.New(pool), cfg)

@@ -1,4 +1,4 @@
-// Package job runs the jobs of a job engine under a limiter: contrib/asynq and contrib/river are made of it, and
+// Package job runs the jobs of a job engine under a limiter: contrib/asynqlimit and contrib/riverlimit are made of it, and
 // an integration of another engine can be. A job waits for its slot in the engine's worker. A refused job is
 // tried again there, at the front of the queue. A job that waits too long goes back to its engine, which brings
 // it to a worker again.

@@ -24,7 +24,7 @@ type Sum struct {
 }
 
 // Tally sums up the counters of limiters by name, for metrics: limiters of one name are one, and the counters
-// of a limiter stay in the sum after its eviction. Packages contrib/prometheus and contrib/otel publish one.
+// of a limiter stay in the sum after its eviction. Packages contrib/aimdprom and contrib/aimdotel publish one.
 // It is safe for any number of goroutines. Make one with NewTally.
 type Tally struct {
 	limiters []Limiters

@@ -73,7 +73,7 @@ type Config struct {
 //
 //   - "Don't retry by default": at most three attempts, and only work that is known to be idempotent
 //     (Config.Idempotent, WithIdempotent). Other work is tried again only if it was certainly not sent:
-//     the connection could not be made, or the request got no slot (httplimit, contrib/grpc).
+//     the connection could not be made, or the request got no slot (httplimit, contrib/grpclimit).
 //   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s, each of 0.5 to 1.5 times
 //     that.
 //   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429 and 408 are of that

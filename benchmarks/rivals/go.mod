@@ -13,8 +13,8 @@ require (
 	codeberg.org/go-latex/latex v0.2.0 // indirect
 	codeberg.org/go-pdf/fpdf v0.11.1 // indirect
 	git.sr.ht/~sbinet/gg v0.7.0 // indirect
-	github.com/aimd-go/aimd/contrib/aws v0.1.0 // indirect
-	github.com/aimd-go/aimd/contrib/prometheus v0.1.0 // indirect
+	github.com/aimd-go/aimd/contrib/aimdprom v0.1.0 // indirect
+	github.com/aimd-go/aimd/contrib/awslimit v0.1.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/aws/aws-sdk-go-v2 v1.47.6 // indirect
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.26 // indirect
@@ -68,6 +68,6 @@ require (
 replace (
 	github.com/aimd-go/aimd => ../..
 	github.com/aimd-go/aimd/cmd/aimd => ../../cmd/aimd
-	github.com/aimd-go/aimd/contrib/aws => ../../contrib/aws
-	github.com/aimd-go/aimd/contrib/prometheus => ../../contrib/prometheus
+	github.com/aimd-go/aimd/contrib/aimdprom => ../../contrib/aimdprom
+	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
 )

@@ -4,8 +4,8 @@ go 1.25.0
 
 require (
 	github.com/aimd-go/aimd v0.1.0
-	github.com/aimd-go/aimd/contrib/aws v0.1.0
-	github.com/aimd-go/aimd/contrib/prometheus v0.1.0
+	github.com/aimd-go/aimd/contrib/aimdprom v0.1.0
+	github.com/aimd-go/aimd/contrib/awslimit v0.1.0
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.14

@@ -4,7 +4,7 @@ go 1.26.0
 
 replace (
 	github.com/aimd-go/aimd => ../..
-	github.com/aimd-go/aimd/contrib/aws => ../../contrib/aws
+	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
 )
 
 require (
@@ -127,7 +127,7 @@ require (
 )
 
 require (
-	github.com/aimd-go/aimd/contrib/aws v0.1.0
+	github.com/aimd-go/aimd/contrib/awslimit v0.1.0
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.7
 	github.com/bahlo/generic-list-go v0.2.0 // indirect

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/aimd-go/aimd"
-	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/contrib/awslimit"
 	"github.com/aimd-go/aimd/httplimit"
 )
 
@@ -108,7 +108,7 @@ func TestGitHubsPrimaryLimit(t *testing.T) {
 }
 
 func openBucket(ctx context.Context, cfg aws.Config, lim *aimd.Limiter, name string) (*blob.Bucket, error) {
-	aimdaws.Limit(&cfg, lim)
+	awslimit.Limit(&cfg, lim)
 	return s3blob.OpenBucket(ctx, s3.NewFromConfig(cfg), name, nil)
 }
 

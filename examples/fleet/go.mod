@@ -4,8 +4,8 @@ go 1.25.0
 
 require (
 	github.com/aimd-go/aimd v0.1.0
-	github.com/aimd-go/aimd/contrib/asynq v0.1.0
-	github.com/aimd-go/aimd/contrib/aws v0.1.0
+	github.com/aimd-go/aimd/contrib/asynqlimit v0.1.0
+	github.com/aimd-go/aimd/contrib/awslimit v0.1.0
 	github.com/aws/aws-sdk-go-v2 v1.47.6
 	github.com/aws/aws-sdk-go-v2/config v1.33.14
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.7
@@ -43,6 +43,6 @@ require (
 
 replace (
 	github.com/aimd-go/aimd => ../..
-	github.com/aimd-go/aimd/contrib/asynq => ../../contrib/asynq
-	github.com/aimd-go/aimd/contrib/aws => ../../contrib/aws
+	github.com/aimd-go/aimd/contrib/asynqlimit => ../../contrib/asynqlimit
+	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
 )

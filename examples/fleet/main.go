@@ -24,8 +24,8 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/aimd-go/aimd"
-	aimdasynq "github.com/aimd-go/aimd/contrib/asynq"
-	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/contrib/asynqlimit"
+	"github.com/aimd-go/aimd/contrib/awslimit"
 )
 
 // fleet is one process.
@@ -74,7 +74,7 @@ func (f *fleet) run(ctx context.Context, workers int, only bool) error {
 	if err != nil {
 		return err
 	}
-	aimdaws.Limit(&cfg, lim)
+	awslimit.Limit(&cfg, lim)
 	f.endpoint = aws.ToString(cfg.BaseEndpoint)
 	f.store = s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = cfg.BaseEndpoint != nil })
 
@@ -83,7 +83,7 @@ func (f *fleet) run(ctx context.Context, workers int, only bool) error {
 		// Refusals are not asynq's, so these are crashes of a machine, and errors of a single file.
 		RetryDelayFunc: func(n int, _ error, _ *asynq.Task) time.Duration { return time.Duration(n) * time.Second },
 	}
-	limit, err := aimdasynq.Limit(&server, aimdasynq.Settings{Limiter: lim})
+	limit, err := asynqlimit.Limit(&server, asynqlimit.Settings{Limiter: lim})
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
-	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/contrib/awslimit"
 	"github.com/aimd-go/aimd/s3test"
 )
 
@@ -112,8 +112,8 @@ func (u *uploads) Start(s *race.Strategy, client *http.Client) (race.Service, er
 	case "backoff":
 		config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	}
-	if s.Limiter != nil { // one call of contrib/aws on the config, and the client retries
-		aimdaws.Limit(&config, s.Limiter)
+	if s.Limiter != nil { // one call of contrib/awslimit on the config, and the client retries
+		awslimit.Limit(&config, s.Limiter)
 		s.Do = race.Once
 	}
 	sdk := s3.NewFromConfig(config, func(o *s3.Options) { o.HTTPClient, o.UsePathStyle = client, true })

@@ -27,7 +27,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	aimdprom "github.com/aimd-go/aimd/contrib/prometheus"
+	"github.com/aimd-go/aimd/contrib/aimdprom"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/remote"

@@ -18,7 +18,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	aimdaws "github.com/aimd-go/aimd/contrib/aws"
+	"github.com/aimd-go/aimd/contrib/awslimit"
 	"github.com/aimd-go/aimd/sim"
 	"github.com/aimd-go/aimd/window"
 )
@@ -47,7 +47,7 @@ func (u *run) connect(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	aimdaws.Limit(&cfg, u.limiter)
+	awslimit.Limit(&cfg, u.limiter)
 	cfg.HTTPClient = patient{cfg.HTTPClient}
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" })

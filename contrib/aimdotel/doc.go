@@ -1,0 +1,39 @@
+// Package aimdotel measures limiters of package aimd with OpenTelemetry.
+//
+//	_, err := aimdotel.Register(live.Of(lim))            // one, or some
+//	_, err := aimdotel.Register(live.Keyed(buckets))     // one for each key
+//	_, err := aimdotel.Register(transport.Limiters)      // one for each host
+//
+// They are read when the SDK collects, so a limiter at work costs the same. The instrumentation scope is
+// github.com/aimd-go/aimd/contrib/aimdotel. The instruments, each with the attribute aimd.limiter.name, the
+// limiter's name (aimd.Config.Name) or key:
+//
+//	aimd.cwnd, aimd.ssthresh   gauge, {attempt}: window and slow-start threshold
+//	aimd.gap                   gauge, s: the shortest time between two sends; below a window of
+//	                           2 it sets the rate
+//	aimd.paused_until          gauge, s: the end of the pause for all, in seconds since 1970
+//	aimd.quota_limit,          gauges: a quota of the service, as its answers report it, and
+//	aimd.quota_left            the remaining quota, with aimd.quota, its name
+//	aimd.in_flight             up-down counter, {attempt}: sent and not answered
+//	aimd.queued                up-down counter, {operation}: wait for a slot
+//	aimd.attempts              counter, {attempt}: answered, with aimd.outcome: success,
+//	                           overload, timeout, neutral or client_error
+//	aimd.cuts                  counter, {cut}: bursts of overloads that narrowed the window
+//	aimd.pauses                counter, {pause}: pauses for everybody
+//
+// The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. The
+// counters of a name keep the counts of a limiter that is gone. If there are more keys than a Keyed holds,
+// see [Registration.Evicted]. The first 1000 names have attributes of their own, the rest share "other".
+//
+// # Histograms
+//
+// [NewObserver] adds two histograms, for which each limiter needs an observer. It
+// then reads the clock at every event, so an attempt costs some 0.4 µs more:
+//
+//	observe, err := aimdotel.NewObserver()
+//	...
+//	lim, err := aimd.New(aimd.Config{Name: "photos", Observer: observe})
+//
+//	aimd.queue.wait            histogram, s: how long operations waited that had to
+//	aimd.attempt.duration      histogram, s: from slot to answer, with aimd.outcome
+package aimdotel

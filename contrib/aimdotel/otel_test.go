@@ -1,0 +1,214 @@
+package aimdotel
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	sdk "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
+	t.Helper()
+	config.Law = aimd.Reno(0.5)
+	l, err := aimd.New(config)
+	require.NoError(t, err)
+	return l
+}
+
+func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
+	t.Helper()
+	p, err := l.Acquire(context.Background())
+	require.NoError(t, err)
+	return p
+}
+
+// instrument is what a reader is told of one.
+type instrument struct {
+	kind, unit string
+	// points are by the values of the attributes, the outcome after the name.
+	points map[string]float64
+}
+
+func collect(t *testing.T, r sdk.Reader) map[string]instrument {
+	t.Helper()
+	var told metricdata.ResourceMetrics
+	require.NoError(t, r.Collect(context.Background(), &told))
+	all := map[string]instrument{}
+	for _, scope := range told.ScopeMetrics {
+		require.Equal(t, "github.com/aimd-go/aimd/contrib/aimdotel", scope.Scope.Name)
+		require.Equal(t, version(), scope.Scope.Version)
+		for _, m := range scope.Metrics {
+			require.NotEmpty(t, m.Description)
+			i := instrument{unit: m.Unit, points: map[string]float64{}}
+			switch d := m.Data.(type) {
+			case metricdata.Gauge[float64]:
+				i.kind = "gauge"
+				for _, p := range d.DataPoints {
+					i.points[key(t, p.Attributes)] = p.Value
+				}
+			case metricdata.Sum[int64]:
+				i.kind = map[bool]string{true: "counter", false: "up-down counter"}[d.IsMonotonic]
+				for _, p := range d.DataPoints {
+					i.points[key(t, p.Attributes)] = float64(p.Value)
+				}
+			case metricdata.Histogram[float64]:
+				i.kind = "histogram"
+				for _, p := range d.DataPoints {
+					require.Equal(t, []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10}, p.Bounds)
+					require.EqualValues(t, 1, p.Count)
+					i.points[key(t, p.Attributes)] = p.Sum
+				}
+			}
+			all[m.Name] = i
+		}
+	}
+	return all
+}
+
+func key(t *testing.T, a attribute.Set) string {
+	name, ok := a.Value("aimd.limiter.name")
+	require.True(t, ok)
+	if outcome, ok := a.Value("aimd.outcome"); ok {
+		return name.AsString() + " " + outcome.AsString()
+	}
+	return name.AsString()
+}
+
+func TestInstruments(t *testing.T) { synctest.Test(t, testInstruments) }
+
+func testInstruments(t *testing.T) {
+	reader := sdk.NewManualReader()
+	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
+	registered, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
+	require.NoError(t, err)
+	acquire(t, l).Done(window.Overload)
+	held := acquire(t, l)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { _, _ = l.Acquire(ctx) }()
+	time.Sleep(3 * time.Second) // of the bubble's time
+
+	one := func(v float64) map[string]float64 { return map[string]float64{"photos": v} }
+	require.Equal(t, map[string]instrument{
+		"aimd.cwnd":         {"gauge", "{attempt}", one(1)},
+		"aimd.ssthresh":     {"gauge", "{attempt}", one(l.Snapshot().Ssthresh)},
+		"aimd.gap":          {"gauge", "s", one(0)},
+		"aimd.paused_until": {"gauge", "s", one(0)},
+		"aimd.in_flight":    {"up-down counter", "{attempt}", one(1)},
+		"aimd.queued":       {"up-down counter", "{operation}", one(1)},
+		"aimd.attempts": {"counter", "{attempt}", map[string]float64{
+			"photos success": 0, "photos overload": 1, "photos timeout": 0, "photos neutral": 0, "photos client_error": 0}},
+		"aimd.cuts":   {"counter", "{cut}", one(1)},
+		"aimd.pauses": {"counter", "{pause}", one(float64(l.Snapshot().Pauses))},
+	}, collect(t, reader))
+	cancel()
+	synctest.Wait()
+	held.Done(window.Overload)
+	until := l.Snapshot().PausedUntil
+	require.False(t, until.IsZero())
+	require.InDelta(t, float64(until.UnixMilli())/1000, collect(t, reader)["aimd.paused_until"].points["photos"], 0)
+	require.NoError(t, registered.Unregister())
+	require.Empty(t, collect(t, reader))
+}
+
+func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
+	var registered *Registration
+	keyed, err := aimd.NewKeyed(
+		func(key string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5), Name: key}) },
+		aimd.KeyedConfig{Keys: 1, Evicted: func(l *aimd.Limiter) { registered.Evicted(l) }})
+	require.NoError(t, err)
+	reader := sdk.NewManualReader()
+	registered, err = Register(live.Keyed(keyed), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
+	require.NoError(t, err)
+	for i := range 3 {
+		for _, key := range []string{"a", "b"} { // each evicts the other
+			l, err := keyed.For(key)
+			require.NoError(t, err)
+			if i == 1 {
+				collect(t, reader)
+			}
+			acquire(t, l).Done(window.Success)
+		}
+	}
+	all := collect(t, reader)
+	require.InDelta(t, 3, all["aimd.attempts"].points["a success"], 0)
+	require.InDelta(t, 3, all["aimd.attempts"].points["b success"], 0)
+	require.Equal(t, map[string]float64{"b": 0}, all["aimd.in_flight"].points, "there is but one")
+}
+
+func TestHistograms(t *testing.T) {
+	reader := sdk.NewManualReader()
+	observe, err := NewObserver(WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
+	require.NoError(t, err)
+	synctest.Test(t, func(t *testing.T) {
+		l := reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: observe})
+		p := acquire(t, l)
+		go func() {
+			p := acquire(t, l)
+			time.Sleep(500 * time.Millisecond)
+			p.Done(window.ClientError)
+		}()
+		time.Sleep(2 * time.Second)
+		p.Done(window.Success)
+		p.Done(window.Success) // counts once
+		time.Sleep(time.Second)
+	})
+	require.Equal(t, map[string]instrument{
+		"aimd.queue.wait":       {"histogram", "s", map[string]float64{"a": 2}},
+		"aimd.attempt.duration": {"histogram", "s", map[string]float64{"a success": 2, "a client_error": 0.5}},
+	}, collect(t, reader))
+}
+
+func TestTheGlobalProviderIsTheDefault(t *testing.T) {
+	reader := sdk.NewManualReader()
+	otel.SetMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader)))
+	defer otel.SetMeterProvider(noop.NewMeterProvider())
+	_, err := Register(live.Of(reno(t, aimd.Config{})), WithMeterProvider(nil))
+	require.NoError(t, err)
+	require.Len(t, collect(t, reader), 9)
+}
+
+// broken is a meter that makes no instrument.
+type broken struct{ noop.MeterProvider }
+type brokenMeter struct{ noop.Meter }
+
+var errBroken = errors.New("broken")
+
+func (broken) Meter(string, ...metric.MeterOption) metric.Meter { return brokenMeter{} }
+func (brokenMeter) Int64ObservableCounter(string, ...metric.Int64ObservableCounterOption) (metric.Int64ObservableCounter, error) {
+	return nil, errBroken
+}
+func (brokenMeter) Float64Histogram(string, ...metric.Float64HistogramOption) (metric.Float64Histogram, error) {
+	return nil, errBroken
+}
+
+func TestErrorsOfTheMeterAreTold(t *testing.T) {
+	_, err := Register(live.Of(), WithMeterProvider(broken{}))
+	require.ErrorIs(t, err, errBroken)
+	_, err = NewObserver(WithMeterProvider(broken{}))
+	require.ErrorIs(t, err, errBroken)
+	require.Panics(t, func() { _, _ = Register(nil) })
+}
+
+func TestVersionIsThatOfTheModule(t *testing.T) {
+	require.Equal(t, "v1.2.3", versionIn(&debug.BuildInfo{Deps: []*debug.Module{{Path: "other", Version: "v9"}, {Path: scopeName, Version: "v1.2.3"}}}))
+	require.Equal(t, "(devel)", versionIn(&debug.BuildInfo{Main: debug.Module{Path: scopeName, Version: "(devel)"}}))
+	require.Empty(t, versionIn(&debug.BuildInfo{}))
+	require.Empty(t, versionIn(nil))
+}

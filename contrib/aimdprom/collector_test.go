@@ -1,0 +1,211 @@
+package aimdprom_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/contrib/aimdprom"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
+	t.Helper()
+	config.Law = aimd.Reno(0.5)
+	l, err := aimd.New(config)
+	require.NoError(t, err)
+	return l
+}
+
+func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
+	t.Helper()
+	p, err := l.Acquire(context.Background())
+	require.NoError(t, err)
+	return p
+}
+
+func registry(t *testing.T, all ...prometheus.Collector) *prometheus.Registry {
+	t.Helper()
+	r := prometheus.NewPedanticRegistry()
+	for _, c := range all {
+		require.NoError(t, r.Register(c))
+	}
+	problems, err := testutil.GatherAndLint(r)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	return r
+}
+
+// gathered are the values by name and labels; a histogram's is its sum, and one observation.
+func gathered(t *testing.T, g prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := g.Gather()
+	require.NoError(t, err)
+	all := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			all[name] = m.GetGauge().GetValue() + m.GetCounter().GetValue() + m.GetHistogram().GetSampleSum()
+			if h := m.GetHistogram(); h.GetSampleCount() > 0 {
+				require.EqualValues(t, 1, h.GetSampleCount())
+			}
+		}
+	}
+	return all
+}
+
+func TestOneLimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
+		r := registry(t, aimdprom.New(live.Of(l)))
+		p := acquire(t, l)
+		acquire(t, l)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		go func() { _, _ = l.Acquire(ctx) }()
+		synctest.Wait()
+		want := map[string]float64{
+			"aimd_cwnd photos": 2, "aimd_ssthresh photos": 1024, "aimd_in_flight photos": 2, "aimd_queued photos": 1,
+			"aimd_gap_seconds photos": 0, "aimd_paused_until_seconds photos": 0,
+			"aimd_attempts_total photos success": 0, "aimd_attempts_total photos overload": 0, "aimd_attempts_total photos timeout": 0,
+			"aimd_attempts_total photos neutral": 0, "aimd_attempts_total photos client_error": 0,
+			"aimd_cuts_total photos": 0, "aimd_pauses_total photos": 0,
+		}
+		require.Equal(t, want, gathered(t, r))
+		cancel()
+		synctest.Wait()
+		p.Done(window.Overload)
+		got := gathered(t, r)
+		require.Equal(t, []float64{1, 1, 0}, []float64{got["aimd_attempts_total photos overload"], got["aimd_cuts_total photos"], got["aimd_queued photos"]})
+	})
+}
+
+// At a window of 1 the gap and the end of a pause change, and not the window.
+func TestTheGapAndTheEndOfAPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // from 2000-01-01, 946684800
+		law := func(window.Settings) window.Law { return paced{} }
+		l, err := aimd.New(aimd.Config{Law: law, Name: "photos", InitialWindow: 2, Rules: aimd.Rules{MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond}})
+		require.NoError(t, err)
+		r := registry(t, aimdprom.New(live.Of(l)))
+		for range 2 {
+			permit := acquire(t, l)
+			time.Sleep(800 * time.Millisecond)
+			permit.Done(window.Overload)
+		}
+		until := l.Snapshot().PausedUntil
+		require.False(t, until.IsZero())
+		got := gathered(t, r)
+		require.InDelta(t, 0.4, got["aimd_gap_seconds photos"], 0)
+		require.InDelta(t, float64(until.UnixMilli())/1000, got["aimd_paused_until_seconds photos"], 0)
+		time.Sleep(time.Second)
+		require.Zero(t, gathered(t, r)["aimd_paused_until_seconds photos"])
+	})
+}
+
+// paced is a law that spaces its sends.
+type paced struct{}
+
+func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
+	s.Cwnd, s.Pace = float64(s.Trip)/float64(400*time.Millisecond), window.Spaced
+	return s
+}
+
+func (paced) Timed() bool { return true }
+
+// The counters of limiters that come and go between two scrapes stay; package live holds the rest of
+// that. Only the present limiter has gauges.
+func TestLimitersThatNoScrapeSaw(t *testing.T) {
+	var c *aimdprom.Collector
+	keyed, err := aimd.NewKeyed(
+		func(key string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5), Name: key}) },
+		aimd.KeyedConfig{Keys: 1, Evicted: func(l *aimd.Limiter) { c.Evicted(l) }})
+	require.NoError(t, err)
+	c = aimdprom.New(live.Keyed(keyed))
+	r := registry(t, c)
+	for i := range 100 {
+		l, err := keyed.For(fmt.Sprint(i % 3))
+		require.NoError(t, err)
+		acquire(t, l).Done(window.Success)
+	}
+	got := gathered(t, r)
+	require.InDelta(t, 100, got["aimd_attempts_total 0 success"]+got["aimd_attempts_total 1 success"]+got["aimd_attempts_total 2 success"], 0)
+	n, err := testutil.GatherAndCount(r, "aimd_in_flight")
+	require.NoError(t, err)
+	require.Equal(t, 1, n)
+}
+
+func TestNoNameBreaksAScrape(t *testing.T) {
+	a, b, bad := reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "\xff\"\n"})
+	none := func() iter.Seq2[string, *aimd.Limiter] {
+		return func(yield func(string, *aimd.Limiter) bool) { yield("none", nil) }
+	}
+	r := registry(t, aimdprom.New(live.Of(a, b, bad, a), live.Of(b), none))
+	n, err := testutil.GatherAndCount(r, "aimd_cwnd")
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+}
+
+func TestNilLimitersPanic(t *testing.T) {
+	require.Panics(t, func() { aimdprom.New(live.Of(), nil) })
+}
+
+func TestHistograms(t *testing.T) {
+	r := registry(t)
+	observe, err := aimdprom.NewObserver(r)
+	require.NoError(t, err)
+	_, err = aimdprom.NewObserver(r)
+	require.ErrorAs(t, err, &prometheus.AlreadyRegisteredError{}, "one is enough")
+	synctest.Test(t, func(t *testing.T) {
+		l := reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: observe})
+		p := acquire(t, l)
+		go func() {
+			p := acquire(t, l)
+			time.Sleep(30 * time.Millisecond)
+			p.Done(window.ClientError)
+		}()
+		time.Sleep(2 * time.Second)
+		p.Done(window.Success)
+		p.Done(window.Success) // counts once
+		synctest.Wait()
+		time.Sleep(time.Second)
+	})
+	got := gathered(t, r)
+	require.InDelta(t, 2, got["aimd_queue_wait_seconds a"], 1e-9)
+	require.InDelta(t, 2, got["aimd_attempt_duration_seconds a success"], 1e-9)
+	require.InDelta(t, 0.03, got["aimd_attempt_duration_seconds a client_error"], 1e-9)
+}
+
+// The service reports a quota. Its name is a text of the service: docs/quota.md, rule 10.
+func TestAQuotaOfTheService(t *testing.T) {
+	l := reno(t, aimd.Config{Name: "photos"})
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-RateLimit-Limit", "60")
+		w.Header().Set("X-RateLimit-Remaining", "59")
+		w.Header().Set("X-RateLimit-Reset", "30")
+		w.Header().Set("X-RateLimit-Resource", "caf\xe9") // Latin-1
+	}))
+	defer service.Close()
+	resp, err := (&http.Client{Transport: httplimit.New(service.Client().Transport, l)}).Get(service.URL)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	got := gathered(t, registry(t, aimdprom.New(live.Of(l))))
+	require.Equal(t, []float64{59, 60}, []float64{got["aimd_quota_left photos caf"], got["aimd_quota_limit photos caf"]})
+}

@@ -1,0 +1,98 @@
+package asynqlimit_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/contrib/asynqlimit"
+)
+
+func newLimiter(t *testing.T) *aimd.Limiter {
+	l, err := aimd.New(aimd.Config{})
+	require.NoError(t, err)
+	return l
+}
+
+func TestAHandedBackTaskHasNotFailed(t *testing.T) {
+	var c asynq.Config
+	_, err := asynqlimit.Limit(&c, asynqlimit.Settings{Limiter: newLimiter(t)})
+	require.NoError(t, err)
+	require.False(t, c.IsFailure(asynqlimit.ErrHandedBack))
+	require.True(t, c.IsFailure(io.EOF))
+	require.Zero(t, c.RetryDelayFunc(3, asynqlimit.ErrHandedBack, nil))
+	require.GreaterOrEqual(t, c.RetryDelayFunc(3, io.EOF, nil), 81*time.Second, "asynq's own")
+
+	c = asynq.Config{
+		IsFailure:      func(err error) bool { return !errors.Is(err, io.EOF) },
+		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Hour },
+	}
+	_, err = asynqlimit.Limit(&c, asynqlimit.Settings{Limiter: newLimiter(t)})
+	require.NoError(t, err)
+	require.False(t, c.IsFailure(asynqlimit.ErrHandedBack))
+	require.False(t, c.IsFailure(io.EOF))
+	require.True(t, c.IsFailure(io.ErrNoProgress))
+	require.Zero(t, c.RetryDelayFunc(3, asynqlimit.ErrHandedBack, nil))
+	require.Equal(t, time.Hour, c.RetryDelayFunc(3, io.EOF, nil))
+}
+
+// Each task has the limiter of its key, or none.
+func TestTheLimiterOfATask(t *testing.T) {
+	l, errWrong, errWork := newLimiter(t), errors.New("no such tenant"), errors.New("no such file")
+	limit, err := asynqlimit.Limit(&asynq.Config{}, asynqlimit.Settings{Of: func(_ context.Context, task *asynq.Task) (*aimd.Limiter, error) {
+		switch task.Type() {
+		case "wrong":
+			return nil, errWrong
+		case "free":
+			return nil, nil
+		}
+		return l, nil
+	}})
+	require.NoError(t, err)
+	var held []bool
+	h := limit(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
+		held = append(held, l.Snapshot().InFlight == 1)
+		return errWork
+	}))
+	for kind, want := range map[string]error{"wrong": errWrong, "free": errWork} {
+		require.Equal(t, want, h.ProcessTask(t.Context(), asynq.NewTask(kind, nil)))
+	}
+	require.Equal(t, []bool{false}, held)
+	require.ErrorIs(t, h.ProcessTask(t.Context(), asynq.NewTask("limited", nil)), errWork)
+	require.True(t, held[1])
+	require.Zero(t, l.Snapshot().InFlight)
+}
+
+// Outside of a server there is nobody to hand a task back to.
+func TestATaskWithoutAServerWaitsForItsDeadline(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t)
+		require.NoError(t, l.Close())
+		limit, err := asynqlimit.Limit(&asynq.Config{}, asynqlimit.Settings{Limiter: l})
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		err = limit(asynq.NotFoundHandler()).ProcessTask(ctx, asynq.NewTask("any", nil))
+		require.NotErrorIs(t, err, asynqlimit.ErrHandedBack)
+		require.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+func TestWrongSettings(t *testing.T) {
+	_, err := asynqlimit.Limit(nil, asynqlimit.Settings{Limiter: newLimiter(t)})
+	assert.EqualError(t, err, "asynqlimit: config: nil is not allowed")
+	_, err = asynqlimit.Limit(&asynq.Config{}, asynqlimit.Settings{})
+	assert.EqualError(t, err, "asynqlimit: Limiter: nil is not allowed, want either Limiter or Of")
+	of := func(context.Context, *asynq.Task) (*aimd.Limiter, error) { return nil, nil }
+	_, err = asynqlimit.Limit(&asynq.Config{}, asynqlimit.Settings{Limiter: newLimiter(t), Of: of})
+	assert.EqualError(t, err, "asynqlimit: Of: a function is not allowed, want either Limiter or Of")
+}

@@ -1,0 +1,53 @@
+package awslimit_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/contrib/awslimit"
+)
+
+func ExampleLimit() {
+	ctx := context.Background()
+	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
+	defer stop()
+
+	lim, err := aimd.New(aimd.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	awslimit.Limit(&cfg, lim)
+	client := s3.NewFromConfig(cfg)
+
+	var wg sync.WaitGroup
+	for i := range 200 {
+		wg.Go(func() {
+			if _, err := client.PutObject(ctx, &s3.PutObjectInput{
+				Bucket: aws.String("photos"),
+				Key:    aws.String(fmt.Sprintf("%d.jpg", i)),
+				Body:   bytes.NewReader(make([]byte, 1024)),
+			}); err != nil {
+				log.Print(err)
+			}
+		})
+	}
+	wg.Wait()
+	fmt.Println("uploaded:", lim.Snapshot().Successes)
+	// Output: uploaded: 200
+}
+
+// loadConfig starts a store that takes 8 requests at a time and answers SlowDown to the rest, and returns
+// a config for it.
+func loadConfig() (aws.Config, func()) {
+	s, stop := startStore("photos", slots(8, 0))
+	cfg := s.config()
+	cfg.ServiceOptions = append(cfg.ServiceOptions, func(_ string, o any) { o.(*s3.Options).UsePathStyle = true })
+	return cfg, stop
+}

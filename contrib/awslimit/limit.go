@@ -1,0 +1,83 @@
+package awslimit
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go/middleware"
+
+	"github.com/aimd-go/aimd"
+)
+
+// Limit puts the limiter under every client that is made from the config from now on. It adds Middleware,
+// sets Retryer instead of any other, and clears RetryMaxAttempts: an operation is tried until it
+// succeeds, its error is final, its context ends, or the limiter's limit of attempts is reached. It
+// panics if cfg or l is nil.
+//
+// One limiter stands for one service, or whatever has a limit of its own: so clients of different
+// services should come from different configs. Called again with another limiter, each attempt takes a
+// slot of both. Use the same order everywhere then.
+func Limit(cfg *aws.Config, l *aimd.Limiter) {
+	if cfg == nil {
+		panic("awslimit: the config is nil")
+	}
+	// Copies of a config share the array behind the slice; Clip makes append leave it alone.
+	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), Middleware(l))
+	cfg.Retryer = Retryer
+	cfg.RetryMaxAttempts = 0
+}
+
+// Middleware is the part of Limit that waits for slots, to set the options of one client:
+//
+//	s3.NewFromConfig(cfg, func(o *s3.Options) {
+//		o.APIOptions = append(o.APIOptions, awslimit.Middleware(l))
+//		o.Retryer = awslimit.Retryer()
+//	})
+//
+// It works with any retryer, also aws.NopRetryer. It has no effect on a presigned request. It panics if l
+// is nil.
+func Middleware(l *aimd.Limiter) func(*middleware.Stack) error {
+	if l == nil {
+		panic("awslimit: the limiter is nil")
+	}
+	return func(stack *middleware.Stack) error {
+		if _, ok := stack.Finalize.Get(retryID); !ok {
+			// A presigned request: no attempt is made.
+			return nil
+		}
+		// The SDK makes a stack for each call of an operation: all its attempts share o.
+		o := &operation{l: l}
+		if _, ok := stack.Finalize.Get(o.ID()); ok {
+			return nil // the same limiter twice
+		}
+		return errors.Join(
+			stack.Initialize.Add(o, middleware.Before),
+			stack.Finalize.Insert(o, retryID, middleware.After),
+			stack.Deserialize.Add(o, middleware.After), // next to the transport
+		)
+	}
+}
+
+// retryID is how the stack knows the SDK's retry loop.
+var retryID = (*retry.Attempt)(nil).ID()
+
+// Retryer is the part of Limit that lets the SDK try again, to be used with Middleware:
+//
+//   - Its only limit on attempts is the limiter's (aimd.Rules.MaxAttempts).
+//   - It has no retry quota on the client's side. The window holds back already, and the SDK's quota
+//     fails operations that only have to wait.
+//   - It has no delay. Middleware backs off, as the limiter's Do does.
+//   - It tries again if the SDK or the limiter's classifier would. Middleware marks the errors for the
+//     latter, for any retryer of the SDK.
+func Retryer() aws.Retryer {
+	standard := retry.NewStandard(func(o *retry.StandardOptions) {
+		o.RateLimiter = ratelimit.None
+		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
+	})
+	// 0: no limit. NewStandard would take it for its default.
+	return retry.AddWithMaxAttempts(standard, 0)
+}

@@ -1,0 +1,234 @@
+package awslimit_test
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/contrib/awslimit"
+	"github.com/aimd-go/aimd/s3test"
+	"github.com/aimd-go/aimd/window"
+)
+
+func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
+	nop := func(*middleware.Stack) error { return nil }
+	shared := aws.Config{APIOptions: append(make([]func(*middleware.Stack) error, 0, 8), nop), RetryMaxAttempts: 3}
+	one, other := shared, shared
+	other.APIOptions = append(other.APIOptions, nil)
+	awslimit.Limit(&one, newLimiter(t, aimd.Config{}))
+	require.Len(t, one.APIOptions, 2)
+	require.Len(t, shared.APIOptions, 1)
+	require.Nil(t, shared.Retryer)
+	require.Nil(t, other.APIOptions[1], "the array behind it is not shared")
+	require.Zero(t, one.RetryMaxAttempts)
+	require.Zero(t, one.Retryer().MaxAttempts(), "no limit")
+	require.PanicsWithValue(t, "awslimit: the limiter is nil", func() { awslimit.Limit(&one, nil) })
+	require.PanicsWithValue(t, "awslimit: the config is nil", func() { awslimit.Limit(nil, nil) })
+}
+
+func TestTwoLimiters(t *testing.T) {
+	s := newStore(t, once(s3test.Refuse))
+	service, account := newLimiter(t, aimd.Config{}), newLimiter(t, aimd.Config{})
+	c := s.client(service, func(cfg *aws.Config) { awslimit.Limit(cfg, account) })
+	require.NoError(t, put(t.Context(), c, "k", "x"))
+	for _, l := range []*aimd.Limiter{service, account} {
+		requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+	}
+	out, err := get(t.Context(), c, "k")
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1}, []int{service.Snapshot().InFlight, account.Snapshot().InFlight})
+	require.NoError(t, out.Body.Close())
+	requireIdle(t, service)
+	requireIdle(t, account)
+
+	service.Close()
+	require.ErrorIs(t, put(t.Context(), c, "k", "x"), aimd.ErrClosed)
+	requireOutcomes(t, account, outcomes{successes: 2, overloads: 1, neutrals: 1})
+}
+
+// Limit, its parts on one client, and Limit twice are one limiter.
+func TestWaysToLimit(t *testing.T) {
+	for name, way := range map[string]func(*store, *aimd.Limiter) *s3.Client{
+		"Limit": func(s *store, l *aimd.Limiter) *s3.Client { return s.client(l) },
+		"twice": func(s *store, l *aimd.Limiter) *s3.Client {
+			return s.client(l, func(cfg *aws.Config) { awslimit.Limit(cfg, l) })
+		},
+		"its parts": func(s *store, l *aimd.Limiter) *s3.Client {
+			return s3.NewFromConfig(s.config(), func(o *s3.Options) {
+				o.UsePathStyle = true
+				o.APIOptions = append(o.APIOptions, awslimit.Middleware(l))
+				o.Retryer = awslimit.Retryer()
+			})
+		},
+	} {
+		l := oneSlot(t, aimd.Config{})
+		require.NoError(t, put(t.Context(), way(newStore(t, once(s3test.Refuse)), l), "k", "x"), name)
+		requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+	}
+}
+
+// Do has a slot already, and makes the next attempt itself.
+func TestWithinDoOfTheSameLimiter(t *testing.T) {
+	l := oneSlot(t, aimd.Config{})
+	c := newStore(t, once(s3test.Refuse)).client(l)
+	require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return put(ctx, c, "k", "x") }))
+	requireOutcomes(t, l, outcomes{successes: 1, overloads: 1})
+}
+
+func TestPresigningTakesNoSlot(t *testing.T) {
+	s := newStore(t)
+	l := newLimiter(t, aimd.Config{})
+	l.Close()
+	_, err := s3.NewPresignClient(s.client(l)).PresignGetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("k")})
+	require.NoError(t, err)
+}
+
+// Credentials that come through the same limiter (AssumeRole, S3 Express) must not wait for the slot that
+// their own operation holds.
+func TestCredentialsFromWithinAnAttempt(t *testing.T) {
+	s := newStore(t)
+	l := oneSlot(t, aimd.Config{})
+	inner := s.client(l)
+	outer := s.client(l, func(cfg *aws.Config) {
+		cfg.Credentials = aws.NewCredentialsCache(aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+			if _, err := inner.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: aws.String(bucket)}); err != nil {
+				return aws.Credentials{}, err
+			}
+			return fixedCredentials(ctx)
+		}))
+	})
+	require.NoError(t, put(t.Context(), outer, "k", "x"))
+	requests, _ := s.Counts()
+	require.Equal(t, 2, requests)
+	requireOutcomes(t, l, outcomes{successes: 1})
+}
+
+// A failure before the request is sent says nothing about the service, and the operation is not tried for
+// ever: here, credentials that another service refuses. Only failures in a row count.
+func TestMissingCredentials(t *testing.T) {
+	for name, c := range map[string]struct {
+		every int // how often the credentials come
+		asked int
+		want  outcomes
+	}{
+		"missing":     {every: 1000, asked: 3, want: outcomes{neutrals: 3}},
+		"come and go": {every: 3, asked: 6, want: outcomes{successes: 1, overloads: 1, neutrals: 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, l, asked := newStore(t, once(s3test.Refuse)), newLimiter(t, aimd.Config{}), 0
+				err := put(t.Context(), s.client(l, func(cfg *aws.Config) {
+					cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
+						if asked++; asked%c.every != 0 {
+							return aws.Credentials{}, &smithy.GenericAPIError{Code: "RequestTimeout"}
+						}
+						return fixedCredentials(ctx)
+					})
+				}), "k", "x")
+				if c.want.successes == 0 {
+					requireCode(t, err, "RequestTimeout")
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, c.asked, asked)
+				requests, _ := s.Counts()
+				require.EqualValues(t, c.want.successes+c.want.overloads, requests)
+				requireOutcomes(t, l, c.want)
+			})
+		})
+	}
+}
+
+func responseError(status int, code string) error {
+	return &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{
+		Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status, Header: http.Header{}}},
+		Err:      &smithy.GenericAPIError{Code: code},
+	}}
+}
+
+// doer is the HTTP client of a config.
+type doer func(*http.Request) (*http.Response, error)
+
+func (d doer) Do(req *http.Request) (*http.Response, error) {
+	_, _ = io.Copy(io.Discard, req.Body)
+	return d(req)
+}
+
+func answered(req *http.Request, status int, body string) (*http.Response, error) {
+	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+}
+
+// Errors without an answer that are tried again, with this package's retryer and with the SDK's own.
+func TestWhatIsTriedAgain(t *testing.T) {
+	mine, other := errors.New("mine"), errors.New("other")
+	classify := attempt.FirstOf(func(err error) attempt.Verdict {
+		if errors.Is(err, mine) {
+			return attempt.Verdict{Outcome: window.Neutral, Retry: true}
+		}
+		return attempt.Verdict{}
+	}, attempt.Classify)
+	for err, again := range map[error]bool{
+		errors.New("broken pipe"):             true,
+		mine:                                  true,
+		&aws.RequestCanceledError{Err: other}: false,
+		&tls.CertificateVerificationError{Err: other}: false,
+		tls.RecordHeaderError{}:                       false,
+		http.ErrSchemeMismatch:                        false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, aimd.Config{Classifier: classify})
+			sent := 0
+			client := newStore(t).client(l, func(cfg *aws.Config) {
+				cfg.HTTPClient = doer(func(req *http.Request) (*http.Response, error) {
+					if sent++; sent == 1 {
+						return nil, err
+					}
+					return answered(req, 200, "")
+				})
+			})
+			start := time.Now()
+			got := put(t.Context(), client, "k", "x")
+			require.Equal(t, again, got == nil, "%v: %v", err, got)
+			require.Equal(t, again, time.Since(start) > 0, "the limiter's backoff")
+			requireIdle(t, l)
+		})
+	}
+}
+
+// The SDK's quota is 500 tokens, of which each retry costs 5.
+func TestRetryerHasNoQuota(t *testing.T) {
+	r := awslimit.Retryer()
+	for range 1000 {
+		_, err := r.GetRetryToken(t.Context(), responseError(503, "SlowDown"))
+		require.NoError(t, err)
+	}
+}
+
+// A body that cannot be rewound gets one attempt. The error has the reason of that attempt too.
+func TestBodyThatCannotBeRewound(t *testing.T) {
+	l := newLimiter(t, aimd.Config{})
+	c := newStore(t).client(l, func(cfg *aws.Config) {
+		cfg.BaseEndpoint = aws.String("https://service.example") // over http the SDK signs the body, which it has to read before
+		cfg.HTTPClient = doer(func(req *http.Request) (*http.Response, error) { return answered(req, 503, slowDown) })
+	})
+	_, err := c.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String("k"), Body: io.MultiReader(strings.NewReader("x"))})
+	require.ErrorContains(t, err, "failed to rewind")
+	requireCode(t, err, "SlowDown")
+	requireOutcomes(t, l, outcomes{overloads: 1})
+}

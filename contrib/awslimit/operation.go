@@ -1,0 +1,250 @@
+package awslimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/smithy-go/middleware"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
+)
+
+// operation is one call of the SDK, and the middleware of its stack in three places: around everything
+// (Initialize), around each attempt (Finalize, inside of Retry and outside of signing), and next to the
+// transport (Deserialize). Its attempts follow one another, so it needs no lock.
+type operation struct {
+	l *aimd.Limiter
+
+	// attempts is the number that were made, last the one that failed last, cause its error.
+	attempts int
+	last     attempt.Attempt
+	cause    error
+	// useless counts attempts in a row that failed before they were sent, or in a way that only the SDK
+	// tries again.
+	useless int
+	// stopped: the limiter refused the SDK an attempt. reason is why no further attempt helps, if the
+	// verdict has a reason.
+	stopped bool
+	reason  error
+
+	// sent and body belong to the attempt at hand. body is nil if it is empty.
+	sent bool
+	body *body
+}
+
+// ID implements the SDK's middleware interfaces. Each limiter has its own, so that there may be several
+// in a stack, and the same one only once.
+func (o *operation) ID() string { return fmt.Sprintf("aimd %p", o.l) }
+
+// HandleInitialize adds the last attempt's error to one that lacks it: the SDK forgets it when the
+// context ends between attempts.
+func (o *operation) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	middleware.InitializeOutput, middleware.Metadata, error,
+) {
+	out, metadata, err := next.HandleInitialize(ctx, in)
+	if err != nil && o.body != nil {
+		// An interceptor made an error of a good answer, and left its body open.
+		_ = o.body.Close()
+	}
+	forgotten := err != nil && o.cause != nil && !errors.Is(err, o.cause)
+	switch {
+	case o.reason != nil:
+		err = &attempt.Error{Attempts: o.attempts, Reason: o.reason, Cause: err}
+	case o.stopped, forgotten:
+		err = &attempt.Error{Attempts: o.attempts, Reason: err, Cause: o.cause}
+	}
+	return out, metadata, err
+}
+
+// HandleFinalize makes one attempt: it waits for a slot, and ends the attempt or leaves that to the body.
+func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (
+	middleware.FinalizeOutput, middleware.Metadata, error,
+) {
+	a, err := o.begin(ctx)
+	if err != nil {
+		o.stopped = true
+		return middleware.FinalizeOutput{}, middleware.Metadata{}, final(ctx, err)
+	}
+	o.attempts++
+	o.sent, o.body = false, nil
+	open := false
+	defer func() {
+		if !open { // no effect after an end
+			a.Drop()
+		}
+	}()
+	out, metadata, err := next.HandleFinalize(a.Context(), in)
+	switch {
+	case err != nil:
+		err = o.failed(a, err)
+	case !o.sent: // a middleware answered
+	case o.body != nil:
+		open = true
+		o.body.hold(a)
+	default:
+		a.End(nil)
+	}
+	return out, metadata, err
+}
+
+// HandleDeserialize sees the answer before anything else does, and puts the tracker around its body.
+func (o *operation) HandleDeserialize(ctx context.Context, in middleware.DeserializeInput, next middleware.DeserializeHandler) (
+	middleware.DeserializeOutput, middleware.Metadata, error,
+) {
+	o.sent = true
+	out, metadata, err := next.HandleDeserialize(ctx, in)
+	r, ok := out.RawResponse.(*smithyhttp.Response)
+	if ok && r != nil && r.Response != nil && r.Body != nil && r.Body != http.NoBody {
+		o.body = &body{inner: r.Body}
+		r.Body = o.body
+	}
+	return out, metadata, err
+}
+
+func (o *operation) begin(ctx context.Context) (attempt.Attempt, error) {
+	if o.last == nil {
+		return o.l.Begin(ctx)
+	}
+	return o.last.Next(ctx)
+}
+
+// failed ends an attempt that failed, and returns the error for the retryer.
+func (o *operation) failed(a attempt.Attempt, err error) error {
+	o.last, o.cause = a, err
+	known := withRetryAfter(err)
+	var v attempt.Verdict
+	if o.sent {
+		v = a.End(known)
+	} else {
+		a.Drop() // the service was not asked
+	}
+	if o.useless++; v.Retry {
+		o.useless = 0
+	}
+	switch {
+	case a.Within():
+		// Within Do or Each, or for the credentials of an attempt (AssumeRole, S3 Express's CreateSession), the holder
+		// of the slot makes the next attempt.
+		return &decided{error: known}
+	case v.Reason != nil:
+		o.reason = v.Reason
+		return &decided{error: err}
+	case o.useless >= uselessMax, attempt.TLSMisfit(err):
+		return &decided{error: err}
+	case v.Retry:
+		return &decided{error: err, again: true}
+	}
+	return err // the SDK knows more codes
+}
+
+// body is the body of an answer. The SDK reads most bodies itself, and the attempt ends after that. The
+// body of a streaming output belongs to the caller, who may read and close it from any goroutine.
+type body struct {
+	mu sync.Mutex
+	// Guarded by mu: the body beneath, or the attempt's once held, and whether and how the body ended.
+	inner io.ReadCloser
+	over  bool
+	err   error
+}
+
+func (b *body) beneath() io.ReadCloser {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.inner
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.beneath().Read(p)
+	if err != nil {
+		b.end(err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer. A caller that has seen enough is no failure.
+func (b *body) Close() error {
+	defer b.end(nil)
+	return b.beneath().Close()
+}
+
+// end notes the first end.
+func (b *body) end(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.over && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	b.over = true
+}
+
+// hold leaves it to the body to end the attempt, or ends it if the body has ended.
+func (b *body) hold(a attempt.Attempt) {
+	a.Answered(nil)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		a.End(b.err)
+		return
+	}
+	b.inner = a.Body(b.inner)
+}
+
+// uselessMax is the most attempts in a row that fail before they are sent, or in a way that only the SDK
+// would try again, as for missing credentials: as many as the SDK makes on its own.
+const uselessMax = retry.DefaultMaxAttempts
+
+// decided is an error that decides for the SDK's retryers whether there is another attempt.
+type decided struct {
+	error
+	again bool
+}
+
+func (d *decided) Unwrap() error        { return d.error }
+func (d *decided) RetryableError() bool { return d.again }
+
+// final is the error of an operation that is over: no retryer takes it for one that is worth another
+// attempt.
+func final(ctx context.Context, err error) error {
+	if over := ctx.Err(); over != nil && errors.Is(err, over) {
+		return &aws.RequestCanceledError{Err: err}
+	}
+	return &decided{error: err}
+}
+
+// withRetryAfter is an error of the SDK in the form that classifiers read.
+func withRetryAfter(err error) error {
+	var answer *smithyhttp.ResponseError
+	if !errors.As(err, &answer) || answer.Response == nil || answer.Response.Response == nil {
+		return err
+	}
+	after, _ := httplimit.RetryAfter(answer.Response.Header, time.Now())
+	if answer.Response.StatusCode < http.StatusMultipleChoices && answer.Err != nil {
+		// The failure is not the status. The SDK puts an empty answer of status 0 around a request that
+		// could not be sent.
+		err = answer.Err
+	}
+	if after > 0 {
+		err = &refusal{err, after}
+	}
+	return err
+}
+
+// refusal is an error with the Retry-After that came with it, in the way that classifiers look for it.
+type refusal struct {
+	error
+	after time.Duration
+}
+
+func (r *refusal) Unwrap() error             { return r.error }
+func (r *refusal) RetryAfter() time.Duration { return r.after }

@@ -1,0 +1,114 @@
+package grpclimit
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
+)
+
+const (
+	// pushback is the trailer of gRFC A6, "Server Pushback".
+	pushback = "grpc-retry-pushback-ms"
+	// longestDelay is the longest that is believed, as in httplimit.
+	longestDelay = 365 * 24 * time.Hour
+)
+
+// Classify is an attempt.Classifier for clients without the interceptors of this package, which do the
+// same. It leaves errors that are no status to the next classifier:
+//
+//	aimd.Config{Classifier: attempt.FirstOf(grpclimit.Classify, attempt.Classify)}
+//
+// It reads the code as attempt.Classify does. Besides:
+//
+//   - RetryInfo in the details is the service's Retry-After. The interceptors take the longer delay if
+//     there is a grpc-retry-pushback-ms too. Negative delays, and those over a year, do not count.
+//   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason attempt.ErrQuota,
+//     unless there is a RetryInfo: then the quota comes back soon, as Google's quotas per minute do.
+func Classify(err error) attempt.Verdict {
+	if _, ok := status.FromError(err); !ok {
+		return attempt.Verdict{}
+	}
+	return attempt.Classify(read(err, nil, true))
+}
+
+// answerError is the error of a call with the service's further information.
+type answerError struct {
+	error
+	verdict   attempt.Verdict
+	unreached bool
+}
+
+func (e *answerError) Unwrap() error              { return e.error }
+func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
+func (e *answerError) Verdict() attempt.Verdict   { return e.verdict }
+func (e *answerError) Unreached() bool            { return e.unreached }
+
+// read returns the error with the information of its status and the call's trailer beyond the code, or
+// the same error without such information. reached: the service sent a header or a trailer; an
+// UNAVAILABLE without them is gRPC's own.
+func read(err error, trailer metadata.MD, reached bool) error {
+	s, ok := status.FromError(err)
+	if err == nil || !ok {
+		return err
+	}
+	var known interface{ Verdict() attempt.Verdict }
+	if errors.As(err, &known) {
+		return err // of an interceptor inside of this one
+	}
+	unreached := !reached && s.Code() == codes.Unavailable
+	after, forbidden := pushedBack(trailer)
+	after = max(after, retryInfo(s))
+	v := attempt.Classify(err)
+	switch {
+	case after == 0 && outOfQuota(s):
+		v = attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
+	case after == 0 && !forbidden && !unreached:
+		return err
+	default:
+		v.Retry, v.RetryAfter = v.Retry && !forbidden, after
+	}
+	return &answerError{err, v, unreached}
+}
+
+func retryInfo(s *status.Status) time.Duration {
+	for _, detail := range s.Details() {
+		info, ok := detail.(*errdetails.RetryInfo)
+		if !ok || info.GetRetryDelay().CheckValid() != nil {
+			continue
+		}
+		if d := info.GetRetryDelay().AsDuration(); d > 0 && d <= longestDelay {
+			return d
+		}
+	}
+	return 0
+}
+
+func outOfQuota(s *status.Status) bool {
+	return s.Code() == codes.ResourceExhausted && slices.ContainsFunc(s.Details(), func(detail any) bool {
+		_, ok := detail.(*errdetails.QuotaFailure)
+		return ok
+	})
+}
+
+// pushedBack reads the trailer. "If the value for pushback is negative or unparseable, then it will be
+// seen as the server asking the client not to retry at all" (gRFC A6).
+func pushedBack(trailer metadata.MD) (after time.Duration, forbidden bool) {
+	values := trailer.Get(pushback)
+	if len(values) == 0 {
+		return 0, false
+	}
+	ms, err := strconv.ParseUint(values[0], 10, 32)
+	if err != nil || len(values) > 1 {
+		return 0, true
+	}
+	return min(time.Duration(ms)*time.Millisecond, longestDelay), false
+}

@@ -1,0 +1,173 @@
+package grpclimit
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Limit returns the options that put the limiter in front of all calls of a client.
+//
+// A call without a slot fails with an [attempt.Error] of no attempt, so it may be tried again even if it
+// is not idempotent. Its reason is aimd.ErrClosed, attempt.ErrQueueFull, or the error of a guard or of the
+// context. To gRPC it is a status: CANCELLED or DEADLINE_EXCEEDED after the context's end, CANCELLED if
+// the limiter is closed, otherwise RESOURCE_EXHAUSTED. To limiters it is neutral and final.
+//
+// One limiter stands for one service, or whatever has a limit of its own. Retry, and other interceptors
+// that retry, come before these options. Limit panics if l is nil.
+func Limit(l *aimd.Limiter) []grpc.DialOption {
+	c := newClient(l)
+	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(c.unary), grpc.WithChainStreamInterceptor(c.stream)}
+}
+
+type client struct{ limiter *aimd.Limiter }
+
+func newClient(l *aimd.Limiter) *client {
+	if l == nil {
+		panic("grpclimit: the limiter is nil")
+	}
+	return &client{l}
+}
+
+func (c *client) admit(ctx context.Context) (attempt.Attempt, error) {
+	a, err := c.limiter.Begin(ctx)
+	if err != nil {
+		return nil, notSent(err)
+	}
+	return a, nil
+}
+
+func (c *client) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	a, err := c.admit(ctx)
+	if err != nil {
+		return err
+	}
+	defer a.Drop() // a panic in what is inside of this
+	err = answered(a.Context(), invoke, method, req, reply, cc, opts)
+	return explained(a.End(err).Reason, err)
+}
+
+// answered makes a call, and reads its error.
+func answered(ctx context.Context, invoke grpc.UnaryInvoker, method string, req, reply any, cc *grpc.ClientConn, opts []grpc.CallOption) error {
+	var header, trailer metadata.MD
+	err := invoke(ctx, method, req, reply, cc, append(slices.Clip(opts), grpc.Header(&header), grpc.Trailer(&trailer))...)
+	return read(err, trailer, len(header)+len(trailer) > 0)
+}
+
+// callError is an attempt.Error as a status, see Limit and Retry.
+type callError struct{ story *attempt.Error }
+
+func notSent(reason error) error { return &callError{&attempt.Error{Reason: reason}} }
+
+// whole is the error of a call that was an operation.
+func whole(err error) error {
+	var story *attempt.Error
+	switch {
+	case !errors.As(err, &story):
+		return err
+	case story.Attempts == 1 && story.Reason == nil:
+		return story.Cause
+	}
+	if inner, ok := story.Cause.(*callError); ok && inner.story.Attempts > 0 {
+		story.Cause = inner.story.Cause // inner has the same reason
+	}
+	return &callError{story}
+}
+
+// explained adds the verdict's reason, if there is one, to the error of a call.
+func explained(reason, err error) error {
+	if reason == nil {
+		return err
+	}
+	return &callError{&attempt.Error{Attempts: 1, Reason: reason, Cause: err}}
+}
+
+func (e *callError) Unwrap() error { return e.story }
+
+func (e *callError) Error() string {
+	if e.story.Attempts == 0 {
+		return e.GRPCStatus().Err().Error()
+	}
+	return e.story.Error()
+}
+
+// Verdict is neutral for a call that was not sent, whatever its code, and otherwise unknown.
+func (e *callError) Verdict() attempt.Verdict {
+	if e.story.Attempts == 0 {
+		return attempt.Verdict{Outcome: window.Neutral}
+	}
+	return attempt.Verdict{}
+}
+
+// GRPCStatus returns the status of the context's end or of the last attempt.
+func (e *callError) GRPCStatus() *status.Status {
+	code := status.FromContextError(e.story.Reason).Code()
+	ended := code == codes.Canceled || code == codes.DeadlineExceeded
+	switch {
+	case e.story.Attempts == 0:
+		if errors.Is(e.story, aimd.ErrClosed) || errors.Is(e.story, context.Canceled) {
+			code = codes.Canceled
+		} else if !ended {
+			code = codes.ResourceExhausted
+		}
+		return status.New(code, "grpclimit: not sent: "+e.story.Reason.Error())
+	case ended:
+		return status.New(code, e.Error())
+	}
+	p := status.Convert(e.story.Cause).Proto()
+	p.Message = e.Error()
+	return status.FromProto(p)
+}
+
+// Retry returns an option that makes every unary call of a client an operation of do, so that it may be
+// made several times. do is the Do of a limiter, or of a retry.Policy's Runner:
+//
+//	opts := append([]grpc.DialOption{grpclimit.Retry(lim.Do), creds}, grpclimit.Limit(lim)...)
+//
+// It comes before the options of Limit and Tag, so that these see each attempt.
+//
+// For a policy, a call may be made twice (retry.WithIdempotent) if its .proto file says so: option
+// idempotency_level = IDEMPOTENT or NO_SIDE_EFFECTS. A limiter without a policy does not ask: it tries
+// again after a refusal, an UNAVAILABLE or a timeout, though the call may have been executed.
+//
+// A call whose first attempt has a final error fails with that error. Otherwise the error is an
+// *attempt.Error, with the code of the last attempt or of the context's end. Streams are not retried:
+// only the caller knows where to begin again. Retry panics if do is nil.
+func Retry(do func(context.Context, func(context.Context) error) error) grpc.DialOption {
+	if do == nil {
+		panic("grpclimit: Retry with a nil function")
+	}
+	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		if idempotent(method) {
+			ctx = retry.WithIdempotent(ctx)
+		}
+		return whole(do(ctx, func(ctx context.Context) error {
+			return answered(ctx, invoke, method, req, reply, cc, opts)
+		}))
+	})
+}
+
+// idempotent reports whether the method's .proto file says that it may be called twice.
+func idempotent(method string) bool {
+	name := strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", ".")
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+	if err != nil {
+		return false
+	}
+	o, ok := d.Options().(*descriptorpb.MethodOptions)
+	return ok && o.GetIdempotencyLevel() != descriptorpb.MethodOptions_IDEMPOTENCY_UNKNOWN
+}

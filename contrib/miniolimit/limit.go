@@ -1,0 +1,50 @@
+package miniolimit
+
+import (
+	"fmt"
+
+	"github.com/minio/minio-go/v7"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+)
+
+const (
+	// tries is the number of times that Limit lets minio-go try a request. From the 37th try on the doubling of
+	// minio-go's pause overflows, and it does not sleep at all (newRetryTimer, v7.4.1).
+	tries = 36
+	// idleConnections is the number of connections that stay open to one host. With minio-go's own 16 a wider
+	// window dials all the time. Our choice: wider than most windows.
+	idleConnections = 1024
+)
+
+// Limit puts the limiter under the client that is made from the options. It puts the options' transport
+// behind the limiter, or minio-go's own with enough idle connections for a wide window. It sets MaxRetries
+// to 36 unless it is set already, the most that minio-go spaces out. The error names the argument that is
+// nil.
+//
+// One limiter stands for one service, or bucket, or whatever has a limit of its own. Call Limit once for
+// each set of options.
+func Limit(opts *minio.Options, l *aimd.Limiter) error {
+	if opts == nil {
+		return fmt.Errorf("miniolimit: %w", &aimd.SettingError{Name: "options", Value: "nil"})
+	}
+	if l == nil {
+		return fmt.Errorf("miniolimit: %w", &aimd.SettingError{Name: "limiter", Value: "nil"})
+	}
+	base := opts.Transport
+	if base == nil {
+		own, err := minio.DefaultTransport(opts.Secure)
+		if err != nil {
+			return fmt.Errorf("miniolimit: minio-go's default transport: %w", err)
+		}
+		own.MaxIdleConns = 0 // no bound but the one for each host
+		own.MaxIdleConnsPerHost = idleConnections
+		base = own
+	}
+	opts.Transport = httplimit.New(&revealing{base}, l)
+	if opts.MaxRetries == 0 {
+		opts.MaxRetries = tries
+	}
+	return nil
+}
