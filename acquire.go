@@ -74,7 +74,7 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 		l.queue.PutBack(&w.item)
 		l.passed--
 	case !l.queue.Push(&w.item):
-		l.note(now, Event{Kind: Full})
+		l.note(now, Event{Kind: EventFull})
 		return attempt.ErrQueueFull
 	default:
 		w.place = l.queue.Len() + l.passed
@@ -215,7 +215,7 @@ func (p Permit) release(v attempt.Verdict, err error) {
 	a, ok := l.gate.Answered(now, p.t, o, v.RetryAfter)
 	if !ok {
 		l.counts.Late++
-		l.note(now, Event{Kind: Late})
+		l.note(now, Event{Kind: EventLate})
 		l.unlock(now)
 		return
 	}
@@ -223,12 +223,12 @@ func (p Permit) release(v attempt.Verdict, err error) {
 		o = a.Outcome // as the gate took it
 	}
 	l.counts.count(o)
-	kind := Answered
+	kind := EventAnswered
 	if a.Outcome.Overloaded() && !a.Ignored {
-		kind = Cut
+		kind = EventCut
 		l.counts.Cuts++
 	}
-	if l.config.Observer != nil || kind == Cut || moved(before, l.gate.State().Cwnd) {
+	if l.config.Observer != nil || kind == EventCut || moved(before, l.gate.State().Cwnd) {
 		l.note(now, Event{Kind: kind, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.RetryAfter})
 	}
 	if v.Stop && a.Outcome.Overloaded() { // a refusal for a quota closes the quota instead

@@ -39,7 +39,7 @@ func (l *Limiter) close() {
 			w := i.Value
 			w.dismissed, w.next, l.woken = ErrClosed, l.woken, w
 		}
-		l.note(l.now(), Event{Kind: Closed})
+		l.note(l.now(), Event{Kind: EventClosed})
 	}
 	l.unlock(0)
 }

@@ -168,7 +168,7 @@ func (l *Limiter) Reconfigure(r Rules) error {
 	if err = l.gate.Reconfigured(now, func(window.Settings) window.Law { return law }, settings); err == nil {
 		l.queue.Bound = c.QueueBound
 		l.rules.Store(&c.Rules)
-		l.note(now, Event{Kind: Reconfigured, Before: before})
+		l.note(now, Event{Kind: EventReconfigured, Before: before})
 	}
 	l.unlock(now)
 	if err != nil {

@@ -152,7 +152,7 @@ func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
 // A Retry-After gets its jitter once: the operation comes back when the pause ends.
 func TestAnOperationComesBackWithThePauseThatItCaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		observe, told := kinds(aimd.Paused)
+		observe, told := kinds(aimd.EventPaused)
 		l := newLimiter(t, 4, observe)
 		back := 0
 		require.NoError(t, l.Do(t.Context(), func(context.Context) error {

@@ -6,32 +6,40 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// The kinds of events. Answered and Cut are about answers, each of which is one of the two.
+// EventKind is what an event is about, in a word or two that logs and metrics can show. Compare it with the constants.
+type EventKind string
+
+// The kinds of events. EventAnswered and EventCut are about answers, each of which is one of the two.
 const (
-	// Answered: an attempt ended, for Event.Outcome. The law may have moved the window, from Event.Before.
-	Answered = "answered"
-	// Cut: the first overload of a burst; the law reacted, though it may have left the window as it was.
-	Cut = "cut"
-	// Paused: a pause for all operations began; no attempt is sent for Event.Wait.
-	Paused = "paused"
-	// Admitted: an operation got its slot after it waited for Event.Wait.
-	Admitted = "admitted"
-	// Late: a permit was released a second time.
-	Late = "late"
-	// Full: an operation was turned away, the queue is full.
-	Full = "full"
-	// Closed: the limiter takes no more work.
-	Closed = "closed"
-	// Reconfigured: the limiter is under new rules.
-	Reconfigured = "reconfigured"
-	// Away: an attempt found no service, for the reason in Event.Err; once until the service answers.
-	Away = "away"
-	// Blocked: answers of 403 in a row are taken for a block of the client by a firewall, the last in Event.Err. All
+	// EventAnswered: an attempt ended, for Event.Outcome. The law may have moved the window, from Event.Before.
+	EventAnswered EventKind = "answered"
+	// EventCut: the first overload of a burst; the law reacted, though it may have left the window as it was.
+	EventCut EventKind = "cut"
+	// EventPaused: a pause for all operations began; no attempt is sent for Event.Wait.
+	EventPaused EventKind = "paused"
+	// EventAdmitted: an operation got its slot after it waited for Event.Wait.
+	EventAdmitted EventKind = "admitted"
+	// EventLate: a permit was released a second time.
+	EventLate EventKind = "late"
+	// EventFull: an operation was turned away, the queue is full.
+	EventFull EventKind = "full"
+	// EventClosed: the limiter takes no more work.
+	EventClosed EventKind = "closed"
+	// EventReconfigured: the limiter is under new rules.
+	EventReconfigured EventKind = "reconfigured"
+	// EventAway: an attempt found no service, for the reason in Event.Err; once until the service answers.
+	EventAway EventKind = "away"
+	// EventBlocked: answers of 403 in a row are taken for a block of the client by a firewall, the last in Event.Err. All
 	// operations pause for Event.Wait.
-	Blocked = "blocked"
-	// UsedUp: the quota in Event.Quota is used up for Event.Wait.
-	UsedUp = "used up"
+	EventBlocked EventKind = "blocked"
+	// EventUsedUp: the quota in Event.Quota is used up for Event.Wait.
+	EventUsedUp EventKind = "used up"
 )
+
+// Cause says in a word why the law moved the window at an answer, or left it. The words are the law's: Probe has "load",
+// "chance", "own", "outage", "full", "back", "used up", "trial", "slow" and "more", and a table of what they mean. Tahoe and
+// Reno have none: "".
+type Cause string
 
 // Event says what happened, and how the limiter stood right after it.
 type Event struct {
@@ -41,8 +49,8 @@ type Event struct {
 	// without the lock, so of two goroutines' events the later may arrive first.
 	Seq  uint64
 	Time time.Time
-	// Kind is one of the kinds from Answered to UsedUp.
-	Kind string
+	// Kind is one of the kinds from EventAnswered to EventUsedUp.
+	Kind EventKind
 	// Window is the window after the event, and Gap the shortest time between two sends, 0 without one. Before
 	// and GapBefore are cwnd and the gap before the event.
 	Window         window.State
@@ -50,21 +58,20 @@ type Event struct {
 	Gap, GapBefore time.Duration
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
-	// Cause says in a word why the law moved the window at an answer, or left it: for New and Probe "load", "chance",
-	// "own", "outage", "full", "back", "used up", "trial", "slow" or "more"; Probe has the table. It is "" for other laws,
-	// and for other events.
-	Cause string
+	// Cause is the law's at an answer, "" for other events.
+	Cause Cause
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is the length of the pause (Paused, Blocked), or of the wait of the operation (Admitted) or for the quota (UsedUp).
+	// Wait is the length of the pause (EventPaused, EventBlocked), or of the
+	// wait of the operation (EventAdmitted) or for the quota (EventUsedUp).
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, 0 without one; of a pause, if the service asked for the pause,
 	// which lasts a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
-	// Err is the error of the kinds Away and Blocked, and of a pause that the service asked for.
+	// Err is the error of the kinds EventAway and EventBlocked, and of a pause that the service asked for.
 	Err error
-	// Quota is the quota of the kind UsedUp, nil for other kinds.
+	// Quota is the quota of the kind EventUsedUp, nil for other kinds.
 	Quota *Quota
 }
 
@@ -76,10 +83,10 @@ func moved(before, after float64) bool { return after < before || after >= befor
 // decision reports whether the event is one of Snapshot.Decisions.
 func (e Event) decision() bool {
 	switch e.Kind {
-	case Cut, Paused, Closed, Reconfigured, UsedUp:
+	case EventCut, EventPaused, EventClosed, EventReconfigured, EventUsedUp:
 		return true
 	}
-	return e.Kind == Answered && moved(e.Before, e.Window.Cwnd)
+	return e.Kind == EventAnswered && moved(e.Before, e.Window.Cwnd)
 }
 
 // decisions is the number of decisions that a limiter keeps. Our choice.
@@ -89,7 +96,8 @@ const decisions = 32
 func (l *Limiter) note(now time.Duration, e Event) {
 	e.Window, e.Gap = l.gate.State(), l.gate.Gap()
 	if e.Outcome.Valid() {
-		e.Cause, _ = l.gate.Explain()
+		cause, _ := l.gate.Explain()
+		e.Cause = Cause(cause)
 	}
 	decision := e.decision()
 	if l.config.Observer == nil && !decision {

@@ -171,7 +171,7 @@ func (l *Limiter) admit(now time.Duration) {
 		*last, last = w, &w.next
 		if l.config.Observer != nil {
 			now := l.now()
-			l.note(now, Event{Kind: Admitted, Wait: now - w.since})
+			l.note(now, Event{Kind: EventAdmitted, Wait: now - w.since})
 		}
 	}
 }

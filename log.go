@@ -11,7 +11,7 @@ import (
 
 // Log returns an observer that writes decisions, and faults, to a logger, each in the words of Event.String
 // and with its fields that are not zero: changes of the window or of its gap at the level Info; the kinds
-// Paused, Full, Late, Away and Blocked at Warn. Durations are numbers of seconds. If the logger is nil, it is
+// EventPaused, EventFull, EventLate, EventAway and EventBlocked at Warn. Durations are numbers of seconds. If the logger is nil, it is
 // slog.Default.
 //
 // It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out counts the lines
@@ -49,13 +49,13 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 // level is the level at which Log writes the event; Debug: it does not.
 func (e Event) level() slog.Level {
 	switch e.Kind {
-	case Paused, Full, Late, Away, Blocked:
+	case EventPaused, EventFull, EventLate, EventAway, EventBlocked:
 		return slog.LevelWarn
 	}
-	if e.Kind == Answered && e.Outcome.Overloaded() || !e.decision() {
+	if e.Kind == EventAnswered && e.Outcome.Overloaded() || !e.decision() {
 		return slog.LevelDebug
 	}
-	if before, after := e.windows(); e.Kind == Cut && before == after {
+	if before, after := e.windows(); e.Kind == EventCut && before == after {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
@@ -77,9 +77,9 @@ func (e Event) attrs() []slog.Attr {
 		return slog.Float64(key, d.Seconds())
 	}
 	return slices.DeleteFunc([]slog.Attr{
-		slog.String("limiter", e.Name), slog.String("kind", e.Kind), slog.Float64("before", e.Before),
+		slog.String("limiter", e.Name), slog.String("kind", string(e.Kind)), slog.Float64("before", e.Before),
 		slog.Float64("cwnd", e.Window.Cwnd), slog.Float64("ssthresh", e.Window.Ssthresh), seconds("gap", e.Gap),
-		slog.Int("in_flight", e.InFlight), slog.Int("queued", e.Queued), slog.String("outcome", outcome), slog.String("cause", e.Cause),
+		slog.Int("in_flight", e.InFlight), slog.Int("queued", e.Queued), slog.String("outcome", outcome), slog.String("cause", string(e.Cause)),
 		seconds("rtt", e.RTT), seconds("wait", e.Wait), seconds("retry_after", e.RetryAfter), slog.String("err", err),
 		slog.String("quota", used.name()), slog.Time("quota_until", used.UsedUpUntil),
 	}, func(a slog.Attr) bool {

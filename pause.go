@@ -33,7 +33,7 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 		}
 	}
 	l.note(now, Event{
-		Kind: Paused, Wait: wait, RetryAfter: l.pause.asked, MaxRetryAfter: l.pause.cut, Err: l.pause.refusal,
+		Kind: EventPaused, Wait: wait, RetryAfter: l.pause.asked, MaxRetryAfter: l.pause.cut, Err: l.pause.refusal,
 	})
 	l.dismiss(now)
 }

@@ -38,10 +38,10 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 		require.EqualValues(t, 4, s.Cwnd)
 		require.Equal(t, 4, s.InFlight)
 		require.Equal(t, 2, s.Queued)
-		require.Equal(t, aimd.Reconfigured, events[0].Kind)
+		require.Equal(t, aimd.EventReconfigured, events[0].Kind)
 		require.EqualValues(t, 2, events[0].Before)
 		require.EqualValues(t, 4, events[0].Window.Cwnd)
-		require.Equal(t, aimd.Admitted, events[1].Kind)
+		require.Equal(t, aimd.EventAdmitted, events[1].Kind)
 		p = append(p, (<-to).permit, (<-to).permit)
 
 		tuning.MinWindow, tuning.MaxWindow = 1, 1

@@ -34,7 +34,7 @@ func (s *slots) Reported(t window.Ticket, a quota.Answer) {
 	before, _ := l.gate.ClosedUntil()
 	if used, ok := l.gate.Reported(now, t, a); ok {
 		q := l.quota(used)
-		l.note(now, Event{Kind: UsedUp, Quota: &q, Wait: used.Until - now})
+		l.note(now, Event{Kind: EventUsedUp, Quota: &q, Wait: used.Until - now})
 	}
 	if until, _ := l.gate.ClosedUntil(); until > before {
 		l.dismiss(now)
@@ -82,7 +82,7 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 	}
 	now := l.now()
 	if c.away.CompareAndSwap(nil, &now) {
-		l.report(Event{Kind: Away, Err: err})
+		l.report(Event{Kind: EventAway, Err: err})
 	}
 	if c.made.Load() {
 		return true, nil
@@ -110,7 +110,7 @@ func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 	blocked, begun := l.gate.Denied(now, t, again)
 	if begun {
 		wait := l.gate.PausedUntil() - now
-		l.note(now, Event{Kind: Blocked, Wait: wait, Err: err})
+		l.note(now, Event{Kind: EventBlocked, Wait: wait, Err: err})
 		l.paused(now, wait, attempt.Verdict{}, err)
 	}
 	l.unlock(now)

@@ -131,7 +131,7 @@ var nobody error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError(
 var forgotten = &net.DNSError{Err: "no such host", Name: "store.example", IsNotFound: true}
 
 // kinds are an observer, and what it was told of these kinds.
-func kinds(of ...string) (observe func(*aimd.Config), told func() []aimd.Event) {
+func kinds(of ...aimd.EventKind) (observe func(*aimd.Config), told func() []aimd.Event) {
 	var mu sync.Mutex
 	var events []aimd.Event
 	return func(c *aimd.Config) {
@@ -175,7 +175,7 @@ func TestAServiceThatWasNeverReached(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				observe, told := kinds(aimd.Away)
+				observe, told := kinds(aimd.EventAway)
 				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
 				fails := func(context.Context) error { return c.err }
 				start, items := time.Now(), 0
@@ -231,7 +231,7 @@ func TestAServiceThatIsWaitedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				observe, told := kinds(aimd.Away)
+				observe, told := kinds(aimd.EventAway)
 				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
 				if c.answer != nothing {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)

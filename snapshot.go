@@ -51,9 +51,9 @@ type Snapshot struct {
 	Quotas []Quota `json:"quotas,omitempty"`
 	// Rules are those in force, with defaults instead of zeros.
 	Rules Rules `json:"-"`
-	// Decisions are the latest 32 decisions, the oldest first: events of the kinds Cut, Paused, Reconfigured, UsedUp and
-	// Closed, and of Answered those that narrowed the window, or widened it by two or more. They have no Err. A limiter keeps them without an observer,
-	// too.
+	// Decisions are the latest 32 decisions, the oldest first: events of the kinds EventCut, EventPaused,
+	// EventReconfigured, EventUsedUp and EventClosed, and of EventAnswered those that narrowed the window, or widened it by
+	// two or more. They have no Err. A limiter keeps them without an observer, too.
 	Decisions []Event `json:"-"`
 }
 

@@ -12,12 +12,12 @@ import (
 // String says what happened and why, in words for people: "cut: first refusal of a burst, 32 -> 29".
 func (e Event) String() string {
 	if why := reasons[e.Cause]; why != "" {
-		return e.verb() + ": " + e.Cause + ", " + why + ", " + e.moved()
+		return e.verb() + ": " + string(e.Cause) + ", " + why + ", " + e.moved()
 	}
 	switch e.Kind {
-	case Cut:
+	case EventCut:
 		return "cut: first " + e.refusal() + " of a burst, " + e.moved()
-	case Paused:
+	case EventPaused:
 		if e.MaxRetryAfter > 0 {
 			return fmt.Sprintf("paused %s: the service asked for %v, cut to %v by MaxRetryAfter", roughly(e.Wait), e.RetryAfter, e.MaxRetryAfter)
 		}
@@ -25,31 +25,31 @@ func (e Event) String() string {
 			return fmt.Sprintf("paused %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))
 		}
 		return "paused " + roughly(e.Wait) + ": refused again, and nothing accepted in between"
-	case Reconfigured:
+	case EventReconfigured:
 		return "reconfigured: new settings, " + e.moved()
-	case Closed:
+	case EventClosed:
 		return "closed: takes no more work"
-	case Answered:
+	case EventAnswered:
 		return e.answered()
-	case Admitted:
+	case EventAdmitted:
 		return "admitted: waited " + roughly(e.Wait)
-	case Late:
+	case EventLate:
 		return "late: a permit was released a second time"
-	case Full:
+	case EventFull:
 		return fmt.Sprintf("full: turned away, %d wait already", e.Queued)
-	case Away:
+	case EventAway:
 		return fmt.Sprint("away: the service is not there: ", e.Err)
-	case UsedUp:
+	case EventUsedUp:
 		return fmt.Sprintf("used up: the service has %s of %s %s left, the next go in %s",
 			number(e.Quota.Left), number(e.Quota.Limit), e.Quota.Name, roughly(e.Wait))
-	case Blocked:
+	case EventBlocked:
 		return fmt.Sprint("blocked: answers of 403 in a row after successes, taken for a block by a firewall: ", e.Err)
 	}
-	return cmp.Or(e.Kind, "none")
+	return string(cmp.Or(e.Kind, "none"))
 }
 
 // reasons are the causes of Probe in a few words, without load and more, which need none.
-var reasons = map[string]string{
+var reasons = map[Cause]string{
 	"chance": "too few refusals to mean load", "own": "as many refusals as without load", "outage": "all is refused",
 	"full": "the trial of more was refused", "back": "the service is back after a silence",
 	"used up": "a limit was used up and is refilled", "trial": "the cut did not pay, so more is tried",

@@ -83,7 +83,7 @@ func blocked(t *testing.T, b base, rules aimd.Rules) (call func(ctx context.Cont
 	told = new([]string)
 	var mu sync.Mutex // answers come at once
 	l, err := aimd.New(aimd.Config{Rules: rules, Observer: func(e aimd.Event) {
-		if e.Kind == aimd.Blocked {
+		if e.Kind == aimd.EventBlocked {
 			mu.Lock()
 			defer mu.Unlock()
 			*told = append(*told, e.String())

@@ -72,7 +72,7 @@ func TestAQuotaIsRead(t *testing.T) {
 		l, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) {
 			mu.Lock()
 			defer mu.Unlock()
-			if e.Kind == aimd.UsedUp {
+			if e.Kind == aimd.EventUsedUp {
 				used = append(used, e)
 			}
 		}})

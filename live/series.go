@@ -87,7 +87,7 @@ func (s *series) sample(now time.Time) {
 	}
 	for _, e := range decided {
 		if e.Seq > s.seq {
-			s.seq, s.closed = e.Seq, s.closed || e.Kind == aimd.Closed
+			s.seq, s.closed = e.Seq, s.closed || e.Kind == aimd.EventClosed
 			s.decisions = append(s.decisions, e)
 		}
 	}
@@ -122,11 +122,11 @@ type view struct {
 
 // decision is an event with its words.
 type decision struct {
-	Seq    uint64  `json:"q"`
-	At     int64   `json:"t"`
-	Kind   string  `json:"k"`
-	Before float64 `json:"b"`
-	Cwnd   float64 `json:"c"`
+	Seq    uint64         `json:"q"`
+	At     int64          `json:"t"`
+	Kind   aimd.EventKind `json:"k"`
+	Before float64        `json:"b"`
+	Cwnd   float64        `json:"c"`
 	// Ssthresh is the one after it.
 	Ssthresh float64 `json:"h"`
 	// Wait is the time that a pause lasts, in milliseconds.
@@ -170,11 +170,11 @@ func tell(e aimd.Event) decision {
 		Cwnd: hundredths(e.Window.Cwnd), Ssthresh: hundredths(e.Window.Ssthresh), Words: e.String(),
 	}
 	switch {
-	case e.Kind == aimd.Answered && e.Outcome.Overloaded(): // it made a cut deeper
-		d.Kind = aimd.Cut
-	case e.Kind == aimd.Answered:
+	case e.Kind == aimd.EventAnswered && e.Outcome.Overloaded(): // it made a cut deeper
+		d.Kind = aimd.EventCut
+	case e.Kind == aimd.EventAnswered:
 		d.Kind = "shrank"
-	case e.Kind == aimd.Paused:
+	case e.Kind == aimd.EventPaused:
 		d.Wait = e.Wait.Milliseconds()
 	}
 	return d

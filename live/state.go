@@ -52,7 +52,7 @@ func usedUp(quotas []aimd.Quota, now time.Time) bool {
 // pausedUntil is the end of the last pause.
 func (s *series) pausedUntil() (end time.Time) {
 	for _, e := range s.decisions {
-		if until := e.Time.Add(e.Wait); e.Kind == aimd.Paused && until.After(end) {
+		if until := e.Time.Add(e.Wait); e.Kind == aimd.EventPaused && until.After(end) {
 			end = until
 		}
 	}

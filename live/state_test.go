@@ -19,7 +19,7 @@ func seen(t *testing.T, at func(ago int) aimd.Snapshot, decisions ...aimd.Event)
 	now, s := time.Now(), &series{source: source{limiter: new(aimd.Limiter)}}
 	for _, e := range decisions {
 		e.Time = now.Add(e.Time.Sub(time.Time{}))
-		s.decisions, s.closed = append(s.decisions, e), e.Kind == aimd.Closed
+		s.decisions, s.closed = append(s.decisions, e), e.Kind == aimd.EventClosed
 	}
 	for ago := 10; ago >= 0; ago-- {
 		s.now = sample{now.Add(-time.Duration(ago) * time.Second), at(ago)}
@@ -32,7 +32,7 @@ func seen(t *testing.T, at func(ago int) aimd.Snapshot, decisions ...aimd.Event)
 
 // paused is a pause that began that long before now.
 func paused(before, wait time.Duration) aimd.Event {
-	return aimd.Event{Kind: aimd.Paused, Time: time.Time{}.Add(-before), Wait: wait}
+	return aimd.Event{Kind: aimd.EventPaused, Time: time.Time{}.Add(-before), Wait: wait}
 }
 
 func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
@@ -45,7 +45,7 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 		decisions []aimd.Event
 	}{
 		"idle":      {want: "idle", at: func(ago int) aimd.Snapshot { return aimd.Snapshot{Attempts: uint64(100 * ago)} }},
-		"closed":    {"closed", always(aimd.Snapshot{Cwnd: 20, InFlight: 3}), []aimd.Event{{Kind: aimd.Closed}}},
+		"closed":    {"closed", always(aimd.Snapshot{Cwnd: 20, InFlight: 3}), []aimd.Event{{Kind: aimd.EventClosed}}},
 		"paused":    {"paused", always(aimd.Snapshot{Cwnd: 1, Queued: 5}), []aimd.Event{paused(time.Second, 3*time.Second)}},
 		"at max":    {want: "capped", at: always(aimd.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})},
 		"with room": {want: "steady", at: always(aimd.Snapshot{Cwnd: 20.5, InFlight: 3})},

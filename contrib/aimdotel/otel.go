@@ -199,7 +199,7 @@ func NewObserver(opts ...Option) (func(aimd.Event), error) {
 func (o *observer) observe(e aimd.Event) {
 	ctx := context.Background() // an event has no context
 	switch {
-	case e.Kind == aimd.Admitted:
+	case e.Kind == aimd.EventAdmitted:
 		o.wait.Record(ctx, e.Wait.Seconds(), o.names.Of(e.Name, newAttributes).name...)
 	case e.Outcome.Valid():
 		o.duration.Record(ctx, e.RTT.Seconds(), o.names.Of(e.Name, newAttributes).byOutcome[e.Outcome]...)

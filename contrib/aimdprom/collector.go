@@ -120,7 +120,7 @@ func NewObserver(to prometheus.Registerer) (func(aimd.Event), error) {
 
 func (h *histograms) observe(e aimd.Event) {
 	switch {
-	case e.Kind == aimd.Admitted:
+	case e.Kind == aimd.EventAdmitted:
 		h.of(e.Name).wait.Observe(e.Wait.Seconds())
 	case e.Outcome.Valid():
 		h.of(e.Name).byOutcome[e.Outcome].Observe(e.RTT.Seconds())
