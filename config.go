@@ -11,8 +11,9 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -95,13 +96,13 @@ const firstContact = 10 * time.Second
 // checked returns c with defaults instead of zeros, but for the window at the start, and the settings of its gate.
 func (c Config) checked() (Config, limiter.Settings, error) {
 	err := cmp.Or(
-		setting.Optional("QueueBound", c.QueueBound),
-		setting.Optional("MaxAttempts", c.MaxAttempts),
-		setting.Optional("AttemptTimeout", c.AttemptTimeout),
-		setting.Optional("GiveUpAfter", c.GiveUpAfter),
+		check.Optional("QueueBound", c.QueueBound),
+		check.Optional("MaxAttempts", c.MaxAttempts),
+		check.Optional("AttemptTimeout", c.AttemptTimeout),
+		check.Optional("GiveUpAfter", c.GiveUpAfter),
 	)
 	if slices.Contains(c.Guards, nil) {
-		err = cmp.Or(err, setting.Nil("Guards"))
+		err = cmp.Or(err, check.Nil("Guards"))
 	}
 	c.FirstContact = cmp.Or(c.FirstContact, firstContact)
 	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())

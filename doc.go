@@ -49,7 +49,7 @@
 //   - a permit is released twice: the second release has no effect, and Snapshot.Late counts it.
 //
 // Settings follow one rule in all packages. A zero is the default. A wrong value is an error of the
-// constructor, a [SettingError], with the field's name, the value and the allowed values. A required
+// constructor, a [github.com/aimd-go/aimd/setting.Error], with the field's name, the value and the allowed values. A required
 // argument that is nil is an error of a constructor that returns errors, and a panic with a sentence in a
 // constructor that does not.
 //

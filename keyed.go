@@ -11,7 +11,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/queue"
 )
 
@@ -60,11 +60,11 @@ type entry[K comparable] struct {
 // names the wrong setting, its value and the allowed values.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
 	if make == nil {
-		return nil, wrong(setting.Nil("make"))
+		return nil, wrong(check.Nil("make"))
 	}
 	if err := cmp.Or(
-		setting.Duration("Idle", &c.Idle, defaultIdle, 1, math.MaxInt64),
-		setting.Count("Keys", &c.Keys, defaultKeys, 1, math.MaxInt),
+		check.Duration("Idle", &c.Idle, defaultIdle, 1, math.MaxInt64),
+		check.Count("Keys", &c.Keys, defaultKeys, 1, math.MaxInt),
 	); err != nil {
 		return nil, wrong(err)
 	}
@@ -107,7 +107,7 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	}
 	l, err := k.make(key)
 	if err == nil && l == nil {
-		err = wrong(setting.Nil(fmt.Sprintf("the limiter of key %v", key)))
+		err = wrong(check.Nil(fmt.Sprintf("the limiter of key %v", key)))
 	}
 	if err != nil {
 		return nil, err

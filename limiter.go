@@ -75,7 +75,7 @@ type guarded struct {
 }
 
 // New returns a limiter with the law of Config.Law, by default [Probe], which needs no tuning. The error is a
-// [SettingError]: it names the wrong field, its value and the allowed values.
+// [github.com/aimd-go/aimd/setting.Error]: it names the wrong field, its value and the allowed values.
 func New(c Config) (*Limiter, error) {
 	c, settings, err := c.checked()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -189,7 +190,7 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 	} {
 		l, err := aimd.New(c)
 		assert.EqualError(t, err, "aimd: "+want)
-		assert.ErrorAs(t, err, new(*aimd.SettingError))
+		assert.ErrorAs(t, err, new(*setting.Error))
 		assert.Nil(t, l)
 
 		if c.Rules == (aimd.Rules{}) {

@@ -3,7 +3,7 @@ package aimd
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -18,7 +18,7 @@ import (
 //
 // [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
 func Reno(factor float64) window.NewLaw {
-	err := setting.Share("factor", &factor, 0.5)
+	err := check.Share("factor", &factor, 0.5)
 	return func(window.Settings) window.Law { return valid(err, reno{factor: factor}) }
 }
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -19,8 +19,8 @@ import (
 // [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
 func Tahoe(factor, initial float64) window.NewLaw {
 	err := cmp.Or(
-		setting.Share("factor", &factor, 0.5),
-		setting.Number("initial", &initial, 20, window.MinWindow, window.MaxWindow),
+		check.Share("factor", &factor, 0.5),
+		check.Number("initial", &initial, 20, window.MinWindow, window.MaxWindow),
 	)
 	return func(window.Settings) window.Law { return valid(err, tahoe{factor: factor, initial: initial}) }
 }

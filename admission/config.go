@@ -7,7 +7,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -47,9 +47,9 @@ func (c Config) withDefaults() (Config, error) {
 	shortest, longest := min(time.Second, cmp.Or(c.RetryAfterMax, time.Second)), min(max(30*time.Second, c.RetryAfterMin), time.Hour)
 	err := cmp.Or(
 		// Our choice; a person in front of a screen hardly notices it.
-		setting.Duration("QueueTime", &c.QueueTime, 200*time.Millisecond, time.Millisecond, time.Minute),
-		setting.Duration("RetryAfterMax", &c.RetryAfterMax, longest, 100*time.Millisecond, time.Hour),
-		setting.Duration("RetryAfterMin", &c.RetryAfterMin, shortest, 100*time.Millisecond, c.RetryAfterMax),
+		check.Duration("QueueTime", &c.QueueTime, 200*time.Millisecond, time.Millisecond, time.Minute),
+		check.Duration("RetryAfterMax", &c.RetryAfterMax, longest, 100*time.Millisecond, time.Hour),
+		check.Duration("RetryAfterMin", &c.RetryAfterMin, shortest, 100*time.Millisecond, c.RetryAfterMax),
 	)
 	if c.Clock == nil {
 		c.Clock = clock.New()
@@ -72,7 +72,7 @@ type Limit struct {
 func Fixed(requests int) Limit {
 	n := float64(requests)
 	if n < window.MinWindow || n > window.MaxWindow {
-		return Limit{err: setting.Wrong("Fixed", requests, "a number from %d to %d", window.MinWindow, window.MaxWindow)}
+		return Limit{err: check.Wrong("Fixed", requests, "a number from %d to %d", window.MinWindow, window.MaxWindow)}
 	}
 	return Limit{law: func(window.Settings) window.Law { return constant{} }, settings: window.Settings{Initial: n, Min: n, Max: n}}
 }
@@ -89,7 +89,7 @@ func Fixed(requests int) Limit {
 // clients, and Max, so that the requests fit into memory.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	if law == nil {
-		return Limit{err: setting.Nil("law")}
+		return Limit{err: check.Nil("law")}
 	}
 	return Limit{law: law, settings: s}
 }
@@ -100,7 +100,7 @@ func (l Limit) gate(r *rand.Rand) (limiter.Gate, error) {
 	case l.err != nil:
 		return limiter.Gate{}, l.err
 	case l.law == nil:
-		return limiter.Gate{}, setting.Wrong("Limit", "the zero Limit", "Fixed or Adaptive")
+		return limiter.Gate{}, check.Wrong("Limit", "the zero Limit", "Fixed or Adaptive")
 	}
 	// A server has no other pause than the gap of the law.
 	return limiter.NewGate(l.law, limiter.Settings{Window: l.settings, PauseMax: -1, Rand: r})

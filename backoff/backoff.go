@@ -3,7 +3,7 @@ package backoff
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 )
 
 // MaxDelay is the longest delay that any Backoff answers, a hundred years: far beyond use, and small
@@ -39,7 +39,7 @@ type Backoff interface {
 func Check(b Backoff) error {
 	switch c := b.(type) {
 	case nil:
-		return setting.Nil("Backoff")
+		return check.Nil("Backoff")
 	case interface{ check() error }:
 		return c.check()
 	}

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 )
 
 // Exponential multiplies the delay by a factor at each retry: Min, Min*Factor, Min*Factor^2 and so on, up
@@ -58,9 +58,9 @@ const (
 
 func (e Exponential) withDefaults() (Exponential, error) {
 	err := cmp.Or(
-		setting.Duration("Max", &e.Max, max(defaultMax, min(e.Min, MaxDelay)), 1, MaxDelay),
-		setting.Duration("Min", &e.Min, min(defaultMin, e.Max), 1, e.Max),
-		setting.Number("Factor", &e.Factor, defaultFactor, 1, maxFactor),
+		check.Duration("Max", &e.Max, max(defaultMax, min(e.Min, MaxDelay)), 1, MaxDelay),
+		check.Duration("Min", &e.Min, min(defaultMin, e.Max), 1, e.Max),
+		check.Number("Factor", &e.Factor, defaultFactor, 1, maxFactor),
 		e.Jitter.check(),
 	)
 	return e, err

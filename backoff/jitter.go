@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 )
 
 // Jitter is how randomness is added to a delay d: "Jitter everything!" ([SafeClients]). The zero value
@@ -52,9 +52,9 @@ func Normal(j float64) Jitter { return Jitter{normal, 0, j} }
 func (j Jitter) check() error {
 	switch {
 	case j.form == uniform && !(0 <= j.lo && j.lo <= j.hi && j.hi <= maxStretch):
-		return setting.Wrong("Jitter", j, "numbers 0 <= LO <= HI <= %d", maxStretch)
+		return check.Wrong("Jitter", j, "numbers 0 <= LO <= HI <= %d", maxStretch)
 	case j.form >= proportional && !(0 <= j.hi && j.hi <= 1):
-		return setting.Wrong("Jitter", j, "a number from 0 to 1")
+		return check.Wrong("Jitter", j, "a number from 0 to 1")
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func parseJitter(s string) (j Jitter, err error) {
 	case shape{"uniform", 2}:
 		j = Uniform(x[0], x[1])
 	default:
-		return j, setting.Wrong("Jitter", strconv.Quote(s), "none, full, equal, proportional:J, normal:J or uniform:LO:HI")
+		return j, check.Wrong("Jitter", strconv.Quote(s), "none, full, equal, proportional:J, normal:J or uniform:LO:HI")
 	}
 	return j, j.check()
 }

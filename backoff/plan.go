@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 )
 
 // Demand decides the choice of M, the longest delay, by the rule of [Ethernet]: M "should be as low as
@@ -51,11 +51,11 @@ const mostClients = 1_000_000_000
 func NewPlan(d Demand) (Plan, error) {
 	clients := float64(d.Clients)
 	if err := cmp.Or(
-		setting.Count("Clients", &d.Clients, 0, 1, mostClients),
-		setting.Number("Capacity", &d.Capacity, 0, clients/MaxDelay.Seconds(), 1e12),
-		setting.Duration("Recovery", &d.Recovery, 0, 1, MaxDelay),
-		setting.Duration("First", &d.First, defaultMin, 1, MaxDelay),
-		setting.Number("Factor", &d.Factor, defaultFactor, 1.01, maxFactor),
+		check.Count("Clients", &d.Clients, 0, 1, mostClients),
+		check.Number("Capacity", &d.Capacity, 0, clients/MaxDelay.Seconds(), 1e12),
+		check.Duration("Recovery", &d.Recovery, 0, 1, MaxDelay),
+		check.Duration("First", &d.First, defaultMin, 1, MaxDelay),
+		check.Number("Factor", &d.Factor, defaultFactor, 1.01, maxFactor),
 	); err != nil {
 		return Plan{}, err
 	}

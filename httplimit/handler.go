@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/admission"
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -52,8 +52,8 @@ func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 		s.Outcome = outcomeOf
 	}
 	return s, cmp.Or(
-		setting.OneOf("Status", s.Status, http.StatusServiceUnavailable, http.StatusTooManyRequests),
-		setting.Optional("Slow", s.Slow),
+		check.OneOf("Status", s.Status, http.StatusServiceUnavailable, http.StatusTooManyRequests),
+		check.Optional("Slow", s.Slow),
 	)
 }
 
@@ -73,9 +73,9 @@ func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (ht
 	s, err := s.withDefaults()
 	switch {
 	case next == nil:
-		err = setting.Nil("handler")
+		err = check.Nil("handler")
 	case c == nil:
-		err = setting.Nil("controller")
+		err = check.Nil("controller")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("httplimit: %w", err)

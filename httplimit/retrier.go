@@ -11,8 +11,8 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/ahead"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/run"
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -44,7 +44,7 @@ func NewRetrier(base http.RoundTripper, p *retry.Policy) (http.RoundTripper, err
 	runner := *p.Runner()
 	runner.Policy = refusals{Policy: runner.Policy}
 	if runner.AttemptTimeout != 0 {
-		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("AttemptTimeout", runner.AttemptTimeout, "none in a retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
+		return nil, fmt.Errorf("httplimit: %w", check.Wrong("AttemptTimeout", runner.AttemptTimeout, "none in a retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
 	}
 	return &retrier{over(base), &runner}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -158,11 +158,11 @@ func forbidden(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune
 func NewTagger(base http.RoundTripper, client, version string) (http.RoundTripper, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		if n.value != "" && !isName(n.value) {
-			return nil, fmt.Errorf("httplimit: %w", setting.Wrong(n.setting, strconv.Quote(shown(n.value)), wantName, longestName))
+			return nil, fmt.Errorf("httplimit: %w", check.Wrong(n.setting, strconv.Quote(shown(n.value)), wantName, longestName))
 		}
 	}
 	if client == "" && version != "" {
-		return nil, fmt.Errorf("httplimit: %w", setting.Wrong("version", strconv.Quote(version)+" without a client", "none"))
+		return nil, fmt.Errorf("httplimit: %w", check.Wrong("version", strconv.Quote(version)+" without a client", "none"))
 	}
 	return &tagger{over(base), client, version}, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/run"
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -248,7 +248,7 @@ func (d *duplex) CloseWrite() error {
 // for another host fails and is not sent.
 func PerHost(base http.RoundTripper, newLimiter func(host string) (*aimd.Limiter, error), c aimd.KeyedConfig) (*Transport, error) {
 	if newLimiter == nil {
-		return nil, fmt.Errorf("httplimit: %w", setting.Nil("newLimiter"))
+		return nil, fmt.Errorf("httplimit: %w", check.Nil("newLimiter"))
 	}
 	hosts, err := aimd.NewKeyed(func(host string) (*aimd.Limiter, error) {
 		l, err := newLimiter(host)

@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/delay"
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -41,17 +41,17 @@ func (s Settings) WithDefaults() (Settings, error) {
 	w, err := s.Window.WithDefaults()
 	s.Window = w
 	if s.PauseMax >= 0 {
-		err = cmp.Or(err, setting.Duration("PauseMax", &s.PauseMax, defaultPauseMax, time.Millisecond, time.Hour))
-		err = cmp.Or(err, setting.Duration("PauseMin", &s.PauseMin, min(defaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax))
+		err = cmp.Or(err, check.Duration("PauseMax", &s.PauseMax, defaultPauseMax, time.Millisecond, time.Hour))
+		err = cmp.Or(err, check.Duration("PauseMin", &s.PauseMin, min(defaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax))
 	}
 	rate := s.MaxRate // 0: no bound
 	s.Rand = cmp.Or(s.Rand, rand.New(rand.NewPCG(4, 4)))
 	err = cmp.Or(
 		err,
-		setting.Duration("MaxRetryAfter", &s.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
-		setting.Count("Patience", &s.Patience, delay.Patience, 1, math.MaxInt),
-		setting.Number("MaxRate", &rate, minRate, minRate, maxRate),
-		setting.Number("Reserve", &s.Reserve, 0, 0, 1),
+		check.Duration("MaxRetryAfter", &s.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
+		check.Count("Patience", &s.Patience, delay.Patience, 1, math.MaxInt),
+		check.Number("MaxRate", &rate, minRate, minRate, maxRate),
+		check.Number("Reserve", &s.Reserve, 0, 0, 1),
 	)
 	return s, err
 }

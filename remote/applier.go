@@ -13,7 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/tag"
@@ -22,7 +22,7 @@ import (
 
 // Applier brings a document, which is valid, to a part of the program: Limiters.Apply, Features.Apply, ToPolicy,
 // ToBudget, ToSchedule, or one of your own. If the document does not fit there, it returns an error, an
-// aimd.SettingError best, and changes nothing. A Client calls all with each new document, one at a time. If one
+// setting.Error best, and changes nothing. A Client calls all with each new document, one at a time. If one
 // returns an error, those before it get the document in force again, at first the zero Document. They must not call
 // Refresh.
 type Applier func(Document) error
@@ -77,7 +77,7 @@ type tuned struct {
 // same.
 func (ls *Limiters) Add(l *aimd.Limiter) error {
 	if l == nil {
-		return fmt.Errorf("remote: %w", setting.Nil("limiter"))
+		return fmt.Errorf("remote: %w", check.Nil("limiter"))
 	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()

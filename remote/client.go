@@ -11,7 +11,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/schedule"
 )
 
@@ -71,14 +71,14 @@ func New(source Source, c Config, appliers ...Applier) (*Client, error) {
 		c.Clock = clock.New()
 	}
 	err := cmp.Or(
-		setting.Duration("Period", &c.Period, 5*time.Minute, time.Second, 24*time.Hour),
-		setting.Duration("Timeout", &c.Timeout, 10*time.Second, time.Millisecond, 10*time.Minute),
+		check.Duration("Period", &c.Period, 5*time.Minute, time.Second, 24*time.Hour),
+		check.Duration("Timeout", &c.Timeout, 10*time.Second, time.Millisecond, 10*time.Minute),
 	)
 	switch {
 	case source == nil:
-		err = setting.Nil("source")
+		err = check.Nil("source")
 	case slices.ContainsFunc(appliers, func(a Applier) bool { return a == nil }):
-		err = setting.Nil("applier")
+		err = check.Nil("applier")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
@@ -165,9 +165,9 @@ func (c *Client) offer(s *Snapshot, d Document) error {
 	tomorrow := uint64(c.config.Clock.Now().Add(24 * time.Hour).UnixMicro())
 	switch {
 	case d.Version > tomorrow:
-		return setting.Wrong("version", d.Version, "%d at most, which is tomorrow in microseconds since 1970", tomorrow)
+		return check.Wrong("version", d.Version, "%d at most, which is tomorrow in microseconds since 1970", tomorrow)
 	case d.Version < s.Version:
-		return setting.Wrong("version", d.Version, "%d, which is in force, or more", s.Version)
+		return check.Wrong("version", d.Version, "%d, which is in force, or more", s.Version)
 	case d.Version > s.Version:
 		for i, apply := range c.appliers {
 			if err := apply(d.clone()); err != nil {
@@ -179,7 +179,7 @@ func (c *Client) offer(s *Snapshot, d Document) error {
 		}
 		s.Document, s.Version, s.Applied = d, d.Version, c.config.Clock.Now()
 	case !reflect.DeepEqual(d, s.Document):
-		return setting.Wrong("version", fmt.Sprint(d.Version, " with other contents"), "more than %d, which is in force", s.Version)
+		return check.Wrong("version", fmt.Sprint(d.Version, " with other contents"), "more than %d, which is in force", s.Version)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/remote"
+	"github.com/aimd-go/aimd/setting"
 )
 
 // "Configure periodicity remotely": a new document is in force within two periods, and there is
@@ -75,7 +75,7 @@ func TestABadDocumentChangesNothing(t *testing.T) {
 		source.set(bad.document, nil)
 		err := c.Refresh(t.Context())
 		require.EqualError(t, err, bad.want)
-		var field *aimd.SettingError
+		var field *setting.Error
 		require.ErrorAs(t, err, &field)
 		s := c.Snapshot()
 		require.Equal(t, bad.want, s.LastError)

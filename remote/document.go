@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -77,7 +77,7 @@ type written struct {
 }
 
 // Parse reads a document. It is strict, since a document steers many clients at once: the error is an
-// aimd.SettingError about a field whose value is not allowed, such as "window.max" or "features_off[3]", or which is
+// setting.Error about a field whose value is not allowed, such as "window.max" or "features_off[3]", or which is
 // there twice, or about the "document", which is no JSON or has an unknown field.
 func Parse(data []byte) (Document, error) {
 	d, err := parse(data)
@@ -89,12 +89,12 @@ func Parse(data []byte) (Document, error) {
 
 func parse(data []byte) (d Document, err error) {
 	if len(data) > maxSize {
-		return d, setting.Wrong("document", fmt.Sprint("a size of ", len(data), " bytes"), "%d bytes at most", maxSize)
+		return d, check.Wrong("document", fmt.Sprint("a size of ", len(data), " bytes"), "%d bytes at most", maxSize)
 	}
 	// The format first: in another format the other fields may mean something else.
 	var head struct{ Format any }
 	if err = json.Unmarshal(data, &head); err == nil && head.Format != float64(format) {
-		return d, setting.Wrong("format", cut(fmt.Sprintf("%#v", head.Format), 60), "the number %d", format)
+		return d, check.Wrong("format", cut(fmt.Sprintf("%#v", head.Format), 60), "the number %d", format)
 	}
 	var w written
 	if err == nil {
@@ -105,9 +105,9 @@ func parse(data []byte) (d Document, err error) {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind) && kind.Field != "":
-		return d, setting.Wrong(strings.ToLower(kind.Field), cut(kind.Value, 60), "a value as package remote lists it")
+		return d, check.Wrong(strings.ToLower(kind.Field), cut(kind.Value, 60), "a value as package remote lists it")
 	case err != nil:
-		return d, setting.Wrong("document", cut(err.Error(), 200), "one JSON object with the fields that package remote lists")
+		return d, check.Wrong("document", cut(err.Error(), 200), "one JSON object with the fields that package remote lists")
 	}
 	if err = once(json.NewDecoder(bytes.NewReader(data)), ""); err != nil {
 		return d, err
@@ -115,11 +115,11 @@ func parse(data []byte) (d Document, err error) {
 	d.Version, d.FeaturesOff = w.Version, w.FeaturesOff
 	switch err = w.settings(&d); {
 	case d.Version < 1 || d.Version > maxVersion:
-		return d, setting.Wrong("version", d.Version, "a whole number from 1 to %d", uint64(maxVersion))
+		return d, check.Wrong("version", d.Version, "a whole number from 1 to %d", uint64(maxVersion))
 	case err != nil:
 		return d, err
 	case d.Window.Max > 0 && d.Window.Min > d.Window.Max:
-		return d, setting.Wrong("window.min", setting.Plain(d.Window.Min), "a number from 1 to window.max, which is %v", d.Window.Max)
+		return d, check.Wrong("window.min", check.Plain(d.Window.Min), "a number from 1 to window.max, which is %v", d.Window.Max)
 	}
 	if err = features(d.FeaturesOff); err == nil {
 		slices.Sort(d.FeaturesOff) // their order has no meaning
@@ -141,9 +141,9 @@ func once(from *json.Decoder, in string) error {
 			field = strings.TrimPrefix(in+"."+name, ".")
 			switch {
 			case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "":
-				return setting.Wrong("document", "the field "+quoted(name), "fields as package remote lists them, in lower case")
+				return check.Wrong("document", "the field "+quoted(name), "fields as package remote lists them, in lower case")
 			case names[name]:
-				return setting.Wrong(cut(field, 60), "a second time", "each field once")
+				return check.Wrong(cut(field, 60), "a second time", "each field once")
 			}
 			names[name] = true
 		}
@@ -161,9 +161,9 @@ func (w *written) settings(d *Document) error {
 		number("window.min", w.Window.Min, &d.Window.Min, window.MinWindow, window.MaxWindow),
 		number("window.max", w.Window.Max, &d.Window.Max, window.MinWindow, window.MaxWindow),
 		number("window.max_rate", w.Window.MaxRate, &d.Window.MaxRate, 0.0001, 1_000_000),
-		put(w.Retry.MaxAttempts, &d.Retry.MaxAttempts, func(n *int) error { return setting.Count("retry.max_attempts", n, 0, 1, 1000) }),
+		put(w.Retry.MaxAttempts, &d.Retry.MaxAttempts, func(n *int) error { return check.Count("retry.max_attempts", n, 0, 1, 1000) }),
 		duration("retry.max_pause", w.Retry.MaxPause, &d.Retry.MaxPause, time.Millisecond, time.Hour),
-		put(w.Retry.BudgetShare, &d.Retry.BudgetShare, func(x *float64) error { return setting.Share("retry.budget_share", x, 0) }),
+		put(w.Retry.BudgetShare, &d.Retry.BudgetShare, func(x *float64) error { return check.Share("retry.budget_share", x, 0) }),
 		duration("schedule.period", w.Schedule.Period, &d.Schedule.Period, time.Second, 168*time.Hour),
 	)
 }
@@ -178,7 +178,7 @@ func put[T any](from, to *T, check func(*T) error) error {
 }
 
 func number(field string, from, to *float64, lo, hi float64) error {
-	return put(from, to, func(x *float64) error { return setting.Number(field, x, 0, lo, hi) })
+	return put(from, to, func(x *float64) error { return check.Number(field, x, 0, lo, hi) })
 }
 
 func duration(field string, from *string, to *time.Duration, lo, hi time.Duration) (err error) {
@@ -186,24 +186,24 @@ func duration(field string, from *string, to *time.Duration, lo, hi time.Duratio
 		return nil
 	}
 	if *to, err = time.ParseDuration(*from); err != nil {
-		return setting.Wrong(field, quoted(*from), `a duration, as "30s"`)
+		return check.Wrong(field, quoted(*from), `a duration, as "30s"`)
 	}
-	return setting.Duration(field, to, 0, lo, hi)
+	return check.Duration(field, to, 0, lo, hi)
 }
 
 // features checks the names of features_off.
 func features(names []string) error {
 	if len(names) > maxFeatures {
-		return setting.Wrong("features_off", fmt.Sprint(len(names), " features"), "%d features at most", maxFeatures)
+		return check.Wrong("features_off", fmt.Sprint(len(names), " features"), "%d features at most", maxFeatures)
 	}
 	odd := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
 	for i, name := range names {
 		field := fmt.Sprintf("features_off[%d]", i)
 		switch {
 		case name == "", len(name) > maxFeature, strings.TrimSpace(name) != name, strings.ContainsFunc(name, odd):
-			return setting.Wrong(field, quoted(name), "printable text of 1 to %d bytes, with no space at its ends", maxFeature)
+			return check.Wrong(field, quoted(name), "printable text of 1 to %d bytes, with no space at its ends", maxFeature)
 		case slices.Contains(names[:i], name):
-			return setting.Wrong(field, quoted(name)+" a second time", "each feature once")
+			return check.Wrong(field, quoted(name)+" a second time", "each feature once")
 		}
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/remote"
+	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -58,7 +59,7 @@ func Example() {
 // A bad document is refused, and the error says why.
 func ExampleParse() {
 	_, err := remote.Parse([]byte(`{"format": 1, "version": 2, "window": {"max": -8}}`))
-	var field *aimd.SettingError
+	var field *setting.Error
 	fmt.Println(errors.As(err, &field), field.Name)
 	fmt.Println(err)
 	// Output:
@@ -136,7 +137,7 @@ func ExampleApplier() {
 	size := 100
 	batches := remote.Applier(func(d remote.Document) error {
 		if d.Window.Max > 0 && d.Window.Max < 10 {
-			return &aimd.SettingError{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
+			return &setting.Error{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
 		}
 		size = cmp.Or(int(d.Window.Max), 100)
 		return nil

@@ -20,6 +20,7 @@ import (
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
+	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -90,7 +91,7 @@ func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 	} {
 		err := ls.Apply(said(1, change))
 		require.EqualError(t, err, want)
-		require.ErrorAs(t, err, new(*aimd.SettingError))
+		require.ErrorAs(t, err, new(*setting.Error))
 		require.Equal(t, before, wide.Snapshot().Rules, "those that it fits have not got it either")
 	}
 	require.NoError(t, ls.Apply(said(1, func(d *remote.Document) { d.Window.Min, d.Window.Max = 20, 30 })))

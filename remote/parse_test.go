@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/remote"
+	"github.com/aimd-go/aimd/setting"
 )
 
 const full = `{
@@ -107,7 +107,7 @@ func TestBadDocuments(t *testing.T) {
 		d, err := remote.Parse([]byte(c.document))
 		assert.EqualError(t, err, "remote: "+c.want)
 		assert.Zero(t, d)
-		require.ErrorAs(t, err, new(*aimd.SettingError))
+		require.ErrorAs(t, err, new(*setting.Error))
 	}
 }
 
@@ -143,7 +143,7 @@ func FuzzParse(f *testing.F) {
 		d, err := remote.Parse(data)
 		if err != nil {
 			require.Zero(t, d)
-			var field *aimd.SettingError
+			var field *setting.Error
 			require.True(t, errors.As(err, &field))
 			require.NotEmpty(t, field.Name)
 			require.NotEmpty(t, field.Value)

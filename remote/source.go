@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 )
 
 // Source is the place that documents come from: NewHTTP, or one of your own, such as a file: os.ReadFile, and no mark.
@@ -50,7 +50,7 @@ func NewHTTP(address string, client *http.Client, header http.Header) (Source, e
 		return nil, fmt.Errorf("remote: address: %w", unnamed(err))
 	}
 	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, fmt.Errorf("remote: %w", setting.Wrong("address", strconv.Quote(named(u)), "one that begins with http:// or https:// and a host"))
+		return nil, fmt.Errorf("remote: %w", check.Wrong("address", strconv.Quote(named(u)), "one that begins with http:// or https:// and a host"))
 	}
 	h := &webSource{url: u, client: &http.Client{}, header: header.Clone()}
 	if client != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/internal/budget"
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -95,7 +95,7 @@ func (b *Budget) Ended(context.Context, window.Outcome) {}
 // SetShare changes the share: greater than 0, less than 1; 0 brings the one of NewBudget back. If it returns an
 // error, the old one stays.
 func (b *Budget) SetShare(share float64) error {
-	if err := setting.Share("Share", &share, b.share); err != nil {
+	if err := check.Share("Share", &share, b.share); err != nil {
 		return fmt.Errorf("retry: %w", err)
 	}
 	b.mu.Lock()

@@ -14,10 +14,10 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/internal/policy"
 	"github.com/aimd-go/aimd/internal/run"
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -115,11 +115,11 @@ func (c Config) withDefaults() (Config, error) {
 	c.Backoff = cmp.Or(c.Backoff, defaultBackoff)
 	err := cmp.Or(
 		backoff.Check(c.Backoff),
-		setting.Duration("MaxRetryAfter", &c.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
-		setting.Optional("AttemptTimeout", c.AttemptTimeout),
+		check.Duration("MaxRetryAfter", &c.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
+		check.Optional("AttemptTimeout", c.AttemptTimeout),
 	)
 	if slices.Contains(c.Guards, nil) {
-		err = cmp.Or(err, setting.Nil("Guards"))
+		err = cmp.Or(err, check.Nil("Guards"))
 	}
 	if c.MaxAttempts == 0 && !ends(c.Backoff) {
 		c.MaxAttempts = defaultAttempts
@@ -182,9 +182,9 @@ func (p *Policy) SetCaps(maxAttempts int, pauseMax time.Duration) error {
 	var err error
 	switch {
 	case p == nil:
-		err = setting.Wrong("SetCaps", "a change of the default policy", "a policy of New")
+		err = check.Wrong("SetCaps", "a change of the default policy", "a policy of New")
 	case pauseMax != 0 && pauseMax < time.Millisecond:
-		err = setting.Wrong("pauseMax", pauseMax, "a duration from 1ms, or 0 for no cap")
+		err = check.Wrong("pauseMax", pauseMax, "a duration from 1ms, or 0 for no cap")
 	}
 	if err != nil {
 		return fmt.Errorf("retry: %w", err)

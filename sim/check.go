@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/grid"
-	"github.com/aimd-go/aimd/internal/setting"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/setting"
 )
 
 // Bounds of times and whole numbers, so that every run ends and fits into memory. Our choice; some fields have
@@ -20,7 +21,7 @@ const (
 	maxNumber  = 10_000_000
 )
 
-// Validate returns nil, or an error that joins an aimd.SettingError for each field of the scenario and of the
+// Validate returns nil, or an error that joins a setting.Error for each field of the scenario and of the
 // strategies that is wrong, in the order of the fields. Its Name is the field's path as in a scenario file:
 // "server.outages[1].from", "strategies[0].retry.min".
 func (s Scenario) Validate(strategies ...Strategy) error {
@@ -62,7 +63,7 @@ func each[T settings](c checker, field string, items []T) {
 
 func (c checker) duration(field string, d, low, high time.Duration) {
 	if d != 0 {
-		c.wrong(setting.Duration(field, &d, 0, low, high))
+		c.wrong(check.Duration(field, &d, 0, low, high))
 	}
 }
 
@@ -71,19 +72,19 @@ func (c checker) time(field string, d time.Duration) { c.duration(field, d, 0, m
 
 func (c checker) count(field string, n, low, high int) {
 	if n != 0 {
-		c.wrong(setting.Count(field, &n, 0, low, high))
+		c.wrong(check.Count(field, &n, 0, low, high))
 	}
 }
 
 func (c checker) number(field string, x, low, high float64) {
 	if x != 0 {
-		c.wrong(setting.Number(field, &x, 0, low, high))
+		c.wrong(check.Number(field, &x, 0, low, high))
 	}
 }
 
 func (c checker) word(field, word string, allowed ...string) {
 	if word != "" {
-		c.wrong(setting.OneOf(field, word, allowed...))
+		c.wrong(check.OneOf(field, word, allowed...))
 	}
 }
 
@@ -102,7 +103,7 @@ func (c checker) in(field string) checker {
 // when notes a wrong value of a field if something is wrong; want says which values are allowed.
 func (c checker) when(wrong bool, field string, value any, want string, args ...any) {
 	if wrong {
-		*c.errs = append(*c.errs, setting.Wrong(c.in(field).path, value, want, args...))
+		*c.errs = append(*c.errs, check.Wrong(c.in(field).path, value, want, args...))
 	}
 }
 
@@ -313,7 +314,7 @@ func (s Clients) check(c checker) {
 	needs(c, "stop_for", s.StopFor, "stop_every", s.StopEvery)
 	needs(c, "stop_every", s.StopEvery, "stop_for", s.StopFor)
 	// So that the last client starts within the longest horizon.
-	c.wrong(setting.Duration("stagger", &s.Stagger, 0, 0, maxHorizon/time.Duration(max(s.Count, 1))))
+	c.wrong(check.Duration("stagger", &s.Stagger, 0, 0, maxHorizon/time.Duration(max(s.Count, 1))))
 	const none = "none with arrivals: %s"
 	arrivals := s.withDefaults().Arrivals
 	rated := arrivals == steadyWord || arrivals == poisson
@@ -353,7 +354,7 @@ func (w Window) check(c checker) {
 		c.when(others, "law", `""`, "one: the other fields are about it")
 		return
 	case law == nil:
-		c.wrong(setting.OneOf("law", w.Law, Laws()...))
+		c.wrong(check.OneOf("law", w.Law, Laws()...))
 		return
 	}
 	cuts := w.Law == "" || w.Law == "tahoe" || w.Law == "reno" || w.Law == withoutIgnoredWord

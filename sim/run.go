@@ -10,7 +10,7 @@ import (
 	"github.com/aimd-go/aimd/internal/policy"
 )
 
-// Run plays the scenario once, with one strategy and one seed. The error joins an aimd.SettingError for each
+// Run plays the scenario once, with one strategy and one seed. The error joins a setting.Error for each
 // field of the scenario or the strategy that is wrong.
 func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
 	if err := errors.Join(append(problems("", s), problems("strategy", st)...)...); err != nil {

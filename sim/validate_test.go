@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -100,7 +100,7 @@ func TestWrongFieldsAreTold(t *testing.T) {
 			change(&s)
 			err := s.Validate()
 			require.EqualError(t, err, want)
-			var field *aimd.SettingError
+			var field *setting.Error
 			require.ErrorAs(t, err, &field)
 			_, err = sim.Run(s, sim.Strategy{}, 1)
 			require.EqualError(t, err, want)

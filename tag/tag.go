@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 )
 
 // Tags describe a request. The zero value is an unknown client, no feature, Critical, and an unknown attempt.
@@ -89,7 +89,7 @@ func (c Criticality) String() string {
 // MarshalText returns the name, or an error if there is no such criticality.
 func (c Criticality) MarshalText() ([]byte, error) {
 	if !c.valid() {
-		return nil, setting.Wrong("criticality", int8(c), "a number from %d to %d", Sheddable, CriticalPlus)
+		return nil, check.Wrong("criticality", int8(c), "a number from %d to %d", Sheddable, CriticalPlus)
 	}
 	return []byte(c.String()), nil
 }
@@ -98,7 +98,7 @@ func (c Criticality) MarshalText() ([]byte, error) {
 func (c *Criticality) UnmarshalText(text []byte) error {
 	i := slices.Index(names[:], string(text))
 	if i < 0 {
-		return setting.Wrong("criticality", strconv.Quote(string(text)), "sheddable, sheddable-plus, critical or critical-plus")
+		return check.Wrong("criticality", strconv.Quote(string(text)), "sheddable, sheddable-plus, critical or critical-plus")
 	}
 	*c = Sheddable + Criticality(i)
 	return nil

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 )
 
 // Bounds of the settings.
@@ -37,8 +37,8 @@ type Settings struct {
 
 // WithDefaults returns s with defaults instead of zeros, or an error that names the first wrong setting.
 func (s Settings) WithDefaults() (Settings, error) {
-	err := setting.Number("Min", &s.Min, MinWindow, MinWindow, MaxWindow)
-	err = cmp.Or(err, setting.Number("Max", &s.Max, MaxWindow, s.Min, MaxWindow))
+	err := check.Number("Min", &s.Min, MinWindow, MinWindow, MaxWindow)
+	err = cmp.Or(err, check.Number("Max", &s.Max, MaxWindow, s.Min, MaxWindow))
 	first := min(max(defaultInitial, s.Min), s.Max)
-	return s, cmp.Or(err, setting.Number("Initial", &s.Initial, first, s.Min, s.Max))
+	return s, cmp.Or(err, check.Number("Initial", &s.Initial, first, s.Min, s.Max))
 }

@@ -5,7 +5,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 )
 
 // Ticket names one attempt in flight by a fresh id, given at send. The zero Ticket names no attempt.
@@ -159,11 +159,11 @@ func (w *Window) Restarted() { w.resize(min(w.state.Cwnd, w.settings.Min)) }
 // Restored puts the window to an earlier state, within today's bounds, or names the wrong field.
 func (w *Window) Restored(s State) error {
 	if !(s.Cwnd > 0 && s.Cwnd <= MaxWindow) {
-		return setting.Wrong("Cwnd", s.Cwnd, "a number above 0, at most %d", MaxWindow)
+		return check.Wrong("Cwnd", s.Cwnd, "a number above 0, at most %d", MaxWindow)
 	}
 	err := cmp.Or(
-		setting.Number("Ssthresh", &s.Ssthresh, 0, MinWindow, MaxWindow),
-		setting.Duration("Trip", &s.Trip, 0, 0, math.MaxInt64),
+		check.Number("Ssthresh", &s.Ssthresh, 0, MinWindow, MaxWindow),
+		check.Duration("Trip", &s.Trip, 0, 0, math.MaxInt64),
 	)
 	if err == nil {
 		if !w.timed {
@@ -190,7 +190,7 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 	}
 	if next.timed && !w.timed {
 		// The attempts in flight were sent without a time.
-		return setting.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
+		return check.Wrong("law", "one that needs round-trip times", "one that needs none: the window does not measure them")
 	}
 	*w = next
 	w.resize(w.state.Cwnd)
@@ -246,7 +246,7 @@ func (w *Window) made(newLaw NewLaw, s Settings) error {
 		w.law = newLaw(s)
 	}
 	if newLaw == nil || w.law == nil {
-		return setting.Nil("law")
+		return check.Nil("law")
 	}
 	if err, wrong := w.law.(error); wrong {
 		return err

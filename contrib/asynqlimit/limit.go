@@ -11,6 +11,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/job"
+	"github.com/aimd-go/aimd/setting"
 )
 
 // ErrHandedBack matches, by errors.Is, the error of a task that goes back to its queue without a result.
@@ -36,11 +37,11 @@ type Settings struct {
 func Limit(c *asynq.Config, s Settings) (asynq.MiddlewareFunc, error) {
 	switch {
 	case c == nil:
-		return nil, fmt.Errorf("asynqlimit: %w", &aimd.SettingError{Name: "config", Value: "nil"})
+		return nil, fmt.Errorf("asynqlimit: %w", &setting.Error{Name: "config", Value: "nil"})
 	case s.Limiter == nil && s.Of == nil:
-		return nil, fmt.Errorf("asynqlimit: %w", &aimd.SettingError{Name: "Limiter", Value: "nil", Want: "either Limiter or Of"})
+		return nil, fmt.Errorf("asynqlimit: %w", &setting.Error{Name: "Limiter", Value: "nil", Want: "either Limiter or Of"})
 	case s.Limiter != nil && s.Of != nil:
-		return nil, fmt.Errorf("asynqlimit: %w", &aimd.SettingError{Name: "Of", Value: "a function", Want: "either Limiter or Of"})
+		return nil, fmt.Errorf("asynqlimit: %w", &setting.Error{Name: "Of", Value: "a function", Want: "either Limiter or Of"})
 	}
 	excuse(c)
 	d := &job.Desk{Waiters: max(0, s.Waiters)}

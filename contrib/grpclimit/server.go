@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -186,9 +186,9 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 	}
 	switch {
 	case s.Code != codes.Unavailable && s.Code != codes.ResourceExhausted:
-		return s, &aimd.SettingError{Name: "Code", Value: s.Code.String(), Want: "Unavailable or ResourceExhausted"}
+		return s, &setting.Error{Name: "Code", Value: s.Code.String(), Want: "Unavailable or ResourceExhausted"}
 	case s.Slow < 0:
-		return s, &aimd.SettingError{Name: "Slow", Value: s.Slow.String(), Want: "a positive duration, or 0 for none"}
+		return s, &setting.Error{Name: "Slow", Value: s.Slow.String(), Want: "a positive duration, or 0 for none"}
 	}
 	return s, nil
 }
@@ -221,7 +221,7 @@ func Admit(c *admission.Controller, s ServerConfig) ([]grpc.ServerOption, error)
 func newServer(c *admission.Controller, s ServerConfig) (*server, error) {
 	s, err := s.withDefaults()
 	if c == nil {
-		err = &aimd.SettingError{Name: "controller", Value: "nil"}
+		err = &setting.Error{Name: "controller", Value: "nil"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("grpclimit: %w", err)

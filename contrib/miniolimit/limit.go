@@ -7,6 +7,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/setting"
 )
 
 const (
@@ -27,10 +28,10 @@ const (
 // each set of options.
 func Limit(opts *minio.Options, l *aimd.Limiter) error {
 	if opts == nil {
-		return fmt.Errorf("miniolimit: %w", &aimd.SettingError{Name: "options", Value: "nil"})
+		return fmt.Errorf("miniolimit: %w", &setting.Error{Name: "options", Value: "nil"})
 	}
 	if l == nil {
-		return fmt.Errorf("miniolimit: %w", &aimd.SettingError{Name: "limiter", Value: "nil"})
+		return fmt.Errorf("miniolimit: %w", &setting.Error{Name: "limiter", Value: "nil"})
 	}
 	base := opts.Transport
 	if base == nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/job"
+	"github.com/aimd-go/aimd/setting"
 )
 
 // Settings say which limiter a job waits for. Either Limiter or Of is required.
@@ -40,11 +41,11 @@ const (
 func Limit(c *river.Config, s Settings) error {
 	switch {
 	case c == nil:
-		return fmt.Errorf("riverlimit: %w", &aimd.SettingError{Name: "config", Value: "nil"})
+		return fmt.Errorf("riverlimit: %w", &setting.Error{Name: "config", Value: "nil"})
 	case s.Limiter == nil && s.Of == nil:
-		return fmt.Errorf("riverlimit: %w", &aimd.SettingError{Name: "Limiter", Value: "nil", Want: "either Limiter or Of"})
+		return fmt.Errorf("riverlimit: %w", &setting.Error{Name: "Limiter", Value: "nil", Want: "either Limiter or Of"})
 	case s.Limiter != nil && s.Of != nil:
-		return fmt.Errorf("riverlimit: %w", &aimd.SettingError{Name: "Of", Value: "a function", Want: "either Limiter or Of"})
+		return fmt.Errorf("riverlimit: %w", &setting.Error{Name: "Of", Value: "a function", Want: "either Limiter or Of"})
 	}
 	if s.Of == nil {
 		s.Of = func(*rivertype.JobRow) (*aimd.Limiter, error) { return s.Limiter, nil }

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/sliding"
 )
 
@@ -22,9 +22,9 @@ func (s Settings) withDefaults() (Settings, error) {
 	s.Floor = max(cmp.Or(s.Floor, 3), -1)
 	return s, cmp.Or(
 		// "only 10% of outgoing requests can be retries" ("Safe Client Behaviour", 2018).
-		setting.Share("Share", &s.Share, 0.1),
+		check.Share("Share", &s.Share, 0.1),
 		// Our choice. Short, so that the share of a good time is soon used up in an outage.
-		setting.Duration("Window", &s.Window, 10*time.Second, time.Second, time.Hour),
+		check.Duration("Window", &s.Window, 10*time.Second, time.Second, time.Hour),
 	)
 }
 

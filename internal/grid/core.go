@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 )
 
 // Bounds of the period. Our choice: less is a loop and no schedule, and more than a year has no meaning
@@ -31,11 +31,11 @@ type Settings struct {
 
 func (s Settings) withDefaults() (Settings, error) {
 	s.Rand = cmp.Or(s.Rand, rand.New(rand.NewPCG(3, 3)))
-	return s, cmp.Or(checkPeriod(s.Period), setting.Duration("StartWithin", &s.StartWithin, 0, 0, MaxPeriod))
+	return s, cmp.Or(checkPeriod(s.Period), check.Duration("StartWithin", &s.StartWithin, 0, 0, MaxPeriod))
 }
 
 func checkPeriod(p time.Duration) error {
-	return setting.Duration("Period", &p, 0, MinPeriod, MaxPeriod)
+	return check.Duration("Period", &p, 0, MinPeriod, MaxPeriod)
 }
 
 // Core says when work that repeats is to be done. It is pure; a time older than the last one counts as the

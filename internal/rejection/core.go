@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/setting"
+	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/sliding"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -109,15 +109,15 @@ func (s Settings) withDefaults() (Settings, error) {
 	err := cmp.Or(
 		// "each client task keeps the following information for the last two minutes of its history: requests,
 		// accepts" (SRE book, chapter 21).
-		setting.Duration("Window", &s.Window, 2*time.Minute, time.Second, time.Hour),
+		check.Duration("Window", &s.Window, 2*time.Minute, time.Second, time.Hour),
 		// "we generally prefer the 2x multiplier" (SRE book, chapter 21). Twice as much as the service accepts
 		// reaches it, so that a service that takes more again is noticed soon.
-		setting.Number("K", &s.K, 2, 1, 100),
+		check.Number("K", &s.K, 2, 1, 100),
 	)
 	// Our choice. If all requests are refused, the formula alone lets about one pass in a window; a service that is
 	// back would be found after minutes.
 	if s.Probe = cmp.Or(s.Probe, time.Second); s.Probe < time.Millisecond || s.Probe > s.Window {
-		err = cmp.Or(err, setting.Wrong("Probe", s.Probe, "a duration from 1ms to the window, %v", s.Window))
+		err = cmp.Or(err, check.Wrong("Probe", s.Probe, "a duration from 1ms to the window, %v", s.Window))
 	}
 	return s, err
 }

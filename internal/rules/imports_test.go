@@ -27,19 +27,20 @@ var root, _ = filepath.Abs("../..")
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"limiter", "attempt", "window", "queue", "internal/setting", "internal/run", "internal/delay", "internal/quota"},
-	"window":    {"internal/setting"},
+	"":          {"setting", "limiter", "attempt", "window", "queue", "internal/check", "internal/run", "internal/delay", "internal/quota"},
+	"window":    {"internal/check"},
+	"setting":   {},
 	"queue":     {},
-	"tag":       {"internal/setting"},
-	"backoff":   {"internal/setting"},
+	"tag":       {"internal/check"},
+	"backoff":   {"internal/check"},
 	"schedule":  {"internal/grid"},
 	"answer":    {},
 	"attempt":   {"window", "answer", "internal/fact", "internal/ahead"},
-	"limiter":   {"window", "answer", "internal/delay", "internal/quota", "internal/setting"},
-	"admission": {"window", "queue", "tag", "limiter", "internal/setting"},
-	"httplimit": {"", "answer", "attempt", "internal/ahead", "internal/fact", "internal/run", "retry", "admission", "window", "tag", "internal/setting"},
+	"limiter":   {"window", "answer", "internal/delay", "internal/quota", "internal/check"},
+	"admission": {"window", "queue", "tag", "limiter", "internal/check"},
+	"httplimit": {"", "answer", "attempt", "internal/ahead", "internal/fact", "internal/run", "retry", "admission", "window", "tag", "internal/check"},
 
-	"internal/setting": {},
+	"internal/check":   {"setting"},
 	"internal/ahead":   {"answer"},
 	"internal/fact":    {"answer"},
 	"internal/run":     {"answer", "attempt", "window", "internal/delay", "internal/fact", "internal/quota"},
@@ -53,26 +54,26 @@ var mayImport = map[string][]string{
 
 	"internal/pipenet": {},
 
-	"internal/grid":      {"internal/setting"},
-	"internal/budget":    {"internal/setting", "internal/sliding"},
-	"internal/rejection": {"window", "tag", "internal/setting", "internal/sliding"},
+	"internal/grid":      {"internal/check"},
+	"internal/budget":    {"internal/check", "internal/sliding"},
+	"internal/rejection": {"window", "tag", "internal/check", "internal/sliding"},
 
 	"s3test": {"internal/pipenet"},
 	"job":    {"", "attempt"},
 	"live":   {"", "window"},
 
 	"throttle": {"window", "attempt", "internal/run", "tag", "internal/rejection"},
-	"retry":    {"window", "attempt", "internal/run", "internal/fact", "backoff", "internal/setting", "internal/budget", "internal/policy"},
+	"retry":    {"window", "attempt", "internal/run", "internal/fact", "backoff", "internal/check", "internal/budget", "internal/policy"},
 
-	"remote": {"", "attempt", "window", "retry", "schedule", "tag", "internal/setting"},
+	"remote": {"", "attempt", "window", "retry", "schedule", "tag", "internal/check"},
 
-	"sim": {"", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/setting", "limiter", "internal/quota", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
+	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/quota", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
-	"answer", "window", "queue", "limiter", "backoff", "sim",
-	"internal/setting", "internal/sliding", "internal/delay", "internal/quota", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
+	"setting", "answer", "window", "queue", "limiter", "backoff", "sim",
+	"internal/check", "internal/sliding", "internal/delay", "internal/quota", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
 }
 
 // impure packages may not be imported by pure ones.

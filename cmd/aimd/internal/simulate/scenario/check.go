@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/sim"
 )
 
@@ -33,9 +33,9 @@ func (s Scenario) check(d *decoder) {
 	var all interface{ Unwrap() []error }
 	if errors.As(s.Validate(s.Strategies...), &all) {
 		for _, err := range all.Unwrap() {
-			var wrong *aimd.SettingError
+			var wrong *setting.Error
 			if errors.As(err, &wrong) {
-				d.fail(wrong.Name, "%s", wrong.Problem())
+				d.fail(wrong.Name, "%s", strings.TrimPrefix(wrong.Error(), wrong.Name+": "))
 			}
 		}
 		return
