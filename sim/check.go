@@ -307,6 +307,8 @@ func (s Clients) check(c checker) {
 	c.duration("lateness", s.Lateness, 0, time.Minute)
 	c.duration("stop_for", s.StopFor, 0, time.Hour)
 	c.duration("stop_every", s.StopEvery, time.Millisecond, maxHorizon)
+	c.duration("cpu", s.CPU, 0, time.Hour)
+	c.number("price", s.Price, 0, 1e6)
 	if !c.right() {
 		return
 	}

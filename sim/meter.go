@@ -161,6 +161,8 @@ func (m *meter) ofRequests(s Scenario) {
 	m.ratio("peak_over_mean", float64(slices.Max(append(m.requests, 0))), m.meanRate())
 	clients := min(1, len(s.Server.Quotas)) * s.Clients.Count
 	m.ratio("refused_per_hour", float64(m.Refused), m.End.Hours()*float64(clients))
+	m.measure("cpu_s", float64(m.Attempts)*s.Clients.CPU.Seconds(), s.Clients.CPU > 0)
+	m.measure("price", float64(m.Attempts)*s.Clients.Price, s.Clients.Price > 0)
 }
 
 // meanRate is the number of requests sent in a second.

@@ -127,6 +127,10 @@ type Clients struct {
 	StopFor time.Duration `yaml:"stop_for"`
 	// StopEvery is the mean time between two stops, from half of that to 1.5 times as long. From 1ms to 720h.
 	StopEvery time.Duration `yaml:"stop_every"`
+	// CPU is the processor time that an attempt takes from its client, to be summed up; it delays nothing.
+	CPU time.Duration `yaml:"cpu"`
+	// Price is the price of an attempt, to be summed up, in any currency. From 0 to 1e6.
+	Price float64 `yaml:"price"`
 }
 
 // beginning is the time when virtual time begins for parts of the library that want a time.Time.

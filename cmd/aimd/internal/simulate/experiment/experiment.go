@@ -158,10 +158,11 @@ func (j *job) row(ctx context.Context, traced bool) (Row, error) {
 	return row, err
 }
 
-// Warnings say which runs came to no end of their own.
+// Warnings say which runs came to no end of their own, though the scenario does not expect that.
 func (s Study) Warnings() (all []string) {
 	for _, r := range s.Rows {
-		if r.CutShort > 0 {
+		endless := slices.ContainsFunc(s.Expect, func(e scenario.Expectation) bool { return e.Never && e.Strategy == r.Strategy.Name })
+		if r.CutShort > 0 && !endless {
 			all = append(all, fmt.Sprintf("%s: %d of %d runs were ended after too many events (max_events)", r.Strategy.Name, r.CutShort, r.Runs))
 		}
 	}
@@ -169,7 +170,7 @@ func (s Study) Warnings() (all []string) {
 }
 
 // inJSON are the measures of a line of JSON, in their order: a shape that scripts rely on.
-// The last ones, which need watch, regain or clients.background, are left out where they do not apply.
+// The last ones, which need watch, regain or clients.background, cpu or price, are left out where they do not apply.
 var (
 	inJSON = []string{
 		"makespan_s", "span", "attempts", "attempts_per_op", "p50_s", "p99_s", "first_send_p99_s", "peak_in_flight", "jain",
@@ -177,7 +178,7 @@ var (
 	}
 	whenNeeded = []string{
 		"watch_use", "watch_attempts_per_op", "watch_errors", "watch_jain", "watch_peak_in_flight", "regain_s", "interactive_done", "background_done",
-		"refused_per_hour", "quota_share",
+		"refused_per_hour", "quota_share", "cpu_s", "price",
 	}
 )
 

@@ -151,6 +151,8 @@ func TestTooManyEventsAreTold(t *testing.T) {
 	}, study.Warnings())
 	assert.Less(t, study.Rows[0].Of("done").Median.Value, 40.0)
 	assert.Empty(t, run(t, small).Warnings())
+	endless := run(t, small+"max_events: 20\nexpect: [{strategy: backoff, measure: makespan_s, never: true}]\n")
+	assert.Len(t, endless.Warnings(), 1, "what is expected to have no end is no surprise")
 }
 
 func TestRanges(t *testing.T) {

@@ -257,7 +257,7 @@ func TestBuiltins(t *testing.T) {
 
 func TestNamed(t *testing.T) {
 	assert.Equal(t, []string{"sync-start"}, Named("sync-start"), "a name, though it begins others")
-	assert.Equal(t, []string{"crash-outage", "crash-backlog"}, Named("crash"))
+	assert.Equal(t, []string{"crash-outage", "crash-backlog", "crash-interval", "crash-clients"}, Named("crash"))
 	assert.Equal(t, Index.Others[0].Scenarios, Named("law"))
 	assert.Equal(t, Named("law"), Named("law-*"))
 	assert.Equal(t, Index.Others[1].Scenarios, Named("harm"))
