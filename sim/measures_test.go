@@ -228,7 +228,7 @@ func TestRegain(t *testing.T) {
 	assert.False(t, regain().Applies)
 }
 
-// What attempts cost the client: "the diminished processing load in the client", "each request entails a monetary cost".
+// Improve on exponential backoff: "the diminished processing load in the client", "each request entails a monetary cost".
 func TestWhatAttemptsCost(t *testing.T) {
 	s := sim.Scenario{Clients: clients(7, 0), Server: sim.Server{Service: sec, Failures: sim.Failures{First: 1}}}
 	_, priced := measure(t, s, "price")
