@@ -96,6 +96,9 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 	case ok && o.Overloaded():
 		g.overloaded(!a.Ignored, retryAfter)
 	}
+	if g.told != nil {
+		g.told.Soon = g.soon()
+	}
 	return a, ok
 }
 

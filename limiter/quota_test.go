@@ -115,6 +115,43 @@ func TestHowLongAReportCloses(t *testing.T) {
 	}
 }
 
+// docs/quota.md, rule 6: "at most 15 s and four round trips".
+func TestAQuotaThatComesBackWithinAFewRoundTrips(t *testing.T) {
+	for _, c := range []struct {
+		trip, reset time.Duration
+		law         window.NewLaw
+		open        bool
+	}{
+		{trip: 75 * time.Millisecond, reset: 300 * time.Millisecond, open: true},
+		{trip: 74 * time.Millisecond, reset: 300 * time.Millisecond},
+		{trip: time.Minute, reset: 15 * time.Second, open: true},
+		{trip: time.Minute, reset: 15*time.Second + 1},
+		{trip: time.Minute, reset: 15 * time.Second, law: aimd.Reno(0.5)}, // measures no round trip
+	} {
+		law := c.law
+		if law == nil {
+			law = aimd.Probe
+		}
+		g, err := limiter.NewGate(law, limiter.Settings{})
+		require.NoError(t, err)
+		first := sent(t, &g, 0)
+		g.Reported(c.trip, first, reports(answer.Quota{Name: "slots", Limit: 8, Reset: c.reset}))
+		g.Answered(c.trip, first, window.Success, 0)
+		_, ok := g.Next(c.trip, 100)
+		assert.Equal(t, c.open, ok, "%+v", c)
+	}
+
+	// A refusal before the first success: its round trip says nothing, so 15 s are soon.
+	for reset, want := range map[time.Duration]window.Outcome{15 * time.Second: window.Overload, 15*time.Second + 1: window.Neutral} {
+		g, err := limiter.NewGate(aimd.Probe, limiter.Settings{})
+		require.NoError(t, err)
+		first := sent(t, &g, 0)
+		g.Reported(1, first, refusal(answer.Quota{Name: "slots", Limit: 8, Reset: reset}))
+		a, _ := g.Answered(1, first, window.Overload, 0)
+		assert.Equal(t, want, a.Outcome)
+	}
+}
+
 // A body that is still read takes nothing more of the quota.
 func TestAnAnswerThatHasBegunIsCountedInWhatIsLeft(t *testing.T) {
 	g := newGate(t)

@@ -25,6 +25,26 @@ type told struct {
 	boundedUntil time.Duration
 }
 
+// A quota that comes back within so many round trips, and this time, is no reason to wait: the service may mean its
+// slots, and the window finds a rate as soon. Our choice: 8 slots told as a quota took 2.4 times the optimum. The time
+// keeps the quotas of a minute where an answer takes half of one.
+const (
+	soonTrips   = 4
+	soonLongest = 15 * time.Second
+)
+
+// soon is the longest reset that is no reason to wait. Before the first success the round trips are those of refusals.
+// A law without a clock has none.
+func (g *Gate) soon() time.Duration {
+	switch {
+	case !g.Window.Timed():
+		return 0
+	case g.block.successes == 0:
+		return soonLongest
+	}
+	return min(soonTrips*g.State().Trip, soonLongest)
+}
+
 // Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
 func (g *Gate) Withdrawn(t window.Ticket) bool {
 	if g.told != nil {
@@ -51,7 +71,7 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, a Head) (used quota.
 			g.Bound, q.boundAt, q.boundedUntil = int(min(r.Limit, window.MaxWindow)), g.last, g.now+g.rules.MaxRetryAfter
 		}
 	}
-	a.Number, q.Reserve, q.MaxRetryAfter = t.ID(), g.rules.Reserve, g.rules.MaxRetryAfter
+	a.Number, q.Soon, q.Reserve, q.MaxRetryAfter = t.ID(), g.soon(), g.rules.Reserve, g.rules.MaxRetryAfter
 	q.heads[t.ID()] = q.Answered(g.now, a) || q.heads[t.ID()]
 	used, ok = q.UsedUp(g.now)
 	return used, ok && used.Name != before.Name

@@ -162,6 +162,18 @@ func TestAResetThatIsRoundedDownToZero(t *testing.T) {
 	assert.Greater(t, r.Done, 54_000, "of 90 000")
 }
 
+// Rule 6: a rate of 10 a second whose answers take 0.3 s. Waiting for resets in whole seconds got 0.55 of it.
+func TestAQuotaOfASecond(t *testing.T) {
+	for _, q := range []sim.Quota{upward(windowed(10, time.Second)), bucket(10, time.Second)} {
+		s := service(q)
+		s.Server.Service, s.Clients.Operations, s.Horizon, s.Optimum = 300*ms, 10_000, 10*time.Minute, 10*time.Minute
+		r := limited(t, s, sim.Window{}, 1)
+		t.Logf("%.2f of the quota, %d refused", float64(r.Done)/6000, r.Refused)
+		assert.GreaterOrEqual(t, r.Done, 5400)
+		assert.LessOrEqual(t, r.Refused, 1400)
+	}
+}
+
 // Reports that are wrong or missing cost little time against no reports at all.
 func TestFalseReportsCostLittle(t *testing.T) {
 	wide, minute := windowed(1e9, time.Minute), windowed(60, time.Minute)

@@ -17,6 +17,8 @@ type Quotas struct {
 	Reserve float64
 	// MaxRetryAfter is the longest time without a send: after it one request asks the service.
 	MaxRetryAfter time.Duration
+	// Soon: a quota whose longest reset is no longer than this is no reason to wait.
+	Soon time.Duration
 	// Rand is the source of jitter.
 	Rand interface{ Float64() float64 }
 
@@ -34,6 +36,8 @@ type quota struct {
 	// quota is whole by its own account, or a refused request may be sent again; 0: there is no reason to wait.
 	read    uint64
 	at, end time.Duration
+	// longest is the longest reset that was told.
+	longest time.Duration
 	// accepted counts the requests accepted since without a report of this quota, deeds those accepted from the
 	// time since on while what is left stayed the same. untrue: they were more than the service said.
 	accepted, deeds float64
@@ -48,8 +52,8 @@ type quota struct {
 const (
 	// most quotas are kept, the first.
 	most = 16
-	// longest is the longest time that a bucket takes for what is asked of it.
-	longest = 24 * time.Hour
+	// slowest is the longest time that a bucket takes for what is asked of it.
+	slowest = 24 * time.Hour
 	// tenth is the reserve by default.
 	tenth = 0.1
 	// grain is how exact a reset in whole seconds is, and the time between two questions without an answer.
@@ -107,6 +111,7 @@ func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r answer.Quota)
 	if r.Left = min(r.Left, r.Limit); r.Limit != d.Limit {
 		*d = quota{Quota: answer.Quota{Name: r.Name, Limit: r.Limit, Left: -1}, fell: 1}
 	}
+	d.longest = max(d.longest, r.Reset)
 	if !a.Refused {
 		if d.answers++; r.Left == d.Left {
 			d.did(now)
@@ -115,7 +120,7 @@ func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r answer.Quota)
 	if a.Number > d.read || r.Left < d.left(now) {
 		q.take(d, now, r)
 	}
-	if !a.Refused || d.untrue || r.Left >= d.use() || r.Reset <= 0 && a.RetryAfter <= 0 {
+	if !a.Refused || d.untrue || q.soon(d) || r.Left >= d.use() || r.Reset <= 0 && a.RetryAfter <= 0 {
 		return false
 	}
 	d.Left = 0
@@ -152,10 +157,15 @@ func (q *Quotas) take(d *quota, now time.Duration, r answer.Quota) {
 // waiting the requests that wait.
 func (q *Quotas) Due(now time.Duration, pending, waiting int) (at time.Duration) {
 	for i := range q.all {
-		at = max(at, q.all[i].due(now, q.sent, float64(pending), float64(waiting), q.Reserve))
+		if d := &q.all[i]; !q.soon(d) {
+			at = max(at, d.due(now, q.sent, float64(pending), float64(waiting), q.Reserve))
+		}
 	}
 	return max(min(at, q.sent+q.MaxRetryAfter), q.stopped)
 }
+
+// soon reports whether the quota comes back so soon that it is no reason to wait.
+func (q *Quotas) soon(d *quota) bool { return d.longest > 0 && d.longest <= q.Soon }
 
 // due is Due by this quota.
 func (d *quota) due(now, sent time.Duration, pending, waiting, reserve float64) time.Duration {
@@ -188,7 +198,7 @@ func (d *quota) rate() float64 { return (d.Limit - d.Left) / max(d.Reset, grain)
 
 // after is the time in which n comes back to a bucket.
 func (d *quota) after(n float64) time.Duration {
-	return time.Duration(min(n/d.rate(), longest.Seconds()) * float64(time.Second))
+	return time.Duration(min(n/d.rate(), slowest.Seconds()) * float64(time.Second))
 }
 
 // promise is what is left by the report and, in a bucket, by what has come back since.

@@ -31,7 +31,7 @@ type State struct {
 func (q *Quotas) States(now time.Duration) []State {
 	var all []State
 	for i := range q.all {
-		all = append(all, q.all[i].state(now))
+		all = append(all, q.state(&q.all[i], now))
 	}
 	return all
 }
@@ -39,18 +39,18 @@ func (q *Quotas) States(now time.Duration) []State {
 // UsedUp returns the quota that is used up for longest, and false if none is.
 func (q *Quotas) UsedUp(now time.Duration) (longest State, ok bool) {
 	for i := range q.all {
-		if s := q.all[i].state(now); s.Until > longest.Until {
+		if s := q.state(&q.all[i], now); s.Until > longest.Until {
 			longest, ok = s, true
 		}
 	}
 	return longest, ok
 }
 
-func (d *quota) state(now time.Duration) State {
+func (q *Quotas) state(d *quota, now time.Duration) State {
 	left, use := d.left(now), d.use()
 	s := State{Name: d.Name, Limit: d.Limit, Left: max(0, left), Back: d.end}
 	switch {
-	case d.untrue, d.end <= now, left >= use:
+	case d.untrue, q.soon(d), d.end <= now, left >= use:
 	case d.Bucket:
 		s.Until = now + d.after(use-left)
 	default:

@@ -202,6 +202,26 @@ func TestABucketWhoseResetIsZero(t *testing.T) {
 	assert.Zero(t, c.Due(0, 0, 100))
 }
 
+// Rule 6: the longest reset of a quota decides, so that the end of a window of a minute counts.
+func TestAQuotaThatComesBackSoonIsNoReasonToWait(t *testing.T) {
+	for _, kind := range []func(limit, left float64, reset time.Duration) answer.Quota{window, bucket} {
+		c := newClient()
+		c.Soon = 300 * time.Millisecond
+		c.sends(0, 1)
+		refused := func(reset time.Duration) bool {
+			return c.Answered(0, Answer{Number: 1, Refused: true, RetryAfter: sec, Reports: []answer.Quota{kind(8, 0, reset)}})
+		}
+		assert.False(t, refused(300*time.Millisecond), "it is for the window")
+		assert.Zero(t, c.Due(0, 0, 1))
+		assert.Zero(t, c.States(0)[0].Until)
+		assert.True(t, refused(301*time.Millisecond))
+		assert.True(t, refused(300*time.Millisecond), "a longer one was told")
+		assert.NotZero(t, c.Due(0, 0, 1))
+		c.Soon *= 2
+		assert.Zero(t, c.Due(0, 0, 1), "answers take longer")
+	}
+}
+
 // Rule 7.
 func TestNoWaitWithoutAQuestion(t *testing.T) {
 	c := newClient()
