@@ -11,9 +11,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Acquire waits for a slot, at the end of the queue. Its errors are ErrClosed, attempt.ErrQueueFull, and
+// Acquire waits for a slot, at the end of the queue. Its errors are ErrClosed, ErrQueueFull, and
 //   - one that wraps ctx.Err(), if the context ends first, or its deadline comes before the end of a pause;
-//   - one that wraps attempt.ErrQuota, if the pause lasts for longer than Rules.GiveUpAfter;
+//   - one that wraps ErrWait, if the pause lasts for longer than MaxWait, or ErrQuota, if the wait for a quota does;
 //   - one of its own, if ctx belongs to an attempt that has a slot of this limiter, as within Do: a wait for a second
 //     slot could last for ever.
 //
@@ -75,7 +75,7 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 		l.passed--
 	case !l.queue.Push(&w.item):
 		l.note(now, Event{Kind: EventFull})
-		return attempt.ErrQueueFull
+		return ErrQueueFull
 	default:
 		w.place = l.queue.Len() + l.passed
 	}

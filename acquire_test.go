@@ -113,7 +113,7 @@ func TestAcquireIsFirstInFirstOut(t *testing.T) {
 			queueUp(t.Context(), fmt.Sprint(i), l.Acquire, to)
 		}
 		_, err := l.Acquire(t.Context())
-		require.Equal(t, attempt.ErrQueueFull, err)
+		require.Equal(t, aimd.ErrQueueFull, err)
 		queueUp(t.Context(), "failed before", l.Reacquire, to)
 		queueUp(t.Context(), "failed after", l.Reacquire, to)
 		require.Equal(t, 7, l.Snapshot().Queued)

@@ -1,6 +1,9 @@
 package aimd
 
 import (
+	"errors"
+
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -15,4 +18,21 @@ const (
 	Neutral     = window.Neutral
 	ClientError = window.ClientError
 	Unclear     = window.Unclear
+)
+
+// The reasons for which a limiter makes no attempt, or no further one. errors.Is finds them in the error of an operation;
+// package attempt has the same variables, but for ErrClosed.
+var (
+	// ErrClosed: the limiter takes no new work, Close or Shutdown was called.
+	ErrClosed = errors.New("aimd: closed")
+	// ErrQueueFull: as many operations wait for a slot as Config.QueueBound allows. Nothing was sent.
+	ErrQueueFull = attempt.ErrQueueFull
+	// ErrAttempts: the operation has made as many attempts as Config.MaxAttempts, or its policy, allows.
+	ErrAttempts = attempt.ErrAttempts
+	// ErrWait: the next attempt would have to wait for longer than Config.MaxWait.
+	ErrWait = attempt.ErrWait
+	// ErrQuota: a quota of the service is used up, of the hour, the day or the account.
+	ErrQuota = attempt.ErrQuota
+	// ErrNeverAnswered: the service has not answered within Config.FirstContact, and never before.
+	ErrNeverAnswered = attempt.ErrNeverAnswered
 )

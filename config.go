@@ -34,24 +34,25 @@ type Rules struct {
 	Patience int
 	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
-	// Reserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
+	// QuotaReserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
 	// at once. It needs reports: package httplimit, or attempt.Attempt.Reported. 0 means a tenth, and only if
 	// more operations wait than are left.
-	Reserve float64
+	QuotaReserve float64
 	// MaxRate is the most attempts that all operations together send in a second, as a contract says: the limiter
 	// leaves 1/MaxRate seconds between two sends. 0.0001 to 1000000; 0: no bound. If a timer is late, the sends
 	// of at most 20 ms are made up for.
 	MaxRate float64
-	// GiveUpAfter is the longest wait before an attempt: an operation that would wait for longer, for the
-	// service, a quota or the end of a pause for all, ends with attempt.ErrQuota at once; 0: no bound.
-	GiveUpAfter time.Duration
+	// MaxWait is the longest wait before an attempt. An operation that would wait for longer, by its backoff, a
+	// Retry-After or a pause for all, ends with ErrWait at once; if it would wait for a quota that is used up, with
+	// ErrQuota. The wait in the queue has no such bound. 0: no bound.
+	MaxWait time.Duration
 	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit.
 	MaxAttempts int
 	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: none.
 	AttemptTimeout time.Duration
 	// FirstContact is the time for which operations try to reach a service that has never answered, from the first
 	// attempt that found no service: a refused connection, an unknown address. After it they fail with
-	// attempt.ErrNoContact until an attempt is answered. 0 means 10 s, negative: for ever.
+	// ErrNeverAnswered until an attempt is answered. 0 means 10 s, negative: for ever.
 	FirstContact time.Duration
 }
 
@@ -99,7 +100,7 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 		check.Optional("QueueBound", c.QueueBound),
 		check.Optional("MaxAttempts", c.MaxAttempts),
 		check.Optional("AttemptTimeout", c.AttemptTimeout),
-		check.Optional("GiveUpAfter", c.GiveUpAfter),
+		check.Optional("MaxWait", c.MaxWait),
 	)
 	if slices.Contains(c.Guards, nil) {
 		err = cmp.Or(err, check.Nil("Guards"))
@@ -113,7 +114,7 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 	s, wrongGate := limiter.Settings{
 		Window:   window.Settings{Initial: c.InitialWindow, Min: c.MinWindow, Max: c.MaxWindow},
 		PauseMin: c.PauseMin, PauseMax: c.PauseMax, Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter,
-		MaxRate: c.MaxRate, Reserve: c.Reserve, Rand: c.Rand,
+		MaxRate: c.MaxRate, QuotaReserve: c.QuotaReserve, Rand: c.Rand,
 	}.WithDefaults()
 	if err = cmp.Or(err, wrongGate); err != nil {
 		return c, s, wrong(err)

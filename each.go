@@ -20,8 +20,8 @@ import (
 //
 // It pulls items only as the window admits them: at most twice cwnd items, and two, are pulled and have not
 // ended. When ctx ends, or the limiter is closed, has a full queue, or is paused for longer than ctx or
-// Rules.GiveUpAfter allows, it pulls no more items. Then the error is also ctx.Err(), ErrClosed,
-// attempt.ErrQueueFull or attempt.ErrQuota.
+// MaxWait allows, it pulls no more items. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or
+// ErrQuota.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.
 //
@@ -152,8 +152,8 @@ type Result[T, R any] struct {
 //	}
 //
 // To stop, leave the loop: the context of all running calls is cancelled, and the loop ends when they returned. If
-// no more items are pulled, the error of an item says so: ctx.Err(), ErrClosed, attempt.ErrQueueFull or
-// attempt.ErrQuota.
+// no more items are pulled, the error of an item says so: ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or
+// ErrQuota.
 func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) (R, error)) iter.Seq2[Result[T, R], error] {
 	return func(yield func(Result[T, R], error) bool) {
 		pending := func(yield func(*Result[T, R]) bool) {
@@ -249,7 +249,7 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 	started = true
 	if err != nil {
 		b.ended <- ended[T]{item, &attempt.Error{Reason: err}}
-		for _, final := range []error{ErrClosed, attempt.ErrQueueFull, attempt.ErrQuota, context.DeadlineExceeded} {
+		for _, final := range []error{ErrClosed, ErrQueueFull, ErrWait, ErrQuota, context.DeadlineExceeded} {
 			if errors.Is(err, final) {
 				*b.stopped = final
 				return false

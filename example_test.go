@@ -115,7 +115,7 @@ func ExampleLimiter_Do() {
 	}
 	busy := &httplimit.StatusError{StatusCode: 503, Status: "503 Slow Down"}
 	err = lim.Do(context.Background(), func(context.Context) error { return busy })
-	fmt.Println(errors.Is(err, attempt.ErrAttempts), errors.Is(err, busy))
+	fmt.Println(errors.Is(err, aimd.ErrAttempts), errors.Is(err, busy))
 
 	var story *attempt.Error
 	if errors.As(err, &story) {

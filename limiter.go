@@ -18,9 +18,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ErrClosed: the limiter takes no new work, Close or Shutdown was called.
-var ErrClosed = errors.New("aimd: closed")
-
 var errHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
 
 // Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in,
@@ -203,7 +200,7 @@ func (l *Limiter) woke() {
 //
 // After an overload or a timeout the slot goes to another operation, and this one waits at the front of the
 // queue once the service's Retry-After is over. After several failures, and after the first neutral one, the
-// operation backs off on its own before it queues. Without MaxAttempts and GiveUpAfter, Do ends by success, by
+// operation backs off on its own before it queues. Without MaxAttempts and MaxWait, Do ends by success, by
 // a final error, or with ctx: bulk work loses no item, and interactive callers give a deadline.
 //
 // A policy (Config.Policy) decides what is tried again, how often, how long an operation backs off and how a

@@ -177,7 +177,7 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		"Patience: -1 is not allowed, want a number from 1":                            rules(aimd.Rules{Patience: -1, MaxWindow: 10}),
 		"MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          rules(aimd.Rules{MaxAttempts: -1}),
 		"AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": rules(aimd.Rules{AttemptTimeout: -1}),
-		"GiveUpAfter: -1ns is not allowed, want a positive duration, or 0 for none":    rules(aimd.Rules{GiveUpAfter: -1}),
+		"MaxWait: -1ns is not allowed, want a positive duration, or 0 for none":        rules(aimd.Rules{MaxWait: -1}),
 		"PauseMin: 1m0s is not allowed, want a duration from 1ms to 5s":                rules(aimd.Rules{PauseMin: time.Minute}),
 		"MaxRetryAfter: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      rules(aimd.Rules{MaxRetryAfter: -1}),
 		"Guards: nil is not allowed":                                                   {Guards: []attempt.Guard{nil}},

@@ -142,7 +142,7 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 		to := make(chan got, 1)
 		queueUp(t.Context(), "waits", l.Acquire, to)
 		_, err := l.Acquire(t.Context())
-		require.Equal(t, attempt.ErrQueueFull, err)
+		require.Equal(t, aimd.ErrQueueFull, err)
 		require.Equal(t, []aimd.EventKind{aimd.EventFull}, kinds())
 
 		time.Sleep(time.Second) // of the bubble's time

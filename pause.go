@@ -49,16 +49,19 @@ func (l *Limiter) dismiss(now time.Duration) {
 }
 
 // hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because
-// of its deadline (0: none) or Rules.GiveUpAfter, and nil if the operation may wait.
+// of its deadline (0: none) or Rules.MaxWait, and nil if the operation may wait.
 func (l *Limiter) hopeless(now, deadline time.Duration) error {
 	until, used := l.gate.ClosedUntil()
-	most := l.rules.Load().GiveUpAfter
+	most := l.rules.Load().MaxWait
 	var reason error
 	switch {
 	case until <= now:
 		return nil
 	case most > 0 && until-now > most:
-		reason = attempt.ErrQuota
+		reason = ErrWait
+		if used != nil {
+			reason = ErrQuota
+		}
 	case deadline != 0 && until > deadline:
 		reason = context.DeadlineExceeded
 	default:
@@ -77,7 +80,7 @@ func (l *Limiter) hopeless(now, deadline time.Duration) error {
 // pausedError is the error of an operation that does not wait for the end of a pause.
 type pausedError struct {
 	pause
-	// reason is ErrQuota or DeadlineExceeded.
+	// reason is ErrWait, ErrQuota or DeadlineExceeded.
 	reason error
 }
 
@@ -88,7 +91,7 @@ func (e *pausedError) Unwrap() error { return e.reason }
 //	paused until 11:23:07: Retry-After 12h0m0s of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"
 func (e *pausedError) Error() string {
 	text := "paused until " + clockTime(e.until)
-	if e.reason == attempt.ErrQuota {
+	if e.reason != context.DeadlineExceeded {
 		text = fmt.Sprintf("%v: %s", e.reason, text)
 	}
 	switch {

@@ -42,7 +42,7 @@ func pausedBy(t *testing.T, refusal error, change ...func(*aimd.Config)) *aimd.L
 	return l
 }
 
-// A call whose deadline ends before the pause does, or whose wait is longer than GiveUpAfter, fails at once, with the
+// A call whose deadline ends before the pause does, or whose wait is longer than MaxWait, fails at once, with the
 // reason, and an Each pulls no more items; others wait.
 func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 	const daily = ` of "429 Too Many Requests: DAILY_LIMIT_EXCEEDED"`
@@ -59,12 +59,12 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 			"paused until 00:05:00: Retry-After 12h0m0s (cut to 5m0s by MaxRetryAfter)" + daily},
 		"our own": {status{code: 503}, 0, 10 * time.Millisecond, 0, context.DeadlineExceeded,
 			"paused until 00:00:00: refused again and again"},
-		"GiveUpAfter": {usedUp, 24 * time.Hour, 24 * time.Hour, time.Hour, attempt.ErrQuota,
-			"out of quota, a retry soon does not help: paused until 12:00:00: Retry-After 12h0m0s" + daily},
+		"MaxWait": {usedUp, 24 * time.Hour, 24 * time.Hour, time.Hour, aimd.ErrWait,
+			"aimd: wait too long: paused until 12:00:00: Retry-After 12h0m0s" + daily},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := pausedBy(t, c.refusal, func(cfg *aimd.Config) { cfg.MaxRetryAfter, cfg.GiveUpAfter, cfg.Rand = c.most, c.giveUp, noJitter() })
+				l := pausedBy(t, c.refusal, func(cfg *aimd.Config) { cfg.MaxRetryAfter, cfg.MaxWait, cfg.Rand = c.most, c.giveUp, noJitter() })
 				ctx, cancel := context.WithTimeout(t.Context(), c.deadline)
 				defer cancel()
 				start := time.Now()
@@ -78,7 +78,7 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 				require.Zero(t, time.Since(start))
 
 				until := l.Snapshot().PausedUntil
-				time.Sleep(max(0, time.Until(until)-time.Hour)) // less than GiveUpAfter is left
+				time.Sleep(max(0, time.Until(until)-time.Hour)) // less than MaxWait is left
 				p, err := l.Acquire(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, until, time.Now())
@@ -88,11 +88,11 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 		})
 	}
 	synctest.Test(t, func(t *testing.T) { // the operation that is refused, too
-		l, start := newLimiter(t, 8, func(c *aimd.Config) { c.GiveUpAfter = time.Hour }), time.Now()
+		l, start := newLimiter(t, 8, func(c *aimd.Config) { c.MaxWait = time.Hour }), time.Now()
 		err := l.Do(t.Context(), func(context.Context) error { return usedUp })
-		require.ErrorIs(t, err, attempt.ErrQuota)
-		require.EqualError(t, err, "gave up after 1 attempt: out of quota, a retry soon does not help: "+
-			"a wait of 12h0m0s is longer than 1h0m0s (GiveUpAfter); last error: 429 Too Many Requests: DAILY_LIMIT_EXCEEDED")
+		require.ErrorIs(t, err, aimd.ErrWait)
+		require.EqualError(t, err, "gave up after 1 attempt: aimd: wait too long: "+
+			"12h0m0s is longer than 1h0m0s (MaxWait); last error: 429 Too Many Requests: DAILY_LIMIT_EXCEEDED")
 		require.Zero(t, time.Since(start), "though MaxRetryAfter is 5 minutes")
 	})
 }
@@ -143,12 +143,12 @@ func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
 }
 
 // docs/quota.md: callers that wait for a quota that is used up are told at once if their deadline or
-// GiveUpAfter comes first, those that come later and those that wait already, though an answer is due. Others
+// MaxWait comes first, those that come later and those that wait already, though an answer is due. Others
 // wait for the question that comes MaxRetryAfter after the last send.
 func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 	for _, giveUp := range []time.Duration{0, 30 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter(t, 2, func(c *aimd.Config) { c.GiveUpAfter, c.Rand = giveUp, noJitter() })
+			l := newLimiter(t, 2, func(c *aimd.Config) { c.MaxWait, c.Rand = giveUp, noJitter() })
 			start := time.Now()
 			a, err := l.Begin(t.Context())
 			require.NoError(t, err)
@@ -174,8 +174,8 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 					require.ErrorIs(t, err, context.DeadlineExceeded)
 					require.EqualError(t, err, why)
 				} else {
-					require.ErrorIs(t, err, attempt.ErrQuota)
-					require.EqualError(t, err, attempt.ErrQuota.Error()+": "+why)
+					require.ErrorIs(t, err, aimd.ErrQuota)
+					require.EqualError(t, err, aimd.ErrQuota.Error()+": "+why)
 				}
 			}
 			require.Zero(t, time.Since(start))

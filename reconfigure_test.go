@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -131,7 +130,7 @@ func TestReconfigureChangesTheLimitsOfWhatRuns(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		require.ErrorIs(t, err, attempt.ErrAttempts)
+		require.ErrorIs(t, err, aimd.ErrAttempts)
 		require.Equal(t, 3, runs)
 		require.EqualValues(t, 1, l.Snapshot().Timeouts)
 	})

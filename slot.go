@@ -44,7 +44,7 @@ func (s *slots) Reported(t window.Ticket, a quota.Answer) {
 
 func (s *slots) Limits() run.Limits {
 	c := s.limiter().rules.Load()
-	return run.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, GiveUpAfter: c.GiveUpAfter, MaxRetryAfter: c.MaxRetryAfter}
+	return run.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, MaxWait: c.MaxWait, MaxRetryAfter: c.MaxRetryAfter}
 }
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
@@ -88,7 +88,7 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 		return true, nil
 	}
 	if s.InContact(1) == 0 {
-		return false, fmt.Errorf("%w in %v", attempt.ErrNoContact, l.rules.Load().FirstContact)
+		return false, fmt.Errorf("%w in %v", ErrNeverAnswered, l.rules.Load().FirstContact)
 	}
 	return false, nil
 }

@@ -181,7 +181,7 @@ func TestAServiceThatWasNeverReached(t *testing.T) {
 				start, items := time.Now(), 0
 				for _, err := range aimd.Items(t.Context(), l, count(20), func(ctx context.Context, _ int) error { return fails(ctx) }) {
 					require.ErrorIs(t, err, c.err)
-					require.Equal(t, c.took > 0, errors.Is(err, attempt.ErrNoContact))
+					require.Equal(t, c.took > 0, errors.Is(err, aimd.ErrNeverAnswered))
 					items++
 				}
 				require.Equal(t, 20, items)
@@ -192,7 +192,7 @@ func TestAServiceThatWasNeverReached(t *testing.T) {
 				require.Equal(t, c.err, events[0].Err)
 				require.EqualValues(t, 4, l.Snapshot().Cwnd)
 				if c.took > 0 {
-					require.ErrorContains(t, l.Do(t.Context(), fails), "gave up after 1 attempt: the service has never answered in "+c.took.String())
+					require.ErrorContains(t, l.Do(t.Context(), fails), "gave up after 1 attempt: aimd: the service has never answered in "+c.took.String())
 					return
 				}
 				require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))

@@ -10,7 +10,7 @@ import (
 // Classify is the default classifier. It looks through the error's whole tree, in this order ("again"
 // means that another attempt may succeed, otherwise the error is final):
 //
-//   - ErrQuota and ErrNoContact: neutral, with that reason.
+//   - ErrQuota, ErrWait and ErrNeverAnswered: neutral, with that reason.
 //   - Verdict() Verdict: the error's own verdict.
 //   - context.Canceled: neutral.
 //   - An answer over HTTP: an httplimit.StatusError, an error with the methods ErrorCode() string and
@@ -68,7 +68,7 @@ import (
 //	answer.Closed     neutral, for the reason ErrQuota
 func Classify(err error) Verdict {
 	f := fact.Of(err)
-	for _, reason := range [...]error{ErrQuota, ErrNoContact} {
+	for _, reason := range [...]error{ErrQuota, ErrWait, ErrNeverAnswered} {
 		if f.IsAny(reason) {
 			return Verdict{Outcome: window.Neutral, Reason: reason}
 		}

@@ -8,17 +8,20 @@ import (
 	"github.com/aimd-go/aimd/internal/fact"
 )
 
-// Reasons for which there is no further attempt, besides errors of contexts, guards, policies and limiters.
+// Reasons for which there is no further attempt, besides errors of contexts, guards and policies. Package aimd has the
+// same variables, and aimd.ErrClosed.
 var (
 	// ErrAttempts: the operation used up its attempts.
-	ErrAttempts = errors.New("attempt limit reached")
+	ErrAttempts = errors.New("aimd: attempt limit reached")
 	// ErrQueueFull: as many operations wait for a slot as the limiter's queue bound allows. The request
 	// was not sent, so a retry policy may try again later.
 	ErrQueueFull = errors.New("aimd: queue full")
+	// ErrWait: the wait before the next attempt is longer than aimd.Config.MaxWait.
+	ErrWait = errors.New("aimd: wait too long")
 	// ErrQuota: the quota of an hour, a day or the account is used up. "Don't retry on out of quota".
-	ErrQuota = errors.New("out of quota, a retry soon does not help")
-	// ErrNoContact: the service has never answered; see aimd.Rules.FirstContact.
-	ErrNoContact = errors.New("the service has never answered")
+	ErrQuota = errors.New("aimd: out of quota, a retry soon does not help")
+	// ErrNeverAnswered: the service has never answered; see aimd.Rules.FirstContact.
+	ErrNeverAnswered = errors.New("aimd: the service has never answered")
 )
 
 // Error is why an operation did not succeed. errors.Is and errors.As find both its reason and its cause.

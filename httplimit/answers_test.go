@@ -196,12 +196,12 @@ func TestAGuessIsBelievedForAWhile(t *testing.T) {
 					began := time.Now()
 					err := call(ctx)
 					if other > 0 {
-						require.NotErrorIs(t, err, attempt.ErrQuota)
+						require.NotErrorIs(t, err, aimd.ErrQuota)
 						require.Greater(t, time.Since(began), 55*time.Minute)
 						return
 					}
 					if !errors.Is(err, errLastAnswer) {
-						require.ErrorIs(t, err, attempt.ErrQuota)
+						require.ErrorIs(t, err, aimd.ErrQuota)
 					}
 					require.InDelta(t, 6*time.Minute, time.Since(began), float64(time.Minute)) // the longest delay is a minute
 				})

@@ -150,7 +150,7 @@ func TestObjectsThatMayNotBeRead(t *testing.T) {
 
 // A folder of objects that may not be read is no block, if the service says so in its own format, as S3 does in
 // XML, also to a HEAD, and GitHub in JSON. If it sends a page, as nginx does, or nothing, calls that have a deadline
-// or Rules.GiveUpAfter lose nothing, and the others wait for 7 minutes, once.
+// or Rules.MaxWait lose nothing, and the others wait for 7 minutes, once.
 func TestAFolderThatMayNotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind     string
@@ -162,7 +162,7 @@ func TestAFolderThatMayNotBeRead(t *testing.T) {
 		"GitHub":                {kind: "application/json; charset=utf-8", most: 10 * time.Second},
 		"nginx":                 {kind: "text/html", most: 8 * time.Minute},
 		"nginx, with deadlines": {kind: "text/html", deadline: 30 * time.Second, most: 20 * time.Second},
-		"nginx, gives up":       {kind: "text/html", rules: aimd.Rules{GiveUpAfter: 30 * time.Second}, most: 20 * time.Second},
+		"nginx, gives up":       {kind: "text/html", rules: aimd.Rules{MaxWait: 30 * time.Second}, most: 20 * time.Second},
 	} {
 		for method, body := range map[string]string{http.MethodGet: "Access Denied", http.MethodHead: ""} {
 			t.Run(name+" "+method, func(t *testing.T) {

@@ -128,7 +128,7 @@ func TestAWrongPortIsTold(t *testing.T) {
 					return nil, refusedDial
 				}), narrow(t, aimd.Config{})).RoundTrip(get(t.Context(), anyURL))
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
-				require.Equal(t, name == "Client", errors.Is(err, attempt.ErrNoContact))
+				require.Equal(t, name == "Client", errors.Is(err, aimd.ErrNeverAnswered))
 				var story *attempt.Error
 				require.ErrorAs(t, err, &story)
 				require.Equal(t, dials, story.Attempts, "%v", err)
@@ -183,7 +183,7 @@ func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
 			require.Error(t, err)
 			time.Sleep(time.Second)
 		}
-		require.ErrorIs(t, err, attempt.ErrNoContact)
+		require.ErrorIs(t, err, aimd.ErrNeverAnswered)
 	})
 }
 

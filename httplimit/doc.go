@@ -45,7 +45,7 @@
 //
 // Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time
 // to the reset. Requests are held back by it, before the service refuses one. What is left may be sent at
-// once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.Rules.Reserve sets
+// once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.Rules.QuotaReserve sets
 // another share, Transport.WithoutQuota switches the reading off. docs/quota.md has the rules.
 //
 // Read are X-RateLimit-* of GitHub, Discord, Atlassian and the like, X-Rate-Limit-* of Okta and X, GitLab's and

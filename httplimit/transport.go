@@ -29,9 +29,9 @@ import (
 //
 // A Transport does not retry, its [Transport.Client] does; attempt.WithRetry marks a request as a retry. A request
 // without a slot fails with an [*attempt.Error] of no attempt, so it may be sent again even if it is not
-// idempotent. The reason is aimd.ErrClosed, attempt.ErrQueueFull, the cause of the context's end (context.Cause),
+// idempotent. The reason is aimd.ErrClosed, aimd.ErrQueueFull, the cause of the context's end (context.Cause),
 // or the error of a guard or of PerHost's newLimiter. Other errors are the base's, within an attempt.Error if the
-// service has never answered (attempt.ErrNoContact).
+// service has never answered (aimd.ErrNeverAnswered).
 //
 // A base other than an *http.Transport gets a copy of the request, whose context says that it has a slot.
 // A Transport is safe for any number of goroutines. The zero value sends nothing; make one with [New] or
@@ -118,7 +118,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	switch {
 	case resp != nil:
 		return resp, nil
-	case errors.Is(v.Reason, attempt.ErrNoContact):
+	case errors.Is(v.Reason, aimd.ErrNeverAnswered):
 		err = &attempt.Error{Attempts: 1, Reason: v.Reason, Cause: err}
 	}
 	return nil, err

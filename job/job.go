@@ -100,7 +100,7 @@ func (w *wait) do(ctx context.Context, l *aimd.Limiter, work func(context.Contex
 	}
 	back = context.Cause(inner) == errPatience ||
 		!w.stay && errors.Is(story.Reason, context.DeadlineExceeded) || // the next attempt is due after it
-		errors.Is(story.Reason, aimd.ErrClosed) || errors.Is(story.Reason, attempt.ErrQueueFull)
+		errors.Is(story.Reason, aimd.ErrClosed) || errors.Is(story.Reason, aimd.ErrQueueFull)
 	return back, err
 }
 

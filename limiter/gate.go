@@ -160,7 +160,7 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 	longest := max(s.PauseMax+s.PauseMax/2, s.MaxRetryAfter+min(s.MaxRetryAfter/2, time.Second))
 	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
 	if g.told != nil {
-		g.told.Reserve, g.told.MaxRetryAfter = s.Reserve, s.MaxRetryAfter
+		g.told.Reserve, g.told.MaxRetryAfter = s.QuotaReserve, s.MaxRetryAfter
 		g.told.Asked(g.now)
 		g.Bound = 0
 	}

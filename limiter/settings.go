@@ -28,12 +28,12 @@ const (
 
 // Settings are the rules of a Gate. aimd.Rules documents the fields.
 type Settings struct {
-	Window             window.Settings
-	PauseMin, PauseMax time.Duration
-	Patience           int
-	MaxRetryAfter      time.Duration
-	MaxRate, Reserve   float64
-	Rand               *rand.Rand
+	Window                window.Settings
+	PauseMin, PauseMax    time.Duration
+	Patience              int
+	MaxRetryAfter         time.Duration
+	MaxRate, QuotaReserve float64
+	Rand                  *rand.Rand
 }
 
 // WithDefaults returns s with defaults instead of zeros, or an error that names the first wrong setting.
@@ -51,7 +51,7 @@ func (s Settings) WithDefaults() (Settings, error) {
 		check.Duration("MaxRetryAfter", &s.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
 		check.Count("Patience", &s.Patience, delay.Patience, 1, math.MaxInt),
 		check.Number("MaxRate", &rate, minRate, minRate, maxRate),
-		check.Number("Reserve", &s.Reserve, 0, 0, 1),
+		check.Number("QuotaReserve", &s.QuotaReserve, 0, 0, 1),
 	)
 	return s, err
 }

@@ -71,7 +71,7 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, a Head) (used quota.
 			g.Bound, q.boundAt, q.boundedUntil = int(min(r.Limit, window.MaxWindow)), g.last, g.now+g.rules.MaxRetryAfter
 		}
 	}
-	a.Number, q.Soon, q.Reserve, q.MaxRetryAfter = t.ID(), g.soon(), g.rules.Reserve, g.rules.MaxRetryAfter
+	a.Number, q.Soon, q.Reserve, q.MaxRetryAfter = t.ID(), g.soon(), g.rules.QuotaReserve, g.rules.MaxRetryAfter
 	q.heads[t.ID()] = q.Answered(g.now, a) || q.heads[t.ID()]
 	used, ok = q.UsedUp(g.now)
 	return used, ok && used.Name != before.Name

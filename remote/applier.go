@@ -136,7 +136,7 @@ func (t tuned) with(d Document) aimd.Rules {
 
 // ErrFeatureOff: the feature of the request is off; the text names it. Limiters count it as neutral and
 // final.
-var ErrFeatureOff = errors.New("remote: feature is off")
+var ErrFeatureOff = errors.New("aimd: feature is off")
 
 // Features refuses the requests of features that a document has in features_off. A request belongs to the
 // feature of its context's tags (tag.WithFeature); a request without a feature is never refused.

@@ -53,7 +53,7 @@ func Example() {
 	// Output:
 	// version in force: 7
 	// most in flight: 8
-	// remote: feature is off: "thumbnails"
+	// aimd: feature is off: "thumbnails"
 }
 
 // A bad document is refused, and the error says why.
@@ -128,7 +128,7 @@ func ExampleFeatures() {
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, remote.ErrFeatureOff))
 	// Output:
-	// gave up before the first attempt: remote: feature is off: "thumbnails"
+	// gave up before the first attempt: aimd: feature is off: "thumbnails"
 	// true
 }
 

@@ -222,7 +222,7 @@ func TestFeatures(t *testing.T) {
 	require.NoError(t, f.Apply(off("a", "b")))
 	err := f.Admit(ctx("a"), 1)
 	require.ErrorIs(t, err, remote.ErrFeatureOff)
-	require.EqualError(t, err, `remote: feature is off: "a"`)
+	require.EqualError(t, err, `aimd: feature is off: "a"`)
 	require.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(fmt.Errorf("wrapped: %w", err)))
 	var unsent interface{ NotSent() bool }
 	require.True(t, errors.As(err, &unsent) && unsent.NotSent())

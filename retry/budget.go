@@ -16,7 +16,7 @@ import (
 )
 
 // ErrBudget: the budget has no retry left; the operation fails at once. The errors of Budget.Admit wrap it.
-var ErrBudget = errors.New("retry: budget exhausted")
+var ErrBudget = errors.New("aimd: retry budget exhausted")
 
 type budgetError struct {
 	// requests are the requests within the time over, and retries their retries.

@@ -110,7 +110,7 @@ func TestTermsAndConditions(t *testing.T) {
 		{"Don't retry by default.", errors.New("unheard of"), 1, 1, 1},
 		{"a cancellation", context.Canceled, 1, 1, 1},
 		{"nothing sent at last, but perhaps before", &attempt.Error{Attempts: 2, Cause: dial}, 3, 1, 1},
-		{"no slot, nothing sent", unsent{attempt.ErrQueueFull}, 3, 3, 3},
+		{"no slot, nothing sent", unsent{aimd.ErrQueueFull}, 3, 3, 3},
 		{"no slot in time, nothing sent", unsent{context.DeadlineExceeded}, 3, 3, 3},
 		{"nothing sent, and nothing will be", unsent{aimd.ErrClosed}, 1, 1, 1},
 		{"throttled by the client", unsent{throttle.ErrThrottled}, 1, 1, 1},
@@ -131,7 +131,7 @@ func TestTermsAndConditions(t *testing.T) {
 				} {
 					n, err := attempts(t, by.ctx, by.policy, c.err)
 					assert.Equal(t, by.want, n, by.name)
-					assert.Equal(t, n == 3, errors.Is(err, attempt.ErrAttempts), by.name)
+					assert.Equal(t, n == 3, errors.Is(err, aimd.ErrAttempts), by.name)
 					assert.Equal(t, n == 1 && c.idempotent > 1, errors.Is(err, retry.ErrNotIdempotent), "%s: %v", by.name, err)
 				}
 			})
@@ -194,7 +194,7 @@ func TestAPredicate(t *testing.T) {
 		start := time.Now()
 		n, err := attempts(t, t.Context(), p, full)
 		require.Equal(t, 5, n)
-		require.ErrorIs(t, err, attempt.ErrAttempts)
+		require.ErrorIs(t, err, aimd.ErrAttempts)
 		require.Equal(t, (1+2+4+8)*time.Second, time.Since(start))
 
 		n, err = attempts(t, retry.WithIdempotent(t.Context()), p, status{code: 503})

@@ -45,8 +45,8 @@ func ExampleWithIdempotent() {
 	fmt.Println(retry.Do(ctx, policy, fails))
 	fmt.Println(retry.Do(retry.WithIdempotent(ctx), policy, fails))
 	// Output:
-	// gave up after 1 attempt: retry: not known to be idempotent; last error: httplimit: 503 Slow Down
-	// gave up after 3 attempts: attempt limit reached; last error: httplimit: 503 Slow Down
+	// gave up after 1 attempt: aimd: not known to be idempotent; last error: httplimit: 503 Slow Down
+	// gave up after 3 attempts: aimd: attempt limit reached; last error: httplimit: 503 Slow Down
 }
 
 func ExampleValue() {
@@ -83,7 +83,7 @@ func ExampleNew() {
 	err = lim.Do(context.Background(), func(context.Context) error { return busy })
 	fmt.Println(errors.Is(err, retry.ErrBudget))
 	// Output:
-	// gave up after 4 attempts: retry: budget exhausted: 3 of 4 requests in 10s were retries, allowed are 10%; last error: httplimit: 503 Slow Down
+	// gave up after 4 attempts: aimd: retry budget exhausted: 3 of 4 requests in 10s were retries, allowed are 10%; last error: httplimit: 503 Slow Down
 	// true
 }
 

@@ -197,9 +197,9 @@ func (p *Policy) SetCaps(maxAttempts int, pauseMax time.Duration) error {
 
 var (
 	// ErrNotIdempotent: the error might pass, but the work may have been done, and is not idempotent.
-	ErrNotIdempotent = errors.New("retry: not known to be idempotent")
+	ErrNotIdempotent = errors.New("aimd: not known to be idempotent")
 	// ErrOnce: the error might pass, but the work was sent, and may be sent once only (WithOnce).
-	ErrOnce = errors.New("retry: may be sent once only")
+	ErrOnce = errors.New("aimd: may be sent once only")
 )
 
 type (

@@ -40,7 +40,7 @@ func TestALimiterWithThePolicy(t *testing.T) {
 		require.ErrorIs(t, err, retry.ErrNotIdempotent)
 		require.Equal(t, 1, n)
 		err = l.Do(retry.WithIdempotent(t.Context()), fails(&n))
-		require.ErrorIs(t, err, attempt.ErrAttempts)
+		require.ErrorIs(t, err, aimd.ErrAttempts)
 		require.Equal(t, 3, n)
 		err = l.Do(retry.WithIdempotent(t.Context()), fails(&n))
 		require.ErrorIs(t, err, retry.ErrBudget)
@@ -69,7 +69,7 @@ func TestManyUseOnePolicy(t *testing.T) {
 			all.Go(func() {
 				n := 0
 				err := retry.Do(t.Context(), p, func(context.Context) error { n++; return status{code: 503, after: time.Second} })
-				assert.ErrorIs(t, err, attempt.ErrAttempts)
+				assert.ErrorIs(t, err, aimd.ErrAttempts)
 				assert.Equal(t, 3, n)
 			})
 		}
@@ -153,7 +153,7 @@ func ExamplePolicy_SetCaps() {
 	}
 	fmt.Println(retry.Do(context.Background(), p, func(context.Context) error { return busy }))
 	// Output:
-	// gave up after 1 attempt: attempt limit reached; last error: httplimit: 503 Slow Down
+	// gave up after 1 attempt: aimd: attempt limit reached; last error: httplimit: 503 Slow Down
 }
 
 var _ attempt.Guard = (*retry.Budget)(nil)
@@ -211,7 +211,7 @@ func TestAnExhaustedBudgetSaysSo(t *testing.T) {
 	require.ErrorIs(t, err, retry.ErrBudget)
 	var unsent interface{ NotSent() bool }
 	require.True(t, errors.As(err, &unsent) && unsent.NotSent(), "other guards do not count it")
-	require.EqualError(t, err, "retry: budget exhausted: 3 of 5 requests in 10s were retries, allowed are 10%")
+	require.EqualError(t, err, "aimd: retry budget exhausted: 3 of 5 requests in 10s were retries, allowed are 10%")
 	require.NoError(t, b.Admit(t.Context(), 1), "first attempts always go")
 	b.Ended(t.Context(), 0)
 
@@ -225,7 +225,7 @@ func TestAnExhaustedBudgetSaysSo(t *testing.T) {
 	for range 3 {
 		require.NoError(t, b.Admit(t.Context(), 2))
 	}
-	require.EqualError(t, b.Admit(t.Context(), 2), "retry: budget exhausted: 3 of 3 requests in 1s were retries, allowed are 10%")
+	require.EqualError(t, b.Admit(t.Context(), 2), "aimd: retry budget exhausted: 3 of 3 requests in 1s were retries, allowed are 10%")
 }
 
 // Shared by any number of callers.
@@ -275,10 +275,10 @@ func TestSenseLooksBeforeEachAttempt(t *testing.T) {
 
 		look, send, looked, sent = looks(9)
 		err := retry.Do(t.Context(), p, retry.Sense(look, send))
-		require.ErrorIs(t, err, attempt.ErrAttempts)
+		require.ErrorIs(t, err, aimd.ErrAttempts)
 		require.ErrorIs(t, err, retry.ErrSense)
 		require.ErrorIs(t, err, errFull)
-		require.EqualError(t, err, "gave up after 5 attempts: attempt limit reached; last error: retry: carrier sense found no room: 12 descriptors left")
+		require.EqualError(t, err, "gave up after 5 attempts: aimd: attempt limit reached; last error: aimd: carrier sense found no room: 12 descriptors left")
 		assert.Equal(t, []int{5, 0}, []int{*looked, *sent})
 	})
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrSense: carrier sense found no room. It wraps the error of the look too.
-var ErrSense = errors.New("retry: carrier sense found no room")
+var ErrSense = errors.New("aimd: carrier sense found no room")
 
 type senseError struct{ cause error }
 

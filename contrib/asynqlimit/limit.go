@@ -16,7 +16,7 @@ import (
 
 // ErrHandedBack matches, by errors.Is, the error of a task that goes back to its queue without a result.
 // asynq passes it to its ErrorHandler.
-var ErrHandedBack = errors.New("handed back")
+var ErrHandedBack = errors.New("aimd: handed back")
 
 // Settings say which limiter a task waits for. Either Limiter or Of is required.
 type Settings struct {

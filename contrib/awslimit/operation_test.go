@@ -194,7 +194,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			s3test.Answer(w, r, 503, strings.ReplaceAll(slowDown, "SlowDown", "XMinioAdminBucketQuotaExceeded"))
 		}), call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			err := put(t.Context(), c, "k", "x")
-			require.ErrorIs(t, err, attempt.ErrQuota)
+			require.ErrorIs(t, err, aimd.ErrQuota)
 			requireCode(t, err, "XMinioAdminBucketQuotaExceeded")
 		}, want: outcomes{neutrals: 1}},
 		"a retry budget is exhausted, and the SDK does not try again": {store: always(s3test.Refuse), opts: aimd.Config{Guards: []attempt.Guard{budget}},

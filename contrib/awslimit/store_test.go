@@ -24,7 +24,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/awslimit"
 	"github.com/aimd-go/aimd/s3test"
 )
@@ -281,7 +280,7 @@ func testAWrongPort(t *testing.T) {
 	away.Store(true)
 	l := newLimiter(t, aimd.Config{})
 	err := put(t.Context(), s.client(l), "k", "x")
-	require.ErrorIs(t, err, attempt.ErrNoContact)
+	require.ErrorIs(t, err, aimd.ErrNeverAnswered)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
 	require.ErrorContains(t, err, "the service has never answered")
 	require.Equal(t, 10*time.Second, time.Since(start))

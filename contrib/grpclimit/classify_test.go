@@ -181,12 +181,12 @@ func TestAWrongPort(t *testing.T) {
 		}))...)
 		start := time.Now()
 		err = call(t.Context(), client)
-		require.ErrorIs(t, err, attempt.ErrNoContact)
-		require.Regexp(t, "^gave up after [0-9]+ attempts: the service has never answered in 10s; last error: rpc error", err.Error())
+		require.ErrorIs(t, err, aimd.ErrNeverAnswered)
+		require.Regexp(t, "^gave up after [0-9]+ attempts: aimd: the service has never answered in 10s; last error: rpc error", err.Error())
 		requireCode(t, codes.Unavailable, err)
 		require.LessOrEqual(t, time.Since(start), 10*time.Second)
 		err = stream(t.Context(), client)
-		require.ErrorIs(t, err, attempt.ErrNoContact)
+		require.ErrorIs(t, err, aimd.ErrNeverAnswered)
 		requireCode(t, codes.Unavailable, err)
 		require.EqualValues(t, 20, l.Snapshot().Cwnd, "nothing was learned")
 
@@ -216,7 +216,7 @@ func quotaFailure(details ...*errdetails.RetryInfo) error {
 // A QuotaFailure is final, unless the service says when to come back. A call that is tried again by a
 // limiter says so, and a stream with the answer or with the header before it.
 func TestOutOfQuota(t *testing.T) {
-	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}, grpclimit.Classify(quotaFailure()))
+	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral, Reason: aimd.ErrQuota}, grpclimit.Classify(quotaFailure()))
 	soon := &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}
 	assert.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: time.Second}, grpclimit.Classify(quotaFailure(soon)))
 
@@ -232,7 +232,7 @@ func TestOutOfQuota(t *testing.T) {
 		t.Run(way, func(t *testing.T) {
 			l, f := one(t, aimd.Config{}), &failing{errs: []error{quotaFailure(), nil}}
 			err := use(t.Context(), to(t, f.service(), retried(l.Limiter)...))
-			require.ErrorIs(t, err, attempt.ErrQuota)
+			require.ErrorIs(t, err, aimd.ErrQuota)
 			require.ErrorContains(t, err, "out of quota")
 			requireCode(t, codes.ResourceExhausted, err)
 			assert.Equal(t, 1, f.calls)

@@ -23,7 +23,7 @@ import (
 // Limit returns the options that put the limiter in front of all calls of a client.
 //
 // A call without a slot fails with an [attempt.Error] of no attempt, so it may be tried again even if it
-// is not idempotent. Its reason is aimd.ErrClosed, attempt.ErrQueueFull, or the error of a guard or of the
+// is not idempotent. Its reason is aimd.ErrClosed, aimd.ErrQueueFull, or the error of a guard or of the
 // context. To gRPC it is a status: CANCELLED or DEADLINE_EXCEEDED after the context's end, CANCELLED if
 // the limiter is closed, otherwise RESOURCE_EXHAUSTED. To limiters it is neutral and final.
 //

@@ -86,7 +86,7 @@ func TestWhatAnErrorSays(t *testing.T) {
 		"an answer":        {status.Error(codes.NotFound, ""), window.ClientError, window.ClientError, aimd.Config{}},
 		"by a classifier":  {status.Error(codes.NotFound, ""), window.Overload, window.Overload, own},
 		"no status at all": {errors.New("mine"), window.Neutral, window.Neutral, aimd.Config{}},
-		"not sent":         {grpclimit.NotSent(attempt.ErrQueueFull), window.Neutral, 0, aimd.Config{}},
+		"not sent":         {grpclimit.NotSent(aimd.ErrQueueFull), window.Neutral, 0, aimd.Config{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, g := guarded(t, c.opts)
@@ -147,7 +147,7 @@ func TestTheEndOfAHandmadeStream(t *testing.T) {
 		l.told(window.Overload)
 		assert.Zero(t, counted.watching)
 
-		require.ErrorIs(t, methods["Header"](opened(t, t.Context(), l, func() error { return quotaFailure() })), attempt.ErrQuota)
+		require.ErrorIs(t, methods["Header"](opened(t, t.Context(), l, func() error { return quotaFailure() })), aimd.ErrQuota)
 		l.told(window.Neutral)
 	})
 }

@@ -85,7 +85,7 @@ func TestTheErrorOfACallThatWasTriedAgain(t *testing.T) {
 	by := policy(t, retry.Config{Idempotent: true}).Runner().Do
 	f := &failing{errs: []error{refused, refused, withRetryInfo(codes.Unavailable, nil)}}
 	err := call(t.Context(), to(t, f.service(), grpclimit.Retry(by)))
-	require.ErrorIs(t, err, attempt.ErrAttempts)
+	require.ErrorIs(t, err, aimd.ErrAttempts)
 	requireCode(t, codes.Unavailable, err)
 	var story *attempt.Error
 	require.ErrorAs(t, err, &story)

@@ -244,7 +244,7 @@ func TestAWrongPort(t *testing.T) {
 				})
 				start := time.Now()
 				err := call(t.Context(), c)
-				require.ErrorIs(t, err, attempt.ErrNoContact)
+				require.ErrorIs(t, err, aimd.ErrNeverAnswered)
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
 				require.Less(t, time.Since(start), 40*time.Second)
 				requireIdle(t, l)

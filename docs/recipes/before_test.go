@@ -20,7 +20,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 )
 
@@ -130,7 +129,7 @@ func job(ctx context.Context, all *aimd.Keyed[string], customer string, work fun
 		return false, err
 	}
 	err = lim.Do(ctx, work)
-	if errors.Is(err, attempt.ErrQueueFull) {
+	if errors.Is(err, aimd.ErrQueueFull) {
 		return false, nil // the worker takes another customer's job
 	}
 	return true, err

@@ -88,7 +88,7 @@ func TestTheErrorsOfSDKs(t *testing.T) {
 		"slack":  {answer{429, map[string]string{"Retry-After": "30"}, ""}, slackCall, after(30 * time.Second)},
 		"go-openai, used up": {
 			answer{429, nil, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`},
-			goOpenAICall, attempt.Verdict{Outcome: aimd.Neutral, Reason: attempt.ErrQuota},
+			goOpenAICall, attempt.Verdict{Outcome: aimd.Neutral, Reason: aimd.ErrQuota},
 		},
 		"discordgo": {answer{429, nil, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`}, discordCall, after(1500 * time.Millisecond)},
 	} {

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 )
 
 func complete(ctx context.Context, lim *aimd.Limiter, client openai.Client, params openai.ChatCompletionNewParams) (*openai.ChatCompletion, error) {
@@ -111,7 +110,7 @@ func TestOpenAI(t *testing.T) {
 				tr, calls := serve(refusal)
 				lim := newLimiter(t, aimd.Config{})
 				_, err := complete(t.Context(), lim, openAIOn(tr), prompt)
-				require.Equal(t, name != "not to be tried", errors.Is(err, attempt.ErrQuota), "%v", err)
+				require.Equal(t, name != "not to be tried", errors.Is(err, aimd.ErrQuota), "%v", err)
 				require.ErrorContains(t, err, "429 Too Many Requests")
 				require.Equal(t, 1, *calls)
 			})

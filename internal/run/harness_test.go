@@ -97,7 +97,7 @@ func (d *desk) Denied(window.Ticket, error, bool) bool { return false }
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 
 func (d *desk) Limits() run.Limits {
-	return run.Limits{Attempts: d.attempts, Timeout: d.timeout, GiveUpAfter: d.giveUp, MaxRetryAfter: time.Hour}
+	return run.Limits{Attempts: d.attempts, Timeout: d.timeout, MaxWait: d.giveUp, MaxRetryAfter: time.Hour}
 }
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
 

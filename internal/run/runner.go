@@ -241,13 +241,13 @@ type Limits struct {
 	Unpaced bool
 	// Timeout is the time of a single attempt.
 	Timeout time.Duration
-	// GiveUpAfter is the longest wait before an attempt, MaxRetryAfter the longest Retry-After.
-	GiveUpAfter, MaxRetryAfter time.Duration
+	// MaxWait is the longest wait before an attempt, MaxRetryAfter the longest Retry-After.
+	MaxWait, MaxRetryAfter time.Duration
 }
 
 func (l Limits) tooLong(wait time.Duration) error {
-	if l.GiveUpAfter == 0 || wait <= l.GiveUpAfter {
+	if l.MaxWait == 0 || wait <= l.MaxWait {
 		return nil
 	}
-	return fmt.Errorf("%w: a wait of %v is longer than %v (GiveUpAfter)", attempt.ErrQuota, wait, l.GiveUpAfter)
+	return fmt.Errorf("%w: %v is longer than %v (MaxWait)", attempt.ErrWait, wait, l.MaxWait)
 }

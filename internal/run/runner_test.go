@@ -156,7 +156,7 @@ func TestTheNextAttempt(t *testing.T) {
 		require.NoError(t, err)
 		a.End(status{code: 503, after: time.Hour})
 		_, err = a.Next(t.Context())
-		require.ErrorIs(t, err, attempt.ErrQuota)
+		require.ErrorIs(t, err, attempt.ErrWait)
 	})
 }
 

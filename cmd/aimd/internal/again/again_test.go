@@ -92,9 +92,9 @@ func TestStatuses(t *testing.T) {
 		status int
 		says   string
 	}{
-		"used up":        {"exit 9", []string{"--max-attempts", "2"}, 9, "gave up after 2 attempts: attempt limit reached; last error: status 9\n"},
-		"of the form":    {"exit 9", []string{"--form", "last-try", "--max", "3us", "--factor", "2"}, 9, "gave up after 3 attempts: attempt limit reached; last error: status 9\n"},
-		"a form changed": {"exit 9", []string{"--form", "clojure", "--min", "4us", "--max", "5us"}, 9, "gave up after 2 attempts: attempt limit reached"},
+		"used up":        {"exit 9", []string{"--max-attempts", "2"}, 9, "gave up after 2 attempts: aimd: attempt limit reached; last error: status 9\n"},
+		"of the form":    {"exit 9", []string{"--form", "last-try", "--max", "3us", "--factor", "2"}, 9, "gave up after 3 attempts: aimd: attempt limit reached; last error: status 9\n"},
+		"a form changed": {"exit 9", []string{"--form", "clojure", "--min", "4us", "--max", "5us"}, 9, "gave up after 2 attempts: aimd: attempt limit reached"},
 		"never":          {"exit 9", []string{"--never", "8,9"}, 9, "failed after 1 attempt: status 9: --never\n"},
 		"never said":     {"echo No Such Bucket >&2; exit 9", []string{"--again-says", "bucket", "--never-says", "no such"}, 9, `failed after 1 attempt: status 9, said "no such": --never-says`},
 		"never by words": {"echo full >&2; exit 3", []string{"--never-says", "full", "--again", "3"}, 3, `failed after 1 attempt`},
@@ -131,7 +131,7 @@ func TestSense(t *testing.T) {
 	assert.Contains(t, got.stderr, "gave up after 4 attempts")
 	got = sh(t, "echo ran", "--sense", "exec sleep 3600", "--max-attempts", "1", "--timeout", "1ms")
 	assert.Equal(t, outcome{143, "", got.stderr}, got)
-	assert.Contains(t, got.stderr, "last error: retry: carrier sense found no room: took too long\n")
+	assert.Contains(t, got.stderr, "last error: aimd: carrier sense found no room: took too long\n")
 }
 
 // A file is read again by each try; a pipe cannot be.

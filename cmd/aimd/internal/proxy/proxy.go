@@ -26,7 +26,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/aimdprom"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
@@ -92,7 +91,7 @@ const initialWindow = 10
 // limiter makes the limiter of that name.
 func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
 	c := aimd.Config{InitialWindow: min(initialWindow, cmp.Or(p.maxWindow, initialWindow)), Name: name, Observer: aimd.Log(p.log, 10), Restore: p.windows[name], Rules: aimd.Rules{
-		QueueBound: p.queue, GiveUpAfter: p.hold, MaxRate: p.maxRate, MaxWindow: p.maxWindow,
+		QueueBound: p.queue, MaxWait: p.hold, MaxRate: p.maxRate, MaxWindow: p.maxWindow,
 	}}
 	l, err := aimd.New(c)
 	if err != nil {
@@ -317,7 +316,7 @@ func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.As(err, &late) && late.Timeout():
 		status = http.StatusGatewayTimeout
 	}
-	if errors.Is(err, attempt.ErrQuota) {
+	if errors.Is(err, aimd.ErrWait) || errors.Is(err, aimd.ErrQuota) {
 		err = fmt.Errorf("the wait would be longer than --hold: %w", err)
 	}
 	say(w, r, status, fmt.Errorf("%s: %w", p.target.Host, err))
