@@ -63,6 +63,7 @@ func command(w work, c *cobra.Command) *cobra.Command {
 	f.Var(value.Factor(&r.Factor), "factor", "the share of the window that tahoe and reno keep at a cut")
 	f.Var(value.Names(&r.Only, names(w)), "only", "which strategies to run")
 	cli.Complete(c, "only", names(w))
+	f.Var(value.Decimal(&r.Price, 0, 1_000_000), "price", "price of a request in any currency; the table then has the price of all requests")
 	f.Var(value.Duration(&r.Limit, 0, 24*time.Hour), "limit", "longest time for one strategy, later work is lost; 0s: ten times the optimum, at least 1m")
 	o.flags(f)
 	c.RunE = func(c *cobra.Command, _ []string) error {

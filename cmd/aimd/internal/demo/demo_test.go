@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -54,7 +55,7 @@ func TestJSON(t *testing.T) {
 		"demo api, one": {tinyAPI("--json", "--only", "plain"), []string{"plain"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := aimd(t, c.args...)
+			got := aimd(t, append(c.args, "--price", "0.5")...)
 			require.Zero(t, got.Status, got.Stderr)
 			var strategies []string
 			for line := range strings.Lines(got.Stdout) {
@@ -64,7 +65,7 @@ func TestJSON(t *testing.T) {
 				for k := range row {
 					keys = append(keys, k)
 				}
-				assert.ElementsMatch(t, []string{"strategy", "factor", "operations", "attempts", "refused", "lost", "makespan_s", "optimum_s", "p99_s"}, keys)
+				assert.ElementsMatch(t, []string{"strategy", "factor", "operations", "attempts", "refused", "lost", "makespan_s", "optimum_s", "p99_s", "cpu_s", "price"}, keys)
 				strategy := row["strategy"].(string)
 				strategies = append(strategies, strategy)
 				assert.Equal(t, 20.0, row["operations"])
@@ -73,6 +74,8 @@ func TestJSON(t *testing.T) {
 				assert.Zero(t, row["refused"])
 				assert.Positive(t, row["optimum_s"])
 				assert.Positive(t, row["p99_s"])
+				assert.True(t, runtime.GOOS == "windows" || row["cpu_s"].(float64) > 0)
+				assert.Equal(t, 10.0, row["price"])
 				windowed := strategy == "tahoe" || strategy == "reno"
 				assert.Equal(t, map[bool]any{true: 0.9, false: 0.0}[windowed], row["factor"])
 			}
@@ -240,7 +243,7 @@ func example() Report {
 		PerSecond: 320, Each: 100 * time.Millisecond,
 		Results: []race.Result{
 			{Strategy: "sdk-default", Operations: 2000, Attempts: 2132, Refused: 1901, Lost: 1784, MakespanS: 2.15, OptimumS: 6.25, P99S: 2.1, Peak: 32, Reason: "quota exceeded", Samples: samples(2, false)},
-			{Strategy: "tahoe", Factor: 0.9, Operations: 2000, Attempts: 2019, Refused: 19, MakespanS: 6.78, OptimumS: 6.25, P99S: 0.9, Peak: 32, Samples: samples(6, true)},
+			{Strategy: "tahoe", Factor: 0.9, Operations: 2000, Attempts: 2019, Refused: 19, MakespanS: 6.78, OptimumS: 6.25, P99S: 0.9, CPUS: 1.25, Price: 0.010095, Peak: 32, Samples: samples(6, true)},
 			{Strategy: "reno", Factor: 0.9, Operations: 2000, Attempts: 2010, Refused: 10, MakespanS: 6.5, OptimumS: 6.25, Samples: samples(4, true)},
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -42,16 +43,24 @@ func (r Report) Text(w io.Writer) error {
 func (r Report) table() table.Table {
 	t := table.Table{Columns: []table.Column{
 		{Head: "strategy", Left: true}, {Head: "time s"}, {Head: "× optimum"}, {Head: "lost"}, {Head: "attempts/" + r.Operation},
-		{Head: "refused"}, {Head: "p99 s"},
+		{Head: "refused"}, {Head: "p99 s"}, {Head: "CPU s"},
 	}}
+	priced := slices.ContainsFunc(r.Results, func(x race.Result) bool { return x.Price > 0 })
+	if priced {
+		t.Columns = append(t.Columns, table.Column{Head: "price"})
+	}
 	for _, x := range r.Results {
-		t.Rows = append(t.Rows, row(x))
+		cells := row(x)
+		if priced {
+			cells = append(cells, table.Cell{Text: experiment.Show(x.Price)})
+		}
+		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }
 
 func row(r race.Result) []table.Cell {
-	mark, times, attempts, p99 := "", "–", "–", "–"
+	mark, times, attempts, p99, cpu := "", "–", "–", "–", "–"
 	if r.Lost > 0 {
 		mark = " *"
 	}
@@ -64,9 +73,12 @@ func row(r race.Result) []table.Cell {
 	if r.P99S > 0 {
 		p99 = fmt.Sprintf("%.2f", r.P99S)
 	}
+	if r.CPUS > 0 {
+		cpu = fmt.Sprintf("%.2f", r.CPUS)
+	}
 	return []table.Cell{
 		{Text: label(r)}, {Text: fmt.Sprintf("%.2f%s", r.MakespanS, mark)}, {Text: times}, {Text: strconv.Itoa(r.Lost), Bad: r.Lost > 0},
-		{Text: attempts}, {Text: strconv.Itoa(r.Refused)}, {Text: p99},
+		{Text: attempts}, {Text: strconv.Itoa(r.Refused)}, {Text: p99}, {Text: cpu},
 	}
 }
 

@@ -21,8 +21,9 @@ type Meter struct {
 	mu sync.Mutex
 	// counts are the totals since the start.
 	counts Sample
-	// start and stop are the times when the run began and ended, zero before.
+	// start and stop are the times when the run began and ended, zero before; cpu is the processor time at the begin.
 	start, stop time.Time
+	cpu         time.Duration
 	// took are the times of the operations that succeeded, from when a goroutine picked one up.
 	took []time.Duration
 	// reason is why the first operation failed that did, "" before.
@@ -113,7 +114,7 @@ func (m *Meter) sample() Sample {
 }
 
 func (m *Meter) began() {
-	m.count(func(*Sample) { m.start = time.Now() })
+	m.count(func(*Sample) { m.start, m.cpu = time.Now(), processorTime() })
 	m.sampled()
 }
 
@@ -142,6 +143,6 @@ func (m *Meter) result() Result {
 	now := m.sample()
 	return Result{
 		Operations: m.Operations, Attempts: now.Attempts, Refused: now.Refused, MakespanS: seconds(now.At), P99S: seconds(p99(m.took)),
-		Reason: m.reason, Samples: append(m.samples, now),
+		CPUS: seconds(processorTime() - m.cpu), Reason: m.reason, Samples: append(m.samples, now),
 	}
 }

@@ -32,6 +32,8 @@ type Race struct {
 	Factor float64
 	// Only are the strategies to run, in this order.
 	Only []string
+	// Price is the price of an attempt, in any currency.
+	Price float64
 	// Limit is the longest time for one strategy, or 0. Later operations are lost.
 	Limit time.Duration
 }
@@ -98,6 +100,7 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 		return s.Do(ctx, func(ctx context.Context) error { return service.Do(ctx, i) })
 	})
 	x := m.result()
+	x.Price = r.Price * float64(x.Attempts)
 	x.Strategy, x.Peak, x.OptimumS = name, service.Peak(), seconds(w.Optimum(r.Operations))
 	if TakesFactor(name) {
 		x.Factor = r.Factor
@@ -161,6 +164,10 @@ type Result struct {
 	MakespanS float64 `json:"makespan_s"`
 	OptimumS  float64 `json:"optimum_s"`
 	P99S      float64 `json:"p99_s"`
+	// CPUS is the processor time of the process in seconds, of the service within it too; 0: not known. Price is that of
+	// all attempts.
+	CPUS  float64 `json:"cpu_s"`
+	Price float64 `json:"price"`
 
 	// Reason is why the first of the failed operations failed.
 	Reason string `json:"-"`
