@@ -285,7 +285,7 @@ func (b *bulk[T]) admits(ctx context.Context) bool {
 	}
 }
 
-func (b *bulk[T]) work(a attempt.Attempt, item T) {
+func (b *bulk[T]) work(a *attempt.Attempt, item T) {
 	err := errExited
 	defer func() {
 		if v := recover(); v != nil {

@@ -12,7 +12,6 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
@@ -31,7 +30,7 @@ type Limiter struct {
 	config Config
 	// law is the type of its law: "aimd.reno".
 	law    string
-	runner run.Runner
+	runner attempt.Runner
 	// made is the time when the limiter was made. The gate's time counts from there.
 	made time.Time
 	// shut is closed by Close, for callers that wait outside the queue.
@@ -93,7 +92,7 @@ func New(c Config) (*Limiter, error) {
 			return nil, fmt.Errorf("aimd: Restore: %w", err)
 		}
 	}
-	l.runner = run.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier, Clock: c.Clock}
+	l.runner = attempt.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier}
 	l.waiters.New = newWaiter
 	l.rules.Store(&c.Rules)
 	return l, nil
@@ -223,10 +222,4 @@ func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error 
 //
 // If ctx holds a slot of the limiter already, the attempt is part of the one that took it: Begin asks no
 // guard and does not wait.
-func (l *Limiter) Begin(ctx context.Context) (attempt.Attempt, error) {
-	a, err := l.runner.Begin(ctx)
-	if err != nil {
-		return nil, err // not a nil *run.Attempt
-	}
-	return a, nil
-}
+func (l *Limiter) Begin(ctx context.Context) (*attempt.Attempt, error) { return l.runner.Begin(ctx) }

@@ -9,11 +9,10 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/quota"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
-// slots is a Limiter as run.Slots.
+// slots is a Limiter as attempt.Slots.
 type slots Limiter
 
 func (s *slots) limiter() *Limiter { return (*Limiter)(s) }
@@ -42,9 +41,9 @@ func (s *slots) Reported(t window.Ticket, a quota.Answer) {
 	l.unlock(now)
 }
 
-func (s *slots) Limits() run.Limits {
+func (s *slots) Limits() attempt.Limits {
 	c := s.limiter().rules.Load()
-	return run.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, MaxWait: c.MaxWait, MaxRetryAfter: c.MaxRetryAfter}
+	return attempt.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, MaxWait: c.MaxWait, MaxRetryAfter: c.MaxRetryAfter}
 }
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }

@@ -2,11 +2,15 @@ package attempt
 
 import (
 	"context"
+	"errors"
 	"io"
+	"slices"
 	"time"
 
+	"go.uber.org/atomic"
+
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/fact"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -16,131 +20,292 @@ import (
 //
 // End, Drop and the methods of the body are safe for any number of goroutines. One goroutine calls the
 // other methods, before the end, and Next after it.
-type Attempt interface {
-	// Context is the caller's context with the attempt's Number and its slot.
-	Context() context.Context
-	// Within reports whether the attempt is part of another one, as within Do, whose slot it uses.
-	Within() bool
-	// Answered notes that an answer began whose end comes later. err is what its head says, nil for a
-	// success. Answered returns the head's verdict. A body that breaks off later is still an answer.
-	Answered(err error) Verdict
-	// Reported notes the quotas that the head of the answer reports: the limiter paces the attempts by them.
-	// Call it after Answered and before the end. A report that cannot be is left out.
-	Reported(quotas ...answer.Quota)
-	// Body returns an answer's body in a form that ends the attempt when it is closed or read to its end,
-	// when reading fails, or when the caller's context ends. Call Answered first.
-	Body(inner io.ReadCloser) io.ReadCloser
-	// End ends the attempt: it classifies the error, gives the slot back and notifies the guards. nil is a
-	// success, or what Answered noted. End returns the verdict, or the zero Verdict if the attempt had
-	// ended before. If the classifier panics, the attempt ends as with Drop, and the panic continues.
-	End(err error) Verdict
-	// Drop ends an attempt without a result. It is neutral, unless Answered noted an overload.
-	Drop()
-	// Next begins the attempt after this one, which has failed and ended, for SDKs that decide by themselves
-	// whether there is one. It backs off as aimd.Do does without a policy, less the time since the end.
-	// At the limiter's limit of attempts its error is ErrAttempts.
-	Next(ctx context.Context) (Attempt, error)
-	// Run runs fn as the operation whose first attempt this is, as aimd.Do does.
-	Run(fn func(context.Context) error) error
+type Attempt struct {
+	// With the body of its answer it is one allocation of 112 bytes, so that a limiter costs little in front of HTTP.
+
+	runner *Runner
+	ctx    context.Context
+	// ticket is the slot's, if the attempt owns one.
+	ticket window.Ticket
+	// rest has what most attempts do not need, nil until it is needed.
+	rest *rest
+	// asked is the time when the operation began, 0 if it has no deadline, and began when the attempt did, 0 if
+	// the service had answered before. Both count from 1970.
+	asked, began time.Duration
+
+	// inner is the answer's body, nil without Body; forget ends the watch over ctx.
+	inner  io.ReadCloser
+	forget func() bool
+	// reading counts the calls of Read that wait for the service.
+	reading atomic.Int32
+
+	// ended: the attempt has ended, or its end has begun.
+	ended atomic.Bool
+	// number is the attempt's within its operation, 0 if it is not known.
+	number int32
+	owns   bool
+	// guarded: the runner's guards have admitted it.
+	guarded bool
+	// heard: an answer began.
+	heard bool
+	// patient: the attempt had at least half of the time that the operation had left when it asked. If time
+	// runs out on another attempt, the queue was too long: a narrower window would make it slower still
+	// (metastable collapse). Half is our choice.
+	patient bool
 }
 
-// Verdict is what an attempt's error means.
-type Verdict struct {
-	// Outcome is for the law. The zero value means that the classifier does not know.
-	Outcome window.Outcome
-	// Retry: another attempt may succeed.
-	Retry bool
-	// RetryAfter is the delay that the service asked for, or 0.
-	RetryAfter time.Duration
-	// Stop: the service refuses everybody until RetryAfter has passed, so a limiter pauses all its
-	// operations, for at most a day. If RetryAfter is 0, the pause is a minute, and twice as long after each such
-	// answer in a row, up to 64 minutes.
-	Stop bool
-	// Guessed: the refusal is read from words that may mean something else. After MaxRetryAfter with no other answer,
-	// the operation ends, for the reason ErrQuota.
-	Guessed bool
-	// Denied: the answer is a 403 without a code of the service, and neither JSON nor XML. After 50 successes, a
-	// limiter takes ten in a row, or twice as many as ever passed separately, for a block of the client by a
-	// firewall: it pauses all operations for a minute, then for two and four, and lets those be tried again that it
-	// took so. An operation that cannot wait so long ends the pause.
-	Denied bool
-	// Reason is why there is no further attempt, whatever a policy says; nil: see Retry and the policy.
-	Reason error
+// rest is the part of an Attempt with a timeout of its own, or that did not succeed.
+type rest struct {
+	// limited is the caller's context with the attempt's own timeout.
+	limited context.Context
+	cancel  context.CancelFunc
+	// verdict is the verdict on the head of the answer, and then on the attempt; settled is its end.
+	verdict Verdict
+	settled time.Time
+	// refusal is the error that the verdict is about.
+	refusal error
+	// forgotten: the service's name is not found any more.
+	forgotten bool
+	// guessed is when the operation's run of refusals that are guessed began; zero without one.
+	guessed time.Time
 }
 
-// Classifier reads an attempt's error, which is never nil, on the goroutine of the attempt. It returns the
-// zero Verdict for an error that it does not know; such an error is neutral and final, unless time ran out.
-// Several goroutines may call it at once. It should be quick.
-type Classifier func(err error) Verdict
+func (a *Attempt) more() *rest {
+	if a.rest == nil {
+		a.rest = new(rest)
+	}
+	return a.rest
+}
 
-// FirstOf asks the classifiers in turn and takes the first answer: FirstOf(mine, Classify) adds to the default.
-func FirstOf(cs ...Classifier) Classifier {
-	return func(err error) Verdict {
-		for _, c := range cs {
-			if v := c(err); v.Outcome.Valid() {
-				return v
-			}
-		}
-		return Verdict{}
+// Context implements Attempt.
+func (a *Attempt) Context() context.Context {
+	if a.rest != nil && a.rest.limited != nil {
+		return a.rest.limited
+	}
+	return (*scope)(a)
+}
+
+// Within implements Attempt.
+func (a *Attempt) Within() bool { return a.runner.Slots != nil && !a.owns }
+
+func (a *Attempt) limit(d time.Duration) {
+	if d > 0 {
+		r := a.more()
+		r.limited, r.cancel = wall.WithTimeout((*scope)(a), d)
 	}
 }
 
-// Guard is asked before each attempt of an operation. throttle.Throttle and retry.Budget are guards. It must
-// be safe for any number of goroutines. Exactly one Ended follows each Admit that returned nil, whatever
-// happens, with the same context or one derived from it.
-type Guard interface {
-	// Admit decides whether the operation's attempt of that number may be made. 1 is the first attempt, 0
-	// an unknown number. An error ends the operation at once, and is its reason. Admit must not wait.
-	Admit(ctx context.Context, attempt int) error
-	// Ended reports how an admitted attempt ended. The zero Outcome means that the service did not
-	// answer: the caller cancelled, the connection failed, or the request was not sent.
-	Ended(ctx context.Context, o window.Outcome)
+// Answered implements Attempt.
+func (a *Attempt) Answered(err error) Verdict {
+	v := Verdict{Outcome: window.Success}
+	if err != nil {
+		v = a.judged(err, walk(err))
+		r := a.more()
+		r.verdict, r.refusal = v, err
+	}
+	a.heard = true
+	if s := a.runner.Slots; s != nil {
+		s.Contact(true, nil)
+	}
+	return v
 }
 
-// Policy decides whether a failed attempt is followed by another, and when. retry.Policy is one. It must
-// be safe for any number of goroutines. Without a policy, a limiter's Do and Each follow the verdict.
-type Policy interface {
-	// Decide is called after each failed attempt, with the operation's context, which has not ended then.
-	Decide(ctx context.Context, f Failure) Decision
+// Reported implements Attempt.
+//
+// An attempt without a slot of its own reports for the attempt that has the slot.
+func (a *Attempt) Reported(reports ...answer.Quota) {
+	s, ticket := a.runner.Slots, a.ticket
+	if s == nil || len(reports) == 0 {
+		return
+	}
+	reports = slices.Clone(reports)
+	for i := range reports {
+		reports[i].Name = answer.Cleaned(reports[i].Name)
+	}
+	if !a.owns {
+		ticket, _ = a.ctx.Value(s).(window.Ticket)
+	}
+	v := a.head()
+	s.Reported(ticket, quota.Answer{Reports: reports, Refused: v.Outcome.Overloaded(), Stop: v.Stop, RetryAfter: v.RetryAfter})
 }
 
-// Failure describes an attempt that failed.
-type Failure struct {
-	// Attempt is the attempt's number within its operation, from 1.
-	Attempt int
-	// Err is the error of the attempt, never nil, and Verdict the classifier's verdict.
-	Err     error
-	Verdict Verdict
-	// Backoff numbers the delays by which the operation backs off on its own, from 1. 0: it needs no delay,
-	// since a limiter's window paces it as long as the patience lasts (aimd.Rules.Patience).
-	Backoff int
-	// Last is the Decision.Delay before this attempt, 0 if there was none.
-	Last time.Duration
-	// Elapsed is the time since the operation's first attempt began.
-	Elapsed time.Duration
+// End implements Attempt.
+func (a *Attempt) End(err error) Verdict {
+	if !a.claim() {
+		return Verdict{}
+	}
+	return a.end(err)
 }
 
-// Decision is the answer of a Policy. The zero value ends the operation with the attempt's error.
-type Decision struct {
-	// Retry: another attempt is made.
-	Retry bool
-	// Delay is the time for which the operation backs off on its own. It holds no slot meanwhile.
-	Delay time.Duration
-	// RetryAfter is the time for which it waits for the service. The longer of the two delays counts.
-	RetryAfter time.Duration
-	// Reason is why there is no further attempt; it becomes Error.Reason.
-	Reason error
+// Drop implements Attempt.
+func (a *Attempt) Drop() {
+	if a.claim() {
+		a.drop()
+	}
 }
 
-// Number returns which attempt of its operation the context belongs to, from 1; 0: not known.
-func Number(ctx context.Context) int {
-	n, _ := ctx.Value(fact.NumberKey{}).(int)
-	return n
+// claim returns true to one caller, which ends the attempt.
+func (a *Attempt) claim() bool { return !a.ended.Swap(true) }
+
+// end is End after the claim.
+func (a *Attempt) end(err error) Verdict {
+	v := Verdict{Outcome: window.Neutral}
+	var heard window.Outcome // what the guards hear
+	defer func() { a.settle(v, heard, err) }()
+	f := walk(err)
+	v = a.verdict(err, f)
+	if heard = v.Outcome; (heard == window.Neutral || heard == window.Unclear) && !a.heard && (f.unanswered() || a.over() != nil) {
+		heard = 0
+	}
+	v = a.noted(v, f, err)
+	return v
 }
 
-// WithRetry marks the attempt that is begun with the context as a retry. It waits for its slot at the front of
-// the queue, behind other retries, and the queue's bound does not apply. The attempts of limiters, of retry.Do
-// and of httplimit's clients are marked already.
-func WithRetry(ctx context.Context) context.Context {
-	return context.WithValue(ctx, fact.NumberKey{}, max(Number(ctx), 2))
+// drop is Drop after the claim.
+func (a *Attempt) drop() {
+	v, heard := Verdict{Outcome: window.Neutral}, window.Outcome(0)
+	if a.heard {
+		if head := a.head(); head.Outcome.Overloaded() {
+			v = head
+		}
+		heard = v.Outcome
+	}
+	a.settle(v, heard, nil)
+}
+
+func (a *Attempt) settle(v Verdict, heard window.Outcome, err error) {
+	if v.Outcome != window.Success {
+		r := a.more()
+		r.verdict, r.settled = v, wall.Now()
+		if r.refusal == nil { // an answer that was a refusal says more than how it broke off
+			r.refusal = err
+		}
+		err = r.refusal
+	}
+	if a.rest != nil && a.rest.cancel != nil {
+		a.rest.cancel()
+	}
+	if a.owns {
+		a.runner.Slots.Settle(a.ticket, v, err)
+	}
+	if a.guarded {
+		guards(a.runner.Guards).ended(a.ctx, heard)
+	}
+}
+
+func (a *Attempt) head() Verdict {
+	if a.rest == nil || !a.rest.verdict.Outcome.Valid() {
+		return Verdict{Outcome: window.Success}
+	}
+	return a.rest.verdict
+}
+
+func (a *Attempt) verdict(err error, f *tree) Verdict {
+	switch {
+	case err == nil && !a.heard:
+		return Verdict{Outcome: window.Success}
+	case err == nil, a.heard && a.head().Outcome.Overloaded(): // how a refusal breaks off is no news
+		return a.head()
+	}
+	return a.judged(err, f)
+}
+
+// judged is the classifier's verdict. If the classifier does not know more, it depends on whose time ran out.
+func (a *Attempt) judged(err error, f *tree) Verdict {
+	v := a.runner.classify(f)
+	if !v.Outcome.Valid() || v.Outcome == window.Timeout || v.Outcome == window.Neutral && f.ofContext() && !f.unsent() {
+		v = a.timed(v)
+	}
+	if !v.Outcome.Valid() {
+		return Verdict{Outcome: window.Neutral}
+	}
+	if v.Denied && a.owns && a.runner.Slots.Denied(a.ticket, err, a.number > 1) {
+		v.Outcome, v.Retry = window.Overload, true
+	}
+	return v
+}
+
+// timed is the verdict by whose time ran out, or v if no time did.
+func (a *Attempt) timed(v Verdict) Verdict {
+	switch over := a.over(); {
+	case over == nil && a.rest != nil && a.rest.limited != nil && a.passed(a.rest.limited) != nil:
+		return Verdict{Outcome: window.Timeout, Retry: true, RetryAfter: v.RetryAfter}
+	case over == nil:
+		return v
+	case a.patient && errors.Is(over, context.DeadlineExceeded):
+		return Verdict{Outcome: window.Timeout}
+	}
+	return Verdict{Outcome: window.Neutral}
+}
+
+// over is why the caller's context is over, nil if it is not.
+func (a *Attempt) over() error { return a.passed(a.ctx) }
+
+// passed is why a context is over, nil if it is not. The attempt's error may be any (context.Cause). A socket
+// or http.Client.Timeout watches the deadline on its own, and may fail a little before the context ends.
+func (a *Attempt) passed(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if at, bounded := ctx.Deadline(); bounded && !wall.Now().Before(at) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// scope is an Attempt as the context of the work within it: two context.WithValue without an allocation.
+type scope Attempt
+
+func (s *scope) Deadline() (time.Time, bool) { return s.ctx.Deadline() }
+func (s *scope) Done() <-chan struct{}       { return s.ctx.Done() }
+func (s *scope) Err() error                  { return s.ctx.Err() }
+
+func (s *scope) Value(key any) any {
+	switch {
+	case s.number > 0 && key == numberKey{}:
+		return int(s.number)
+	case s.owns && key == s.runner.Slots && !s.ended.Load():
+		return s.ticket
+	}
+	return s.ctx.Value(key)
+}
+
+// holds reports whether the context belongs to an attempt that has a slot of s and has not ended.
+func holds(ctx context.Context, s Slots) bool { return ctx.Value(s) != nil }
+
+// noted updates the first contact after the end of the attempt, and returns the verdict.
+func (a *Attempt) noted(v Verdict, f *tree, err error) Verdict {
+	s := a.runner.Slots
+	switch {
+	case s == nil, a.heard:
+	case err == nil:
+		s.Contact(true, nil)
+	case f.unreached(), a.hungUp(v, f):
+		if a.over() != nil {
+			return v // the caller has gone
+		}
+		if made, reason := s.Contact(false, err); !made {
+			// The load of a service that was never there is unknown.
+			v.Outcome, v.Reason = window.Neutral, reason
+			v.Retry = v.Retry && reason == nil
+		} else {
+			// The name of a service that was there is not found: an outage of the resolver or of our network.
+			if f.forgotten() && v.Reason == nil && !v.Retry {
+				v.Retry, a.more().forgotten = true, true
+			}
+		}
+	case !f.unanswered() && !f.ofContext():
+		s.Contact(true, nil)
+	}
+	return v
+}
+
+// brief is how soon a connection ends that the other side does not want. Our choice: some round trips,
+// less than an upload takes before a poor network breaks it off.
+const brief = time.Second
+
+// hungUp reports a connection closed at once, as by a proxy or a tunnel without a service behind it.
+func (a *Attempt) hungUp(v Verdict, f *tree) bool {
+	return a.began != 0 && v.Outcome == window.Neutral && v.Retry && f.unanswered() && !f.unsent() &&
+		now()-a.began < brief
 }

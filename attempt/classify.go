@@ -3,7 +3,6 @@ package attempt
 import (
 	"context"
 
-	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -67,24 +66,24 @@ import (
 //	answer.Spent      neutral, for the reason ErrQuota
 //	answer.Closed     neutral, for the reason ErrQuota
 func Classify(err error) Verdict {
-	f := fact.Of(err)
+	f := walk(err)
 	for _, reason := range [...]error{ErrQuota, ErrWait, ErrNeverAnswered} {
-		if f.IsAny(reason) {
+		if f.isAny(reason) {
 			return Verdict{Outcome: window.Neutral, Reason: reason}
 		}
 	}
-	if own, ok := fact.First[interface{ Verdict() Verdict }](f); ok {
+	if own, ok := first[interface{ Verdict() Verdict }](f); ok {
 		if v := own.Verdict(); v.Outcome.Valid() {
 			return v
 		}
 	}
-	if f.IsAny(context.Canceled) {
+	if f.isAny(context.Canceled) {
 		return Verdict{Outcome: window.Neutral}
 	}
 	if v := classifyAnswer(f); v.Outcome.Valid() {
 		return v
 	}
-	for _, classify := range [...]func(*fact.Facts) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal, classifyWords} {
+	for _, classify := range [...]func(*tree) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal, classifyWords} {
 		if v := classify(f); v.Outcome.Valid() {
 			if v.Retry {
 				v.RetryAfter = retryAfter(f)
@@ -97,4 +96,4 @@ func Classify(err error) Verdict {
 
 // TLSMisfit reports whether the error, which may be nil, is of a TLS that does not fit: a certificate that is not
 // accepted, or a server without TLS. Another attempt fails in the same way, though SDKs make one.
-func TLSMisfit(err error) bool { return fact.Of(err).OfTLS() }
+func TLSMisfit(err error) bool { return walk(err).ofTLS() }

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -32,7 +31,7 @@ var (
 
 // verdict is the verdict on an answer, the zero Verdict on one without a status that says nothing known.
 func verdict(a answer.Answer) Verdict {
-	m := a.Meaning(fact.Soon)
+	m := a.Meaning(soon)
 	if m == answer.Unclear && a.Status < 400 && !a.Begun && !a.Worded() {
 		return Verdict{}
 	}
@@ -43,7 +42,7 @@ func verdict(a answer.Answer) Verdict {
 	return v
 }
 
-func classifyAnswer(f *fact.Facts) Verdict {
+func classifyAnswer(f *tree) Verdict {
 	for a := range answersOf(f) {
 		if v := verdict(a); v.Outcome.Valid() {
 			return v
@@ -53,15 +52,15 @@ func classifyAnswer(f *fact.Facts) Verdict {
 }
 
 // classifyWords reads an error by its text alone.
-func classifyWords(f *fact.Facts) Verdict { return classifyText(f.Words()) }
+func classifyWords(f *tree) Verdict { return classifyText(f.words()) }
 
 func classifyText(text string) Verdict { return verdict(answer.Of("", text, 0)) }
 
 // answersOf yields the answers that the error is made of: its own, one made of the methods of its tree, and
 // those of the shapes. SDKs use a status of success, or 0, for a request that was not answered.
-func answersOf(f *fact.Facts) iter.Seq[answer.Answer] {
+func answersOf(f *tree) iter.Seq[answer.Answer] {
 	return func(yield func(answer.Answer) bool) {
-		if own, ok := fact.First[interface{ Answer() answer.Answer }](f); ok {
+		if own, ok := first[interface{ Answer() answer.Answer }](f); ok {
 			yield(own.Answer())
 			return
 		}
@@ -77,11 +76,11 @@ func answersOf(f *fact.Facts) iter.Seq[answer.Answer] {
 }
 
 // answerOf is the answer made of the methods of the AWS SDK, which are those of several errors of the tree.
-func answerOf(f *fact.Facts) (a answer.Answer, ok bool) {
-	if code, coded := fact.First[interface{ ErrorCode() string }](f); coded {
+func answerOf(f *tree) (a answer.Answer, ok bool) {
+	if code, coded := first[interface{ ErrorCode() string }](f); coded {
 		a, ok = answer.Of(code.ErrorCode(), "", 0), true
 	}
-	if status, known := fact.First[interface{ HTTPStatusCode() int }](f); known {
+	if status, known := first[interface{ HTTPStatusCode() int }](f); known {
 		if n := status.HTTPStatusCode(); n >= 400 {
 			a.Status, ok = n, true
 		} else {
@@ -91,8 +90,8 @@ func answerOf(f *fact.Facts) (a answer.Answer, ok bool) {
 	return a.With("", "", retryAfter(f)), ok
 }
 
-func retryAfter(f *fact.Facts) time.Duration {
-	if after, ok := fact.First[interface{ RetryAfter() time.Duration }](f); ok {
+func retryAfter(f *tree) time.Duration {
+	if after, ok := first[interface{ RetryAfter() time.Duration }](f); ok {
 		return max(0, after.RetryAfter())
 	}
 	return 0

@@ -7,15 +7,14 @@ import (
 	"strings"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
 
-func classifySQL(f *fact.Facts) Verdict {
-	if f.IsAny(driver.ErrBadConn) {
+func classifySQL(f *tree) Verdict {
+	if f.isAny(driver.ErrBadConn) {
 		return again
 	}
-	if state, ok := fact.First[interface{ SQLState() string }](f); ok {
+	if state, ok := first[interface{ SQLState() string }](f); ok {
 		return states[state.SQLState()]
 	}
 	for s := range (shapes{f}).all {
@@ -53,12 +52,12 @@ var numbers = map[uint16]Verdict{
 	3024: timeout,  // ER_QUERY_TIMEOUT
 }
 
-func classifyStream(f *fact.Facts) Verdict {
-	if f.Calmed() {
+func classifyStream(f *tree) Verdict {
+	if f.calmed() {
 		return overload
 	}
-	switch f.Stream() {
-	case fact.RefusedStream, 0xb: // 0xb is ENHANCE_YOUR_CALM
+	switch f.reset() {
+	case refusedStream, 0xb: // 0xb is ENHANCE_YOUR_CALM
 		return overload
 	case 0x2, 0x8: // INTERNAL_ERROR, CANCEL
 		return again
@@ -69,8 +68,8 @@ func classifyStream(f *fact.Facts) Verdict {
 // classifyMail reads the reply of a server of mail or files. Replies of 4xx are "transient negative": 421 closes the
 // connection, 425 and 426 are of the connection for a file, and 45x of the mail or file system (RFC 5321, section
 // 4.2; RFC 959, section 4.2). Those of news servers, such as 423 and 430 for an article that is not there, are final.
-func classifyMail(f *fact.Facts) Verdict {
-	reply, ok := fact.First[*textproto.Error](f)
+func classifyMail(f *tree) Verdict {
+	reply, ok := first[*textproto.Error](f)
 	switch {
 	case !ok:
 		return Verdict{}
@@ -86,19 +85,19 @@ func classifyMail(f *fact.Facts) Verdict {
 	return Verdict{}
 }
 
-func classifyLocal(f *fact.Facts) Verdict {
-	if timed, ok := fact.First[interface{ Timeout() bool }](f); ok && timed.Timeout() {
+func classifyLocal(f *tree) Verdict {
+	if timed, ok := first[interface{ Timeout() bool }](f); ok && timed.Timeout() {
 		return timeout
 	}
-	temporary, ok := fact.First[interface{ Temporary() bool }](f)
-	if ok && temporary.Temporary() || f.CutOff() || f.NoRoute() {
+	temporary, ok := first[interface{ Temporary() bool }](f)
+	if ok && temporary.Temporary() || f.cutOff() || f.noRoute() {
 		return again
 	}
 	for s := range (shapes{f}).all {
 		if !s.retriable() {
 			continue
 		}
-		if classifyText(fact.Words(s.err)).Outcome == window.Overload {
+		if classifyText(textOf(s.err)).Outcome == window.Overload {
 			return overload
 		}
 		return again
@@ -107,7 +106,7 @@ func classifyLocal(f *fact.Facts) Verdict {
 }
 
 // classifyGRPC finds a gRPC status by its methods' names: its type lives in another module.
-func classifyGRPC(f *fact.Facts) Verdict {
+func classifyGRPC(f *tree) Verdict {
 	code, text, ok := grpcStatus(f)
 	switch {
 	case !ok:
@@ -131,18 +130,18 @@ func classifyGRPC(f *fact.Facts) Verdict {
 	return Verdict{Outcome: window.Neutral}
 }
 
-func grpcStatus(f *fact.Facts) (code uint64, text string, ok bool) {
-	for _, n := range f.Nodes() {
-		if !n.Kind.Shaped {
+func grpcStatus(f *tree) (code uint64, text string, ok bool) {
+	for _, n := range f.nodes {
+		if !n.kind.shaped {
 			continue
 		}
-		m := reflect.ValueOf(n.Err).MethodByName("GRPCStatus")
+		m := reflect.ValueOf(n.err).MethodByName("GRPCStatus")
 		if !m.IsValid() || m.Type().NumIn() != 0 || m.Type().NumOut() != 1 {
 			continue
 		}
 		c := m.Call(nil)[0].MethodByName("Code")
 		if c.IsValid() && c.Type().NumIn() == 0 && c.Type().NumOut() == 1 && c.Type().Out(0).Kind() == reflect.Uint32 {
-			return c.Call(nil)[0].Uint(), fact.Words(n.Err), true
+			return c.Call(nil)[0].Uint(), textOf(n.err), true
 		}
 	}
 	return 0, "", false

@@ -73,7 +73,7 @@ var (
 	again    = attempt.Verdict{Outcome: window.Neutral, Retry: true}
 	final    = attempt.Verdict{Outcome: window.Neutral}
 	denied   = attempt.Verdict{Outcome: window.Neutral, Denied: true}
-	quota    = attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
+	spent    = attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
 	refused  = attempt.Verdict{Outcome: window.ClientError}
 	unclear  = attempt.Verdict{Outcome: window.Unclear, Retry: true}
 	guessed  = attempt.Verdict{Outcome: window.Overload, Retry: true, Guessed: true}
@@ -125,10 +125,10 @@ func TestClassify(t *testing.T) {
 		{apiError{"RequestTimeout", 400}, timeout},
 		{apiError{"InternalError", 200}, unclear},
 		{apiError{"QuotaExceeded", 429}, guessed},
-		{apiError{"ServiceQuotaExceededException", 402}, quota},
-		{apiError{"insufficient_quota", 503}, quota},
-		{apiError{"dailyLimitExceeded", 403}, quota},
-		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: attempt.ErrQuota, Cause: status{code: 429}}), quota},
+		{apiError{"ServiceQuotaExceededException", 402}, spent},
+		{apiError{"insufficient_quota", 503}, spent},
+		{apiError{"dailyLimitExceeded", 403}, spent},
+		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: attempt.ErrQuota, Cause: status{code: 429}}), spent},
 		{&attempt.Error{Attempts: 1, Reason: attempt.ErrNeverAnswered, Cause: syscall.ECONNREFUSED}, attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrNeverAnswered}},
 		{&attempt.Error{Attempts: 1, Reason: attempt.ErrWait, Cause: status{code: 429}}, attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrWait}},
 		{apiError{"rateLimitExceeded", 403}, overload},

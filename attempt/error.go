@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/aimd-go/aimd/internal/fact"
 )
 
 // Reasons for which there is no further attempt, besides errors of contexts, guards and policies. Package aimd has the
@@ -62,5 +60,5 @@ func (e *Error) Timeout() bool {
 
 // NotSent reports that no request was sent: there was no attempt, or one whose error says so.
 func (e *Error) NotSent() bool {
-	return e.Attempts == 0 || e.Attempts == 1 && fact.Of(e.Cause).Unsent()
+	return e.Attempts == 0 || e.Attempts == 1 && walk(e.Cause).unsent()
 }

@@ -10,32 +10,31 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/ahead"
-	"github.com/aimd-go/aimd/internal/fact"
 )
 
 // shape is an error that is read by the names of its exported fields and of its methods, since the type is of
 // an SDK that this module does not know.
 type shape struct {
 	err  error
-	kind *fact.Kind
+	kind *kind
 	// fields is the struct that the error is or points to, the zero Value for any other error.
 	fields reflect.Value
 }
 
 // shapes are the shapes of the error's tree.
-type shapes struct{ *fact.Facts }
+type shapes struct{ *tree }
 
 // all yields them.
 func (f shapes) all(yield func(shape) bool) {
-	for _, n := range f.Nodes() {
-		if !n.Kind.Shaped {
+	for _, n := range f.nodes {
+		if !n.kind.shaped {
 			continue
 		}
-		v := reflect.Indirect(reflect.ValueOf(n.Err))
+		v := reflect.Indirect(reflect.ValueOf(n.err))
 		if v.Kind() != reflect.Struct {
 			v = reflect.Value{}
 		}
-		if !yield(shape{n.Err, n.Kind, v}) {
+		if !yield(shape{n.err, n.kind, v}) {
 			return
 		}
 	}
@@ -82,7 +81,7 @@ func (s shape) read() answer.Answer {
 }
 
 func (s shape) response() *http.Response {
-	for _, i := range s.kind.Responses {
+	for _, i := range s.kind.responses {
 		if resp, _ := as[*http.Response](s.fields.Field(i)); resp != nil {
 			return resp
 		}
@@ -153,7 +152,7 @@ func (s shape) body() []byte {
 	// The details of googleapi and genai, as they came.
 	for _, name := range [...]string{"Errors", "Details"} {
 		if list := s.get(name); list.Kind() == reflect.Slice && list.Len() > 0 {
-			if body, err := json.Marshal(list.Slice(0, min(list.Len(), fact.LargestTree)).Interface()); err == nil {
+			if body, err := json.Marshal(list.Slice(0, min(list.Len(), largestTree)).Interface()); err == nil {
 				return body
 			}
 		}
@@ -189,9 +188,9 @@ func (s shape) get(path ...string) reflect.Value {
 			if v.Kind() != reflect.Struct {
 				return reflect.Value{}
 			}
-			kind = fact.KindOf(v.Type())
+			kind = kindOf(v.Type())
 		}
-		index, ok := kind.Fields[name]
+		index, ok := kind.fields[name]
 		if !ok {
 			return reflect.Value{}
 		}

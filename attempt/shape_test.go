@@ -114,12 +114,12 @@ type (
 		raw        string
 	}
 
-	asked    int
-	loud     struct{ Code int }
-	selfish  struct{ Errors []*selfish }
-	unhidden struct{ statusCode int }
-	numbered struct{ Code int32 }
-	pointers struct {
+	methodical int
+	loud       struct{ Code int }
+	selfish    struct{ Errors []*selfish }
+	unhidden   struct{ statusCode int }
+	numbered   struct{ Code int32 }
+	pointers   struct {
 		StatusCode *int
 		Code       *string
 	}
@@ -142,8 +142,8 @@ func (*telegramError) Error() string      { return "any" }
 func (*streamError) Error() string        { return "any" }
 func (*anthropicError) Error() string     { return "any" }
 func (e *anthropicError) RawJSON() string { return e.raw }
-func (asked) Error() string               { return "any" }
-func (a asked) StatusCode() int           { return int(a) }
+func (methodical) Error() string          { return "any" }
+func (a methodical) StatusCode() int      { return int(a) }
 func (loud) Error() string                { return "any" }
 func (loud) StatusCode() int              { panic("loud") }
 func (loud) Retryable() bool              { panic("loud") }
@@ -191,7 +191,7 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 		"googleapi 500":               {&googleError{Code: 500}, unclear},
 		"googleapi 403 for load":      {&googleError{Code: 403, Errors: []googleItem{{"rateLimitExceeded", ""}}}, overload},
 		"googleapi 403 in the body":   {&googleError{Code: 403, Body: `{"error":{"errors":[{"reason":"userRateLimitExceeded"}]}}`}, overload},
-		"googleapi 403 for the day":   {&googleError{Code: 403, Errors: []googleItem{{"dailyLimitExceeded", ""}}}, quota},
+		"googleapi 403 for the day":   {&googleError{Code: 403, Errors: []googleItem{{"dailyLimitExceeded", ""}}}, spent},
 		"googleapi 403":               {&googleError{Code: 403, Errors: []googleItem{{"forbidden", ""}}}, final},
 		"googleapi 404":               {fmt.Errorf("read: %w", &googleError{Code: 404}), refused},
 		"genai 429":                   {genaiError{Code: 429, Status: "RESOURCE_EXHAUSTED", Details: []map[string]any{retryInfo}}, after(overload, 34*time.Second)},
@@ -205,8 +205,8 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 		"slack":                       {&slackError{30 * time.Second}, after(overload, 30*time.Second)},
 		"slack without a time":        {&slackError{}, overload},
 		"go-openai 429":               {&goOpenAIError{Code: "rate_limit_exceeded", HTTPStatusCode: 429}, overload},
-		"go-openai, out of quota":     {&goOpenAIError{Code: "insufficient_quota", HTTPStatusCode: 429}, quota},
-		"go-openai, the day":          {&goOpenAIError{Message: "on Requests per day (RPD): Limit 200", HTTPStatusCode: 429}, quota},
+		"go-openai, out of quota":     {&goOpenAIError{Code: "insufficient_quota", HTTPStatusCode: 429}, spent},
+		"go-openai, the day":          {&goOpenAIError{Message: "on Requests per day (RPD): Limit 200", HTTPStatusCode: 429}, spent},
 		"go-openai 503":               {&goOpenAIError{HTTPStatusCode: 503}, overload},
 		"discordgo":                   {discordLimit{&discordRate{&discordRefusal{RetryAfter: time.Second}}}, after(overload, time.Second)},
 		"discordgo without a reason":  {discordLimit{}, unknown},
@@ -222,8 +222,8 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 		"telegram":                    {&telegramError{429, telegramParameters{5}}, after(overload, 5*time.Second)},
 		"telegram, for 63 years":      {&telegramError{429, telegramParameters{2e9}}, overload},
 		"telegram, before":            {&telegramError{429, telegramParameters{-5}}, overload},
-		"a method":                    {asked(503), overload},
-		"a method, a success":         {asked(200), unknown},
+		"a method":                    {methodical(503), overload},
+		"a method, a success":         {methodical(200), unknown},
 		"pointers":                    {pointers{ptr(400), ptr("Throttling")}, overload},
 		"nil pointers":                {pointers{}, unknown},
 		"wrapped and joined":          {fmt.Errorf("a: %w", errors.Join(io.ErrNoProgress, &twilioError{Status: 503})), overload},
@@ -234,7 +234,7 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 		"openai-go, without a type":   {event(`{"error":"gone"}`), unclear},
 		"openai-go, a number":         {event(`{"error":{"code":429,"message":"slow down"}}`), overload},
 		"openai-go, a status as text": {event(`{"error":{"code":"400","type":"None"}}`), final},
-		"openai-go, out of quota":     {event(`{"error":{"code":"insufficient_quota"}}`), quota},
+		"openai-go, out of quota":     {event(`{"error":{"code":"insufficient_quota"}}`), spent},
 		"openai-go, a wrong request":  {event(`{"error":{"type":"invalid_request_error"}}`), final},
 		"openai-go, no JSON":          {event(`gone`), unknown},
 		"anthropic, in a stream":      {broken(`{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`), unclear},
@@ -263,7 +263,7 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 func TestShapesHaveAStatus(t *testing.T) {
 	for status, want := range map[int]attempt.Verdict{399: unknown, 400: final, 599: timeout, 600: unknown} {
 		assert.Equal(t, want, attempt.Classify(&twilioError{Status: status}), status)
-		assert.Equal(t, want, attempt.Classify(asked(status)), status)
+		assert.Equal(t, want, attempt.Classify(methodical(status)), status)
 	}
 }
 

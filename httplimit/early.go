@@ -8,7 +8,6 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -36,7 +35,7 @@ func watched(req *http.Request) (*http.Request, func(error) error) {
 		}
 	}
 	return sent, func(err error) error {
-		if whole.Load() || !fact.Of(err).CutOff() {
+		if whole.Load() || !attempt.CutOff(err) {
 			return err
 		}
 		return &cutShort{err, time.Since(began) < early}

@@ -12,7 +12,6 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/ahead"
 	"github.com/aimd-go/aimd/internal/check"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -51,7 +50,7 @@ func NewRetrier(base http.RoundTripper, p *retry.Policy) (http.RoundTripper, err
 
 type retrier struct {
 	beneath
-	runner *run.Runner
+	runner *attempt.Runner
 }
 
 // RoundTrip sends the request, again if need be.
@@ -70,7 +69,7 @@ func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // send makes an attempt that ends with the head of its answer.
-func (r *retrier) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
+func (r *retrier) send(a *attempt.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	resp, err := r.ask(req)
 	return resp, a.End(err), err
 }
@@ -124,7 +123,7 @@ var errNoAnswer = errors.New("httplimit: the base returned neither an answer nor
 
 // sender makes an attempt. If there is an answer, the error is what its head says.
 type sender interface {
-	send(*run.Attempt, *http.Request) (*http.Response, attempt.Verdict, error)
+	send(*attempt.Attempt, *http.Request) (*http.Response, attempt.Verdict, error)
 }
 
 // exchange is one request of a Client or a retrier with all its attempts. One goroutine has it.
@@ -139,14 +138,14 @@ type exchange struct {
 	late bool
 }
 
-// exchanged sends the request, whose first attempt has begun; may is for run.Attempt.Drive.
-func exchanged(a *run.Attempt, req *http.Request, by sender, may func(context.Context, attempt.Failure) (bool, error)) (*http.Response, error) {
+// exchanged sends the request, whose first attempt has begun; may is for attempt.Attempt.Drive.
+func exchanged(a *attempt.Attempt, req *http.Request, by sender, may func(context.Context, attempt.Failure) (bool, error)) (*http.Response, error) {
 	x := &exchange{sender: by, req: req}
 	return x.result(a.Drive(x, may))
 }
 
 // Try sends the request once.
-func (x *exchange) Try(a *run.Attempt) (attempt.Verdict, error) {
+func (x *exchange) Try(a *attempt.Attempt) (attempt.Verdict, error) {
 	req, err := x.request(a.Context())
 	if err != nil {
 		a.Drop()

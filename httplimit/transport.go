@@ -16,7 +16,6 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/check"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -124,19 +123,19 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, err
 }
 
-func (t *Transport) begin(ctx context.Context, req *http.Request) (*run.Attempt, error) {
+func (t *Transport) begin(ctx context.Context, req *http.Request) (*attempt.Attempt, error) {
 	l, err := t.limiter(req)
 	if err == nil {
-		var a attempt.Attempt
+		var a *attempt.Attempt
 		if a, err = l.Begin(ctx); err == nil {
-			return a.(*run.Attempt), nil
+			return a, nil
 		}
 	}
 	return nil, notSent(req, err)
 }
 
 // send makes the attempt, which ends with the answer's body. The error is the base's, or the head's.
-func (t *Transport) send(a *run.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
+func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	open := false
 	defer func() {
 		if !open { // no effect after an end
@@ -220,7 +219,7 @@ func (t *Transport) Limiters() iter.Seq2[string, *aimd.Limiter] {
 	}
 }
 
-func hold(a *run.Attempt, resp *http.Response) io.ReadCloser {
+func hold(a *attempt.Attempt, resp *http.Response) io.ReadCloser {
 	if w, ok := resp.Body.(io.Writer); ok && resp.StatusCode == http.StatusSwitchingProtocols {
 		return &duplex{a.Connection(resp.Body), w}
 	}

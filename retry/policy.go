@@ -10,14 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/check"
-	"github.com/aimd-go/aimd/internal/fact"
-	"github.com/aimd-go/aimd/internal/policy"
-	"github.com/aimd-go/aimd/internal/run"
+	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -64,8 +60,6 @@ type Config struct {
 	Classifier attempt.Classifier
 	// AttemptTimeout ends the context of one attempt, which is then a timeout; 0: none.
 	AttemptTimeout time.Duration
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
 }
 
 // Policy says which failures are followed by another attempt, and when. The default policy is that of
@@ -90,10 +84,10 @@ type Config struct {
 // It is safe for any number of goroutines. Make one with New; nil is the default policy.
 type Policy struct {
 	c      Config
-	runner run.Runner
+	runner attempt.Runner
 	// mu guards rules, and c.Rand in them.
 	mu    sync.Mutex
-	rules policy.Rules
+	rules delay.Rules
 }
 
 // New returns a policy, or an error that names the wrong setting, its value and the allowed ones.
@@ -102,12 +96,10 @@ func New(c Config) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
-	p := &Policy{c: c, rules: policy.Rules{
+	p := &Policy{c: c, rules: delay.Rules{
 		MaxAttempts: c.MaxAttempts, Backoff: c.Backoff, MaxRetryAfter: c.MaxRetryAfter, Rand: c.Rand,
 	}}
-	p.runner = run.Runner{
-		Policy: p, Guards: c.Guards, Classifier: c.Classifier, Clock: c.Clock, AttemptTimeout: c.AttemptTimeout,
-	}
+	p.runner = attempt.Runner{Policy: p, Guards: c.Guards, Classifier: c.Classifier, AttemptTimeout: c.AttemptTimeout}
 	return p, nil
 }
 
@@ -126,7 +118,6 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Guards = slices.Clone(c.Guards)
 	c.Rand = cmp.Or[backoff.Rand](c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
-	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
 	return c, err
 }
 
@@ -155,7 +146,7 @@ func (p *Policy) orDefault() *Policy {
 
 // Runner is how the policy's operations run without a limiter, for integrations. Most callers want Do or
 // Value. Copy it before you change it.
-func (p *Policy) Runner() *run.Runner { return &p.orDefault().runner }
+func (p *Policy) Runner() *attempt.Runner { return &p.orDefault().runner }
 
 // Guards are those that the policy brings along; see Config.Guards.
 func (p *Policy) Guards() []attempt.Guard { return p.orDefault().c.Guards }
@@ -168,7 +159,11 @@ func (p *Policy) Decide(ctx context.Context, f attempt.Failure) attempt.Decision
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.rules.Decide(f)
+	own, obeyed, more := p.rules.Next(f.Attempt, f.Backoff, f.Last, delay.Asked{After: f.Verdict.RetryAfter, Stop: f.Verdict.Stop})
+	if !more {
+		return attempt.Decision{Reason: attempt.ErrAttempts}
+	}
+	return attempt.Decision{Retry: true, Delay: own, RetryAfter: obeyed}
 }
 
 // SetCaps changes two settings while the policy works, also for operations under way. maxAttempts replaces
@@ -231,10 +226,9 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	if v.Retry && twice && !once {
 		return true, nil
 	}
-	f := fact.Of(err)
-	unsent := notSent(f)
+	unsent := attempt.NotSent(err)
 	// To wait in line again may help, where a classifier knows no more than that there was no answer.
-	full := unsent && f.IsAny(attempt.ErrQueueFull, context.DeadlineExceeded)
+	full := unsent && (errors.Is(err, attempt.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
 	switch {
 	case !v.Retry && !full:
 		return false, nil
@@ -244,14 +238,6 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 		return false, ErrOnce
 	}
 	return false, ErrNotIdempotent
-}
-
-// notSent reports whether the request got no slot, no connection, or no look of the server.
-func notSent(f *fact.Facts) bool {
-	if story, ok := fact.First[*attempt.Error](f); ok && story.Attempts > 1 {
-		return false // the last attempt was not sent; those before it may have been
-	}
-	return f.Undone()
 }
 
 // Do runs fn, and again while the policy allows it. It returns nil once fn did, otherwise an

@@ -9,7 +9,6 @@ import (
 	"github.com/aimd-go/aimd/internal/grid"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/rejection"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/tag"
@@ -298,14 +297,14 @@ func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 	if e.decide != nil && !e.strategy.RetryAfter { // a client that does not read it
 		f.Verdict.RetryAfter = 0
 	}
-	limits := run.Limits{Attempts: e.strategy.Attempts}
-	var delays run.Delays
+	limits := loop.Limits{Attempts: e.strategy.Attempts}
+	var delays loop.Delays
 	if c := op.client.core; c != nil {
 		delays = func(last window.Outcome) (backoff, obeyed time.Duration) {
 			return c.Backoff(f.Attempt, last), c.Obeyed(v.RetryAfter, v.Stop)
 		}
 	}
-	d := run.Decide(f, e.decide, delays, limits)
+	d := loop.Decide(f, e.decide, delays, limits)
 	if d.Delay == 1 { // the least wait of package backoff: none
 		d.Delay = 0
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	loop "github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/policy"
+	"github.com/aimd-go/aimd/internal/delay"
 )
 
 // Run plays the scenario once, with one strategy and one seed. The error joins a setting.Error for each
@@ -57,9 +57,11 @@ const stopEvery = 4096
 func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	e := &engine{scenario: s, strategy: st, random: newRandom(seed)}
 	if st.Retry != nil {
-		e.decide = policy.Rules{
-			MaxAttempts: st.Attempts, Backoff: *st.Retry, MaxRetryAfter: 5 * time.Minute, Rand: e.random,
-		}.Decide
+		rules := delay.Rules{MaxAttempts: st.Attempts, Backoff: *st.Retry, MaxRetryAfter: 5 * time.Minute, Rand: e.random}
+		e.decide = func(f loop.Failure) loop.Decision {
+			own, obeyed, more := rules.Next(f.Attempt, f.Backoff, f.Last, delay.Asked{After: f.Verdict.RetryAfter, Stop: f.Verdict.Stop})
+			return loop.Decision{Retry: more, Delay: own, RetryAfter: obeyed}
+		}
 	}
 	e.clients = make([]client, s.Clients.Count)
 	e.meter.init(s, st.Window.on())

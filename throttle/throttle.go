@@ -12,7 +12,6 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/rejection"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -26,7 +25,7 @@ type Throttle struct {
 	clock clock.Clock
 	// made is the time from which the core's time counts.
 	made   time.Time
-	runner run.Runner
+	runner attempt.Runner
 	mu     sync.Mutex
 	core   rejection.Core
 }
@@ -57,7 +56,7 @@ func New(c Config) (*Throttle, error) {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
 	t := &Throttle{clock: c.Clock, made: c.Clock.Now(), core: core}
-	t.runner = run.Runner{Guards: []attempt.Guard{t}, Classifier: c.Classifier, Clock: c.Clock}
+	t.runner = attempt.Runner{Guards: []attempt.Guard{t}, Classifier: c.Classifier}
 	return t, nil
 }
 

@@ -27,7 +27,7 @@ type operation struct {
 
 	// attempts is the number that were made, last the one that failed last, cause its error.
 	attempts int
-	last     attempt.Attempt
+	last     *attempt.Attempt
 	cause    error
 	// useless counts attempts in a row that failed before they were sent, or in a way that only the SDK
 	// tries again.
@@ -111,7 +111,7 @@ func (o *operation) HandleDeserialize(ctx context.Context, in middleware.Deseria
 	return out, metadata, err
 }
 
-func (o *operation) begin(ctx context.Context) (attempt.Attempt, error) {
+func (o *operation) begin(ctx context.Context) (*attempt.Attempt, error) {
 	if o.last == nil {
 		return o.l.Begin(ctx)
 	}
@@ -119,7 +119,7 @@ func (o *operation) begin(ctx context.Context) (attempt.Attempt, error) {
 }
 
 // failed ends an attempt that failed, and returns the error for the retryer.
-func (o *operation) failed(a attempt.Attempt, err error) error {
+func (o *operation) failed(a *attempt.Attempt, err error) error {
 	o.last, o.cause = a, err
 	known := withRetryAfter(err)
 	var v attempt.Verdict
@@ -189,7 +189,7 @@ func (b *body) end(err error) {
 }
 
 // hold leaves it to the body to end the attempt, or ends it if the body has ended.
-func (b *body) hold(a attempt.Attempt) {
+func (b *body) hold(a *attempt.Attempt) {
 	a.Answered(nil)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -43,7 +43,7 @@ func newClient(l *aimd.Limiter) *client {
 	return &client{l}
 }
 
-func (c *client) admit(ctx context.Context) (attempt.Attempt, error) {
+func (c *client) admit(ctx context.Context) (*attempt.Attempt, error) {
 	a, err := c.limiter.Begin(ctx)
 	if err != nil {
 		return nil, notSent(err)

@@ -43,7 +43,7 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 // stream is a client's stream that holds a slot. Its methods and its ends may come at the same time.
 type stream struct {
 	grpc.ClientStream
-	attempt attempt.Attempt
+	attempt *attempt.Attempt
 	// busy counts the calls of the stream's methods that have not returned.
 	busy atomic.Int32
 	// hopeless is the reason not to try the stream again, if the verdict has one.

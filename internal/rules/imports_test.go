@@ -27,7 +27,7 @@ var root, _ = filepath.Abs("../..")
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"setting", "limiter", "attempt", "window", "queue", "internal/check", "internal/run", "internal/delay", "internal/quota"},
+	"":          {"setting", "limiter", "attempt", "window", "queue", "internal/check", "internal/delay", "internal/quota"},
 	"window":    {"internal/check"},
 	"setting":   {},
 	"queue":     {},
@@ -35,18 +35,15 @@ var mayImport = map[string][]string{
 	"backoff":   {"internal/check"},
 	"schedule":  {"internal/grid"},
 	"answer":    {},
-	"attempt":   {"window", "answer", "internal/fact", "internal/ahead"},
+	"attempt":   {"window", "answer", "internal/ahead", "internal/delay", "internal/quota"},
 	"limiter":   {"window", "answer", "internal/delay", "internal/quota", "internal/check"},
 	"admission": {"window", "queue", "tag", "limiter", "internal/check"},
-	"httplimit": {"", "answer", "attempt", "internal/ahead", "internal/fact", "internal/run", "retry", "admission", "window", "tag", "internal/check"},
+	"httplimit": {"", "answer", "attempt", "internal/ahead", "retry", "admission", "window", "tag", "internal/check"},
 
 	"internal/check":   {"setting"},
 	"internal/ahead":   {"answer"},
-	"internal/fact":    {"answer"},
-	"internal/run":     {"answer", "attempt", "window", "internal/delay", "internal/fact", "internal/quota"},
 	"internal/quota":   {"answer", "internal/delay"},
-	"internal/delay":   {},
-	"internal/policy":  {"attempt", "backoff", "internal/delay"},
+	"internal/delay":   {"backoff"},
 	"internal/sliding": {},
 	"internal/rules":   {},
 
@@ -62,18 +59,18 @@ var mayImport = map[string][]string{
 	"job":    {"", "attempt"},
 	"live":   {"", "window"},
 
-	"throttle": {"window", "attempt", "internal/run", "tag", "internal/rejection"},
-	"retry":    {"window", "attempt", "internal/run", "internal/fact", "backoff", "internal/check", "internal/budget", "internal/policy"},
+	"throttle": {"window", "attempt", "tag", "internal/rejection"},
+	"retry":    {"window", "attempt", "backoff", "internal/check", "internal/budget", "internal/delay"},
 
 	"remote": {"", "attempt", "window", "retry", "schedule", "tag", "internal/check"},
 
-	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/quota", "internal/run", "internal/grid", "internal/budget", "internal/policy", "internal/rejection"},
+	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/quota", "internal/delay", "internal/grid", "internal/budget", "internal/rejection"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
 	"setting", "answer", "window", "queue", "limiter", "backoff", "sim",
-	"internal/check", "internal/sliding", "internal/delay", "internal/quota", "internal/policy", "internal/grid", "internal/budget", "internal/rejection",
+	"internal/check", "internal/sliding", "internal/delay", "internal/quota", "internal/grid", "internal/budget", "internal/rejection",
 }
 
 // impure packages may not be imported by pure ones.
@@ -135,8 +132,8 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 
 // cores are pure files of packages that are not pure.
 var cores = map[string][]string{
-	"internal/run": {"decide.go"},
-	"admission":    {"core.go", "line.go", "config.go"},
+	"attempt":   {"decide.go"},
+	"admission": {"core.go", "line.go", "config.go"},
 }
 
 func TestTheCoresArePure(t *testing.T) {

@@ -1,9 +1,8 @@
-package run
+package attempt
 
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/window"
 )
@@ -14,11 +13,11 @@ type Delays func(last window.Outcome) (backoff, obeyed time.Duration)
 // Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without
 // one the verdict does. delays are the limiter's, nil without a limiter: then only a policy tries again. Decide
 // sets f.Backoff. It is pure.
-func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, delays Delays, l Limits) attempt.Decision {
+func Decide(f Failure, policy func(Failure) Decision, delays Delays, l Limits) Decision {
 	if f.Verdict.Reason != nil {
-		return attempt.Decision{Reason: f.Verdict.Reason}
+		return Decision{Reason: f.Verdict.Reason}
 	}
-	d, last := attempt.Decision{Retry: f.Verdict.Retry && delays != nil}, f.Verdict.Outcome
+	d, last := Decision{Retry: f.Verdict.Retry && delays != nil}, f.Verdict.Outcome
 	if l.Unpaced {
 		last = window.Neutral
 	}
@@ -32,7 +31,7 @@ func Decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision, de
 	switch {
 	case !d.Retry:
 	case l.Attempts > 0 && f.Attempt >= l.Attempts: // more, if the limit was lowered meanwhile
-		return attempt.Decision{Reason: attempt.ErrAttempts}
+		return Decision{Reason: ErrAttempts}
 	case policy == nil:
 		d.Delay, d.RetryAfter = delays(last)
 	}

@@ -1,8 +1,4 @@
-// Package run is the life of an attempt and the loop of an operation: limiters, retry policies, throttles
-// and all integrations share it. Package attempt has the part that their users see. [Attempt] is the one
-// place that asks the guards, reads the error, decides whose time ran out and whether the service answered,
-// and gives the slot back whatever happens.
-package run
+package attempt
 
 import (
 	"context"
@@ -11,9 +7,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/delay"
-	"github.com/aimd-go/aimd/internal/fact"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
@@ -24,38 +18,29 @@ type Runner struct {
 	// Slots is the limiter, or nil.
 	Slots Slots
 	// Policy decides what is tried again; nil: see Decide.
-	Policy attempt.Policy
+	Policy Policy
 	// Guards are asked before each attempt, before the delay that precedes it.
-	Guards []attempt.Guard
-	// Classifier reads an attempt's error; nil means attempt.Classify.
-	Classifier attempt.Classifier
-	// Clock is the source of time; nil means the real one.
-	Clock clock.Clock
+	Guards []Guard
+	// Classifier reads an attempt's error; nil means Classify.
+	Classifier Classifier
 	// AttemptTimeout ends the context of a single attempt of Do; 0: no limit. With Slots, theirs holds.
 	AttemptTimeout time.Duration
 }
 
 var wall = clock.New()
 
-func (r *Runner) clock() clock.Clock {
-	if r.Clock == nil {
-		return wall
-	}
-	return r.Clock
-}
-
-func (r *Runner) classify(f *fact.Facts) attempt.Verdict {
+func (r *Runner) classify(f *tree) Verdict {
 	if r.Classifier == nil {
-		return attempt.Classify(f)
+		return Classify(f)
 	}
 	return r.Classifier(f.Unwrap())
 }
 
 // Do runs fn as one operation, as aimd.Limiter.Do.
 func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
-	a, err := r.begin(ctx, try{number: 1, asked: r.asked(ctx)})
+	a, err := r.begin(ctx, try{number: 1, asked: asked(ctx)})
 	if err != nil {
-		return &attempt.Error{Reason: err}
+		return &Error{Reason: err}
 	}
 	return a.Run(fn)
 }
@@ -63,7 +48,7 @@ func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
 // Operation is work of one or more attempts.
 type Operation interface {
 	// Try makes an attempt, and ends it or leaves that to the body of its answer.
-	Try(a *Attempt) (attempt.Verdict, error)
+	Try(a *Attempt) (Verdict, error)
 	// Between is called before the wait for another attempt. It ends the attempt before, if a body holds it.
 	Between()
 }
@@ -71,7 +56,7 @@ type Operation interface {
 // function is an operation whose attempt ends when the function returns.
 type function func(context.Context) error
 
-func (fn function) Try(a *Attempt) (attempt.Verdict, error) {
+func (fn function) Try(a *Attempt) (Verdict, error) {
 	timeout := a.runner.AttemptTimeout
 	if s := a.runner.Slots; s != nil {
 		timeout = s.Limits().Timeout
@@ -83,41 +68,41 @@ func (fn function) Try(a *Attempt) (attempt.Verdict, error) {
 
 func (function) Between() {}
 
-// Run implements attempt.Attempt.
+// Run implements Attempt.
 func (a *Attempt) Run(fn func(context.Context) error) error { return a.Drive(function(fn), nil) }
 
 // Drive runs the operation whose first attempt this is, as Runner.Do. If the runner has no policy, may decides
 // instead of the verdict whether there is another attempt, and if not, the reason; nil leaves it to the verdict.
-func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure) (bool, error)) error {
+func (a *Attempt) Drive(op Operation, may func(context.Context, Failure) (bool, error)) error {
 	r, ctx := a.runner, a.ctx
 	a.number = max(a.number, 1)
 	t := try{again: true, op: op, asked: a.asked}
-	var policy func(attempt.Failure) attempt.Decision
+	var policy func(Failure) Decision
 	if r.Policy != nil {
-		policy, may = func(f attempt.Failure) attempt.Decision { return r.Policy.Decide(ctx, f) }, nil
+		policy, may = func(f Failure) Decision { return r.Policy.Decide(ctx, f) }, nil
 	}
 	var began time.Time
 	if policy != nil || may != nil {
-		began = r.clock().Now()
+		began = wall.Now()
 	}
 	var forgotten time.Time // since when the name is not found; zero if it is
-	for f := (attempt.Failure{Attempt: 1}); ; f.Attempt++ {
+	for f := (Failure{Attempt: 1}); ; f.Attempt++ {
 		f.Verdict, f.Err = a.attempted(op)
 		if f.Err == nil {
 			return nil
 		}
 		if over := ctx.Err(); over != nil {
-			return &attempt.Error{Attempts: f.Attempt, Reason: over, Cause: f.Err}
+			return &Error{Attempts: f.Attempt, Reason: over, Cause: f.Err}
 		}
 		if !began.IsZero() {
-			f.Elapsed = r.clock().Since(began)
+			f.Elapsed = wall.Since(began)
 		}
 		switch {
 		case !a.more().forgotten:
 			forgotten = time.Time{}
 		case forgotten.IsZero():
-			forgotten = r.clock().Now()
-		case r.clock().Since(forgotten) >= r.Slots.Limits().MaxRetryAfter:
+			forgotten = wall.Now()
+		case wall.Since(forgotten) >= r.Slots.Limits().MaxRetryAfter:
 			f.Verdict.Retry = false // one of several services that is gone for good
 		}
 		if may != nil && f.Verdict.Reason == nil {
@@ -125,18 +110,18 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, attempt.Failure)
 		}
 		d := a.decide(f, policy)
 		if !d.Retry {
-			return &attempt.Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
+			return &Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
 		}
 		f.Last, t.delay, t.number, t.guessed = d.Delay, max(d.Delay, d.RetryAfter), f.Attempt+1, a.more().guessed
 		next, reason := r.begin(ctx, t)
 		if reason != nil {
-			return &attempt.Error{Attempts: f.Attempt, Reason: reason, Cause: f.Err}
+			return &Error{Attempts: f.Attempt, Reason: reason, Cause: f.Err}
 		}
 		a = next
 	}
 }
 
-func (a *Attempt) attempted(op Operation) (attempt.Verdict, error) {
+func (a *Attempt) attempted(op Operation) (Verdict, error) {
 	returned := false
 	defer func() {
 		if !returned { // a panic, or an exit of the goroutine
@@ -149,10 +134,10 @@ func (a *Attempt) attempted(op Operation) (attempt.Verdict, error) {
 }
 
 // decide is Decide for the operation of this attempt, which failed.
-func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt.Decision) attempt.Decision {
+func (a *Attempt) decide(f Failure, policy func(Failure) Decision) Decision {
 	r := a.runner
 	if a.spent(f.Verdict) {
-		return attempt.Decision{Reason: fmt.Errorf("%w: no other answer for %v", attempt.ErrQuota, r.longest())}
+		return Decision{Reason: fmt.Errorf("%w: no other answer for %v", ErrQuota, r.longest())}
 	}
 	if r.Slots == nil {
 		return Decide(f, policy, nil, Limits{})
@@ -166,7 +151,7 @@ func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt
 	}
 	d := Decide(f, policy, delays, limits)
 	if reason := limits.tooLong(max(d.Delay, d.RetryAfter, f.Verdict.RetryAfter)); d.Retry && reason != nil {
-		return attempt.Decision{Reason: reason}
+		return Decision{Reason: reason}
 	}
 	d.Delay = r.Slots.InContact(d.Delay)
 	asked := delay.Asked{After: f.Verdict.RetryAfter, Stop: f.Verdict.Stop}.Within(limits.MaxRetryAfter)
@@ -183,14 +168,14 @@ func (a *Attempt) decide(f attempt.Failure, policy func(attempt.Failure) attempt
 }
 
 // spent reports that the operation got nothing but refusals that are guessed, for as long as the longest Retry-After.
-func (a *Attempt) spent(v attempt.Verdict) bool {
+func (a *Attempt) spent(v Verdict) bool {
 	if !v.Guessed {
 		if a.rest != nil {
 			a.rest.guessed = time.Time{}
 		}
 		return false
 	}
-	r, now := a.more(), a.runner.clock().Now()
+	r, now := a.more(), wall.Now()
 	if r.guessed.IsZero() {
 		r.guessed = now
 	}
@@ -202,7 +187,7 @@ func (r *Runner) longest() time.Duration {
 	if r.Slots != nil {
 		return r.Slots.Limits().MaxRetryAfter
 	}
-	return fact.Soon
+	return soon
 }
 
 // Slots is a limiter as a Runner uses it. It is safe for any number of goroutines. It must be a pointer
@@ -211,7 +196,7 @@ type Slots interface {
 	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
 	Take(ctx context.Context, retry bool) (window.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
-	Settle(t window.Ticket, v attempt.Verdict, err error)
+	Settle(t window.Ticket, v Verdict, err error)
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket.
 	Reported(t window.Ticket, a quota.Answer)
 	// Reached reports whether the service has ever answered.
@@ -223,7 +208,7 @@ type Slots interface {
 	InContact(delay time.Duration) time.Duration
 	// Delays returns the Delays of an operation after so many failures, the last with the verdict, and for how
 	// long the pause of all operations still lasts, 0 without one.
-	Delays(failures int, last window.Outcome, v attempt.Verdict) (backoff, obeyed, pause time.Duration)
+	Delays(failures int, last window.Outcome, v Verdict) (backoff, obeyed, pause time.Duration)
 	// Denied notes an answer that is a 403, and reports whether it is taken for a block: see limiter.Gate.Denied.
 	Denied(t window.Ticket, err error, again bool) bool
 	// Limits returns the limits of an operation as they are now.
@@ -249,5 +234,5 @@ func (l Limits) tooLong(wait time.Duration) error {
 	if l.MaxWait == 0 || wait <= l.MaxWait {
 		return nil
 	}
-	return fmt.Errorf("%w: %v is longer than %v (MaxWait)", attempt.ErrWait, wait, l.MaxWait)
+	return fmt.Errorf("%w: %v is longer than %v (MaxWait)", ErrWait, wait, l.MaxWait)
 }

@@ -1,39 +1,23 @@
-package run_test
+package attempt_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/quota"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// status is an error that tells an HTTP status and a Retry-After.
-type status struct {
-	code  int
-	after time.Duration
-}
-
-func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
-func (s status) HTTPStatusCode() int       { return s.code }
-func (s status) RetryAfter() time.Duration { return s.after }
-
-type unsent struct{}
-
-func (unsent) Error() string { return "not sent" }
-func (unsent) NotSent() bool { return true }
 
 // desk is a Slots with so many of them, that keeps what it was told. A retry is paced by so many seconds
 // as there were failures, from the first on.
@@ -96,8 +80,8 @@ func (d *desk) Denied(window.Ticket, error, bool) bool { return false }
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 
-func (d *desk) Limits() run.Limits {
-	return run.Limits{Attempts: d.attempts, Timeout: d.timeout, MaxWait: d.giveUp, MaxRetryAfter: time.Hour}
+func (d *desk) Limits() attempt.Limits {
+	return attempt.Limits{Attempts: d.attempts, Timeout: d.timeout, MaxWait: d.giveUp, MaxRetryAfter: time.Hour}
 }
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
 
@@ -177,15 +161,4 @@ func failing(times int, err error) (func(context.Context) error, *int) {
 		}
 		return nil
 	}, &calls
-}
-
-var (
-	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
-	again    = attempt.Verdict{Outcome: window.Neutral, Retry: true}
-	final    = attempt.Verdict{Outcome: window.Neutral}
-)
-
-func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
-	v.RetryAfter = d
-	return v
 }

@@ -1,4 +1,4 @@
-package run_test
+package attempt_test
 
 import (
 	"context"
@@ -7,18 +7,18 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
 func TestARetryGoesToTheFront(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
-		r := &run.Runner{Slots: d}
+		r := &attempt.Runner{Slots: d}
 		fn, _ := failing(2, status{code: 503})
 		require.NoError(t, r.Do(t.Context(), fn))
 		for number, ctx := range []context.Context{t.Context(), 2: attempt.WithRetry(t.Context())} {
@@ -38,7 +38,7 @@ func TestARetryGoesToTheFront(t *testing.T) {
 func TestARunnerAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fn, calls := failing(9, status{code: 503})
-		require.EqualError(t, new(run.Runner).Do(t.Context(), fn), "failed after 1 attempt: 503 Service Unavailable",
+		require.EqualError(t, new(attempt.Runner).Do(t.Context(), fn), "failed after 1 attempt: 503 Service Unavailable",
 			"nothing is tried again without a policy")
 		require.Equal(t, 1, *calls)
 
@@ -46,7 +46,7 @@ func TestARunnerAlone(t *testing.T) {
 		p := &policy{decide: func(f attempt.Failure) attempt.Decision {
 			return attempt.Decision{Retry: f.Attempt < 4, Delay: time.Second, Reason: attempt.ErrAttempts}
 		}}
-		r := &run.Runner{Policy: p, Guards: []attempt.Guard{&w}, AttemptTimeout: time.Minute}
+		r := &attempt.Runner{Policy: p, Guards: []attempt.Guard{&w}, AttemptTimeout: time.Minute}
 		fn, calls = failing(9, status{code: 503})
 		start := time.Now()
 		require.ErrorIs(t, r.Do(t.Context(), fn), attempt.ErrAttempts)
@@ -62,7 +62,7 @@ func TestARunnerAlone(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.EqualError(t, r.Do(ctx, fn), "gave up before the first attempt: context canceled")
-		require.EqualError(t, new(run.Runner).Do(ctx, fn), "gave up before the first attempt: context canceled")
+		require.EqualError(t, new(attempt.Runner).Do(ctx, fn), "gave up before the first attempt: context canceled")
 		ctx, cancel = context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
 		require.ErrorIs(t, r.Do(ctx, fn), context.DeadlineExceeded)
@@ -75,12 +75,12 @@ func TestARunnerAlone(t *testing.T) {
 func TestAnOperationUnderASlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, w := newDesk(1), &warden{}
-		r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
+		r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
 		start := time.Now()
 		require.NoError(t, r.Do(t.Context(), func(ctx context.Context) error {
 			a, err := r.Begin(ctx)
 			require.NoError(t, err)
-			require.True(t, run.Holds(a.Context(), d))
+			require.True(t, attempt.Holds(a.Context(), d))
 			require.Equal(t, overload, a.End(status{code: 503}))
 			fn, _ := failing(2, status{code: 503})
 			return r.Do(ctx, fn)
@@ -89,7 +89,7 @@ func TestAnOperationUnderASlot(t *testing.T) {
 		require.Equal(t, []string{"back"}, d.taken)
 		require.Equal(t, []attempt.Verdict{{Outcome: window.Success}}, d.settled)
 		require.Equal(t, []string{"admitted 1", "admitted 2", "overload", "admitted 3", "success", "success"}, w.log)
-		require.False(t, run.Holds(t.Context(), d))
+		require.False(t, attempt.Holds(t.Context(), d))
 	})
 }
 
@@ -97,7 +97,7 @@ func TestAnOperationUnderASlot(t *testing.T) {
 func TestAnOperationUnderASlotOfAClosedLimiter(t *testing.T) {
 	d := newDesk(1)
 	p := &policy{decide: func(attempt.Failure) attempt.Decision { return attempt.Decision{Retry: true} }}
-	r := &run.Runner{Slots: d, Policy: p}
+	r := &attempt.Runner{Slots: d, Policy: p}
 	err := r.Do(t.Context(), func(ctx context.Context) error {
 		close(d.shut)
 		return r.Do(ctx, func(context.Context) error { return status{code: 503} })
@@ -111,19 +111,19 @@ func TestAnOperationUnderASlotOfAClosedLimiter(t *testing.T) {
 // Slots of two limiters within one another.
 func TestTheSlotsOfTwo(t *testing.T) {
 	one, other, third := newDesk(1), newDesk(1), newDesk(1)
-	a, err := (&run.Runner{Slots: one}).Begin(t.Context())
+	a, err := (&attempt.Runner{Slots: one}).Begin(t.Context())
 	require.NoError(t, err)
-	c, err := (&run.Runner{Slots: third}).Begin(a.Context())
+	c, err := (&attempt.Runner{Slots: third}).Begin(a.Context())
 	require.NoError(t, err)
-	b, err := (&run.Runner{Slots: other}).Begin(c.Context())
+	b, err := (&attempt.Runner{Slots: other}).Begin(c.Context())
 	require.NoError(t, err)
 	for _, d := range []*desk{one, other, third} {
-		require.True(t, run.Holds(b.Context(), d))
+		require.True(t, attempt.Holds(b.Context(), d))
 	}
-	require.False(t, run.Holds(a.Context(), other))
+	require.False(t, attempt.Holds(a.Context(), other))
 	a.End(nil)
-	require.False(t, run.Holds(b.Context(), one), "it has ended")
-	require.True(t, run.Holds(b.Context(), other))
+	require.False(t, attempt.Holds(b.Context(), one), "it has ended")
+	require.True(t, attempt.Holds(b.Context(), other))
 	c.End(nil)
 	b.End(nil)
 }
@@ -132,9 +132,9 @@ func TestTheSlotsOfTwo(t *testing.T) {
 func TestTheNextAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, w := newDesk(1), &warden{}
-		first, err := (&run.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context())
+		first, err := (&attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context())
 		require.NoError(t, err)
-		var a attempt.Attempt = first
+		var a = first
 		a.End(status{code: 503, after: 10 * time.Second})
 		start := time.Now()
 		time.Sleep(4 * time.Second)
@@ -152,7 +152,7 @@ func TestTheNextAttempt(t *testing.T) {
 		require.Equal(t, []string{"admitted 0", "overload", "admitted 2", "none", "admitted 3", "success"}, w.log)
 
 		d.giveUp = time.Minute
-		a, err = (&run.Runner{Slots: d}).Begin(t.Context())
+		a, err = (&attempt.Runner{Slots: d}).Begin(t.Context())
 		require.NoError(t, err)
 		a.End(status{code: 503, after: time.Hour})
 		_, err = a.Next(t.Context())
@@ -162,7 +162,7 @@ func TestTheNextAttempt(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	reason := errors.New("enough")
-	pacing := func(f attempt.Failure) run.Delays {
+	pacing := func(f attempt.Failure) attempt.Delays {
 		return func(last window.Outcome) (backoff, obeyed time.Duration) {
 			backoff, obeyed, _ = newDesk(0).Delays(f.Attempt, last, f.Verdict)
 			return backoff, obeyed
@@ -198,11 +198,11 @@ func TestDecide(t *testing.T) {
 		{"a policy's reason", refused, says(attempt.Decision{Reason: reason}), true, 3, attempt.Decision{Reason: reason}, 0},
 	} {
 		told = attempt.Failure{}
-		var delays run.Delays
+		var delays attempt.Delays
 		if c.paced {
 			delays = pacing(c.f)
 		}
-		assert.Equal(t, c.want, run.Decide(c.f, c.policy, delays, run.Limits{Attempts: c.most, Patience: 3}), c.name)
+		assert.Equal(t, c.want, attempt.Decide(c.f, c.policy, delays, attempt.Limits{Attempts: c.most, Patience: 3}), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
 	}
 }
@@ -224,7 +224,7 @@ var errRefused = errors.New("refused by a guard")
 func TestARefusalEndsTheOperationAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := &warden{}, &warden{refuse: refuseFrom(2)}
-		r := &run.Runner{Slots: newDesk(1), Guards: []attempt.Guard{first, second}}
+		r := &attempt.Runner{Slots: newDesk(1), Guards: []attempt.Guard{first, second}}
 		cause := status{code: 503, after: time.Hour}
 		fn, calls := failing(9, cause)
 		start := time.Now()
@@ -268,7 +268,7 @@ func TestAPolicyDecides(t *testing.T) {
 			require.Len(t, d.free, 1)
 			return says[f.Attempt-1]
 		}
-		r := &run.Runner{Slots: d, Policy: p}
+		r := &attempt.Runner{Slots: d, Policy: p}
 		err := r.Do(t.Context(), func(context.Context) error { time.Sleep(time.Second); return cause })
 		require.EqualError(t, err, "gave up after 3 attempts: three is enough; last error: 404 Not Found")
 		require.ErrorIs(t, err, reason)

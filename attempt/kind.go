@@ -1,4 +1,4 @@
-package fact
+package attempt
 
 import (
 	"net/http"
@@ -7,24 +7,24 @@ import (
 	"sync"
 )
 
-// names are the fields that package attempt reads of the error of an SDK.
-var names = []string{
+// fieldNames are the fields that are read of the error of an SDK.
+var fieldNames = []string{
 	"StatusCode", "HTTPStatusCode", "Status", "Code", "Type", "Reason", "ErrorCode", "Message", "Errors", "Details",
 	"Header", "LastResponse", "Body", "ResponseBody", "RetryAfter", "Rate", "Reset", "Time", "Event", "Data",
 	"SQLState", "Number", "Retriable", "Retryable",
 }
 
-// plain are the methods that the errors of the standard library have.
-var plain = []string{"Error", "Unwrap", "Is", "As", "Timeout", "Temporary"}
+// plainMethods are the methods that the errors of the standard library have.
+var plainMethods = []string{"Error", "Unwrap", "Is", "As", "Timeout", "Temporary"}
 
-// Kind is what there is to read of the errors of a type.
-type Kind struct {
-	// Shaped: there may be something to read beside the methods of the standard library.
-	Shaped bool
-	// Fields are the places of the exported fields with the names that are read, for reflect.Value.FieldByIndexErr.
-	Fields map[string][]int
-	// Responses are the places of the exported fields that may hold an *http.Response.
-	Responses []int
+// kind is what there is to read of the errors of a type.
+type kind struct {
+	// shaped: there may be something to read beside the methods of the standard library.
+	shaped bool
+	// fields are the places of the exported fields with the names that are read, for reflect.Value.FieldByIndexErr.
+	fields map[string][]int
+	// responses are the places of the exported fields that may hold an *http.Response.
+	responses []int
 
 	// silent: there is neither an exported field nor a method but Error and Unwrap.
 	silent bool
@@ -32,19 +32,19 @@ type Kind struct {
 	pointer, as, is bool
 }
 
-var kinds sync.Map // of *Kind, by reflect.Type
+var kinds sync.Map // of *kind, by reflect.Type
 
-// KindOf returns the kind of the errors of the type. A type is looked at once.
-func KindOf(t reflect.Type) *Kind {
+// kindOf returns the kind of the errors of the type. A type is looked at once.
+func kindOf(t reflect.Type) *kind {
 	if k, known := kinds.Load(t); known {
-		return k.(*Kind)
+		return k.(*kind)
 	}
 	k, _ := kinds.LoadOrStore(t, newKind(t))
-	return k.(*Kind)
+	return k.(*kind)
 }
 
-func newKind(t reflect.Type) *Kind {
-	k := &Kind{
+func newKind(t reflect.Type) *kind {
+	k := &kind{
 		pointer: t.Kind() == reflect.Pointer,
 		as:      t.Implements(reflect.TypeFor[interface{ As(any) bool }]()),
 		is:      t.Implements(reflect.TypeFor[interface{ Is(error) bool }]()),
@@ -53,7 +53,7 @@ func newKind(t reflect.Type) *Kind {
 	for i := range t.NumMethod() {
 		name := t.Method(i).Name
 		k.silent = k.silent && (name == "Error" || name == "Unwrap")
-		k.Shaped = k.Shaped || !slices.Contains(plain, name)
+		k.shaped = k.shaped || !slices.Contains(plainMethods, name)
 	}
 	if k.pointer {
 		t = t.Elem()
@@ -65,15 +65,15 @@ func newKind(t reflect.Type) *Kind {
 		f := t.Field(i)
 		k.silent = k.silent && !f.IsExported()
 		if f.IsExported() && reflect.TypeFor[*http.Response]().AssignableTo(f.Type) {
-			k.Responses = append(k.Responses, i)
+			k.responses = append(k.responses, i)
 		}
 	}
-	k.Fields = map[string][]int{}
-	for _, name := range names {
+	k.fields = map[string][]int{}
+	for _, name := range fieldNames {
 		if f, ok := t.FieldByName(name); ok && f.IsExported() {
-			k.Fields[name] = f.Index
+			k.fields[name] = f.Index
 		}
 	}
-	k.Shaped = k.Shaped || len(k.Fields) > 0 || len(k.Responses) > 0
+	k.shaped = k.shaped || len(k.fields) > 0 || len(k.responses) > 0
 	return k
 }

@@ -1,4 +1,4 @@
-package run_test
+package attempt_test
 
 import (
 	"context"
@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -30,7 +30,7 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 		for _, err := range []error{context.DeadlineExceeded, errOpaque, status{code: 504}} {
 			synctest.Test(t, func(t *testing.T) {
 				d := newDesk(1)
-				r := &run.Runner{Slots: d}
+				r := &attempt.Runner{Slots: d}
 				first, e := r.Begin(t.Context())
 				require.NoError(t, e)
 				time.AfterFunc(waited, func() { first.End(nil) })
@@ -45,7 +45,7 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 		d := newDesk(1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		require.Error(t, (&run.Runner{Slots: d}).Do(ctx, func(ctx context.Context) error {
+		require.Error(t, (&attempt.Runner{Slots: d}).Do(ctx, func(ctx context.Context) error {
 			if attempt.Number(ctx) == 1 {
 				time.Sleep(20 * time.Second)
 				return status{code: 503, after: 12 * time.Second}
@@ -60,7 +60,7 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 		d, w := newDesk(0), &warden{}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := (&run.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(ctx)
+		_, err := (&attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Empty(t, d.settled)
 		require.Equal(t, []string{"admitted 0", "none"}, w.log)
@@ -71,7 +71,7 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 func TestADeadlineThatPassedCountsBeforeTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := late{t.Context(), time.Now().Add(time.Second)}
-		a, err := (&run.Runner{}).Begin(ctx)
+		a, err := (&attempt.Runner{}).Begin(ctx)
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		require.Equal(t, window.Timeout, a.End(errOpaque).Outcome)
@@ -113,7 +113,7 @@ func TestTheAttemptsOwnTime(t *testing.T) {
 					defer cancel()
 				}
 				var story *attempt.Error
-				require.ErrorAs(t, (&run.Runner{Slots: d}).Do(ctx, func(ctx context.Context) error {
+				require.ErrorAs(t, (&attempt.Runner{Slots: d}).Do(ctx, func(ctx context.Context) error {
 					<-ctx.Done()
 					return c.err
 				}), &story)
@@ -126,7 +126,7 @@ func TestTheAttemptsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
 		d.timeout = time.Second
-		r := &run.Runner{Slots: d, Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }}
+		r := &attempt.Runner{Slots: d, Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }}
 		require.Error(t, r.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return errOpaque }))
 		require.Equal(t, window.Neutral, d.last(t))
 		r.Classifier = nil
@@ -164,7 +164,7 @@ func TestWhatGuardsAreTold(t *testing.T) {
 	} {
 		var w warden
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		a, err := (&run.Runner{Guards: []attempt.Guard{&w}}).Begin(ctx)
+		a, err := (&attempt.Runner{Guards: []attempt.Guard{&w}}).Begin(ctx)
 		require.NoError(t, err)
 		if c.over {
 			cancel()
@@ -180,20 +180,20 @@ func TestAnAnswerThatBegan(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		head error
-		end  func(*run.Attempt)
+		end  func(*attempt.Attempt)
 		want window.Outcome
 		told string
 	}{
-		{"read", nil, func(a *run.Attempt) { a.End(nil) }, window.Success, "success"},
-		{"a 404, read", status{code: 404}, func(a *run.Attempt) { a.End(nil) }, window.ClientError, "client error"},
-		{"broken off", nil, func(a *run.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Neutral, "neutral"},
-		{"a refusal, broken off", status{code: 503}, func(a *run.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload"},
-		{"dropped", nil, (*run.Attempt).Drop, window.Neutral, "neutral"},
-		{"a refusal, dropped", status{code: 503}, (*run.Attempt).Drop, window.Overload, "overload"},
+		{"read", nil, func(a *attempt.Attempt) { a.End(nil) }, window.Success, "success"},
+		{"a 404, read", status{code: 404}, func(a *attempt.Attempt) { a.End(nil) }, window.ClientError, "client error"},
+		{"broken off", nil, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Neutral, "neutral"},
+		{"a refusal, broken off", status{code: 503}, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload"},
+		{"dropped", nil, (*attempt.Attempt).Drop, window.Neutral, "neutral"},
+		{"a refusal, dropped", status{code: 503}, (*attempt.Attempt).Drop, window.Overload, "overload"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, w := newDesk(1), &warden{}
-			a, err := (&run.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context())
+			a, err := (&attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context())
 			require.NoError(t, err)
 			a.Answered(c.head)
 			require.Empty(t, d.settled)
@@ -206,7 +206,7 @@ func TestAnAnswerThatBegan(t *testing.T) {
 
 func TestAnAttemptEndsOnce(t *testing.T) {
 	d, w := newDesk(2), &warden{}
-	r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
+	r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
 	a, err := r.Begin(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, overload, a.End(status{code: 503}))
@@ -214,7 +214,7 @@ func TestAnAttemptEndsOnce(t *testing.T) {
 	a.Drop()
 	require.Len(t, d.settled, 1)
 	require.Equal(t, []string{"admitted 0", "overload"}, w.log)
-	require.False(t, run.Holds(a.Context(), d), "what outlives it has no slot")
+	require.False(t, attempt.Holds(a.Context(), d), "what outlives it has no slot")
 }
 
 // A panic or an exit in anything that a user wrote leaves no slot and no guard behind, and goes on.
@@ -223,20 +223,20 @@ func TestAPanicLeavesNothingBehind(t *testing.T) {
 		ok := func(context.Context) error { return nil }
 		fails := func(context.Context) error { return status{code: 500} }
 		for name, c := range map[string]struct {
-			change func(*run.Runner)
+			change func(*attempt.Runner)
 			fn     func(context.Context) error
 		}{
-			"fn":         {func(*run.Runner) {}, func(context.Context) error { bang(); return nil }},
-			"classifier": {func(r *run.Runner) { r.Classifier = func(error) attempt.Verdict { bang(); return overload } }, fails},
-			"policy": {func(r *run.Runner) {
+			"fn":         {func(*attempt.Runner) {}, func(context.Context) error { bang(); return nil }},
+			"classifier": {func(r *attempt.Runner) { r.Classifier = func(error) attempt.Verdict { bang(); return overload } }, fails},
+			"policy": {func(r *attempt.Runner) {
 				r.Policy = &policy{decide: func(attempt.Failure) attempt.Decision { bang(); return attempt.Decision{} }}
 			}, fails},
-			"Admit": {func(r *run.Runner) { r.Guards = append(r.Guards, brittle{admit: bang}) }, ok},
-			"Ended": {func(r *run.Runner) { r.Guards = append([]attempt.Guard{brittle{ended: bang}}, r.Guards...) }, ok},
+			"Admit": {func(r *attempt.Runner) { r.Guards = append(r.Guards, brittle{admit: bang}) }, ok},
+			"Ended": {func(r *attempt.Runner) { r.Guards = append([]attempt.Guard{brittle{ended: bang}}, r.Guards...) }, ok},
 		} {
 			t.Run(name+", "+how, func(t *testing.T) {
 				d, w := newDesk(1), &warden{}
-				r := &run.Runner{Slots: d, Guards: []attempt.Guard{w}}
+				r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
 				c.change(r)
 				went := make(chan any)
 				returned := false

@@ -1,4 +1,4 @@
-package fact_test
+package attempt
 
 import (
 	"context"
@@ -15,8 +15,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aimd-go/aimd/internal/fact"
 )
 
 // chain hides its errors from Unwrap, as go-multierror does.
@@ -41,10 +39,10 @@ func TestATreeIsSearchedAsErrorsDo(t *testing.T) {
 		fmt.Errorf("a: %w", fmt.Errorf("b: %w, %w", io.EOF, dial)), errors.Join(errors.New("any"), &net.DNSError{}, dial),
 		chain{dial}, fmt.Errorf("a: %w", chain{errors.Join(context.Canceled, &plain{})}), os.ErrDeadlineExceeded,
 	} {
-		f := fact.Of(err)
-		require.Same(t, f, fact.Of(f))
+		f := walk(err)
+		require.Same(t, f, walk(f))
 		for _, target := range []error{io.EOF, syscall.ECONNREFUSED, context.Canceled, context.DeadlineExceeded, os.ErrDeadlineExceeded} {
-			assert.Equal(t, errors.Is(err, target), f.IsAny(os.ErrClosed, target), "%v, %v", err, target)
+			assert.Equal(t, errors.Is(err, target), f.isAny(os.ErrClosed, target), "%v, %v", err, target)
 		}
 		searched[*net.OpError](t, err)
 		searched[*net.DNSError](t, err)
@@ -59,7 +57,7 @@ func searched[T any](t *testing.T, err error) {
 	t.Helper()
 	var want T
 	found := errors.As(err, &want)
-	got, ok := fact.First[T](fact.Of(err))
+	got, ok := first[T](walk(err))
 	assert.Equal(t, found, ok, "%v, %T", err, &want)
 	assert.Equal(t, want, got, "%v, %T", err, &want)
 }
@@ -70,12 +68,12 @@ func (mute) Error() string { panic("mute") }
 
 // A nil pointer has nothing to say, and its methods may panic. So may Error.
 func TestErrorsThatPanic(t *testing.T) {
-	f := fact.Of(errors.Join((*net.OpError)(nil), (*url.Error)(nil), io.EOF))
-	require.True(t, f.CutOff())
-	require.False(t, f.Undialed())
-	require.False(t, fact.Of(mute{}).CutOff())
-	require.Equal(t, &fact.Facts{}, fact.Of(nil))
-	require.False(t, fact.Of(nil).CutOff())
+	f := walk(errors.Join((*net.OpError)(nil), (*url.Error)(nil), io.EOF))
+	require.True(t, f.cutOff())
+	require.False(t, f.undialed())
+	require.False(t, walk(mute{}).cutOff())
+	require.Equal(t, &tree{}, walk(nil))
+	require.False(t, walk(nil).cutOff())
 }
 
 // refused is an error of a stream as net/http has it.
@@ -108,6 +106,6 @@ func TestWhatWasNotDone(t *testing.T) {
 		errors.New("http2: server sent GOAWAY and closed the connection; ErrCode=NO_ERROR"): false,
 		errors.New("http2: client connection lost"):                                         false,
 	} {
-		assert.Equal(t, want, fact.Of(err).Undone(), "%v", err)
+		assert.Equal(t, want, walk(err).undone(), "%v", err)
 	}
 }

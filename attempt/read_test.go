@@ -1,4 +1,4 @@
-package run_test
+package attempt_test
 
 import (
 	"context"
@@ -11,11 +11,10 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/aimd-go/aimd/attempt"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/run"
 )
 
 // sdkError is an error of an SDK, by the names of its fields.
@@ -58,7 +57,7 @@ func TestTheEndOfAnAttemptAllocatesLittle(t *testing.T) {
 }
 
 func end(t testing.TB, err error) {
-	a, failed := (&run.Runner{}).Begin(context.Background())
+	a, failed := (&attempt.Runner{}).Begin(context.Background())
 	if failed != nil {
 		t.Fatal(failed)
 	}
@@ -80,7 +79,7 @@ func (w wrapper) Unwrap() error {
 func TestAnErrorIsWalkedOnce(t *testing.T) {
 	for name, e := range ends {
 		unwraps := 0
-		a, err := (&run.Runner{Slots: newDesk(1), Guards: []attempt.Guard{&warden{}}}).Begin(t.Context())
+		a, err := (&attempt.Runner{Slots: newDesk(1), Guards: []attempt.Guard{&warden{}}}).Begin(t.Context())
 		require.NoError(t, err)
 		a.End(wrapper{e.err, &unwraps})
 		require.Equal(t, 1, unwraps, name)

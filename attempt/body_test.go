@@ -1,4 +1,4 @@
-package run_test
+package attempt_test
 
 import (
 	"bytes"
@@ -11,10 +11,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aimd-go/aimd/attempt"
+
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
 
-	"github.com/aimd-go/aimd/internal/run"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -97,7 +98,7 @@ func TestTheEndsOfABody(t *testing.T) {
 					ends, cancel := context.WithTimeout(t.Context(), time.Minute)
 					defer cancel()
 					ctx := &watched{Context: ends}
-					a, err := (&run.Runner{Slots: d}).Begin(ctx)
+					a, err := (&attempt.Runner{Slots: d}).Begin(ctx)
 					require.NoError(t, err)
 					a.Answered(c.head)
 					p := newPipe()
@@ -135,7 +136,7 @@ func TestTheDeadlineBreaksOffARead(t *testing.T) {
 		ends, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		d, ctx, p := newDesk(1), &asked{Context: ends}, newPipe()
-		a, err := (&run.Runner{Slots: d}).Begin(ctx)
+		a, err := (&attempt.Runner{Slots: d}).Begin(ctx)
 		require.NoError(t, err)
 		a.Answered(nil)
 		b, read := a.Body(p), make(chan error)
@@ -153,7 +154,7 @@ func TestTheDeadlineBreaksOffARead(t *testing.T) {
 func TestTheSlotIsFreeAfterTheClose(t *testing.T) {
 	d := newDesk(1)
 	for _, at := range []func(){func() { require.Empty(t, d.free) }, func() { panic("boom") }} {
-		a, err := (&run.Runner{Slots: d}).Begin(t.Context())
+		a, err := (&attempt.Runner{Slots: d}).Begin(t.Context())
 		require.NoError(t, err)
 		p := newPipe()
 		p.atClose = at
@@ -168,7 +169,7 @@ func TestTheSlotIsFreeAfterTheClose(t *testing.T) {
 // io.Copy takes a body's own WriteTo if it has one. The end must be seen all the same.
 func TestACopySeesTheEndOfABody(t *testing.T) {
 	d := newDesk(1)
-	a, err := (&run.Runner{Slots: d}).Begin(t.Context())
+	a, err := (&attempt.Runner{Slots: d}).Begin(t.Context())
 	require.NoError(t, err)
 	var got bytes.Buffer
 	_, err = io.Copy(&got, a.Body(io.NopCloser(strings.NewReader("hello"))))
@@ -182,7 +183,7 @@ func TestOneEndOfMany(t *testing.T) {
 	d := newDesk(1)
 	for i := range 200 {
 		ctx, cancel := context.WithCancel(t.Context())
-		a, err := (&run.Runner{Slots: d}).Begin(ctx)
+		a, err := (&attempt.Runner{Slots: d}).Begin(ctx)
 		require.NoError(t, err)
 		b := a.Body(newPipe())
 		var all sync.WaitGroup

@@ -1,39 +1,34 @@
-package run
+package attempt
 
 import (
 	"context"
 	"fmt"
 	"time"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
 
 // Begin asks the guards and waits for a slot, as aimd.Limiter.Begin.
 func (r *Runner) Begin(ctx context.Context) (*Attempt, error) {
-	return r.begin(ctx, try{number: attempt.Number(ctx), asked: r.asked(ctx)})
+	return r.begin(ctx, try{number: Number(ctx), asked: asked(ctx)})
 }
 
-// Next implements attempt.Attempt.
-func (a *Attempt) Next(ctx context.Context) (attempt.Attempt, error) {
+// Next implements Attempt.
+func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 	r := a.runner
 	number := max(int(a.number), 1) // at least
-	t := try{number: number + 1, again: true, asked: r.asked(ctx)}
+	t := try{number: number + 1, again: true, asked: asked(ctx)}
 	if r.Slots != nil {
 		end := a.more()
 		v := end.verdict
 		v.Retry, v.Reason = true, nil // the caller has decided
-		d := a.decide(attempt.Failure{Attempt: number, Verdict: v}, nil)
+		d := a.decide(Failure{Attempt: number, Verdict: v}, nil)
 		if !d.Retry {
 			return nil, d.Reason
 		}
-		t.delay, t.guessed = max(0, max(d.Delay, d.RetryAfter)-r.clock().Since(end.settled)), end.guessed
+		t.delay, t.guessed = max(0, max(d.Delay, d.RetryAfter)-wall.Since(end.settled)), end.guessed
 	}
-	next, err := r.begin(ctx, t)
-	if err != nil {
-		return nil, err // not a nil *Attempt
-	}
-	return next, nil
+	return r.begin(ctx, t)
 }
 
 type try struct {
@@ -50,19 +45,19 @@ type try struct {
 }
 
 // asked is the time if the context has a deadline, otherwise 0.
-func (r *Runner) asked(ctx context.Context) time.Duration {
+func asked(ctx context.Context) time.Duration {
 	if _, bounded := ctx.Deadline(); !bounded {
 		return 0
 	}
-	return r.now()
+	return now()
 }
 
-func (r *Runner) now() time.Duration { return time.Duration(r.clock().Now().UnixNano()) }
+func now() time.Duration { return time.Duration(wall.Now().UnixNano()) }
 
 // begin begins an attempt. The guards come first: their refusal is reported before the delay.
 func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	held := r.Slots != nil && holds(ctx, r.Slots)
-	if err := r.inTime(ctx, t.delay); err != nil {
+	if err := inTime(ctx, t.delay); err != nil {
 		return nil, err
 	}
 	// The attempt that holds the slot has asked the guards, but not for a retry within.
@@ -92,20 +87,20 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	begun = true
 	a := &Attempt{runner: r, ctx: ctx, number: int32(t.number), asked: t.asked, guarded: guarded, owns: r.Slots != nil && !held, ticket: ticket}
 	if r.Slots != nil && !r.Slots.Reached() {
-		a.began = r.now()
+		a.began = now()
 	}
 	if !t.guessed.IsZero() {
 		a.more().guessed = t.guessed
 	}
 	if at, bounded := ctx.Deadline(); bounded {
 		end := time.Duration(at.UnixNano())
-		a.patient = end-r.now() >= (end-t.asked)/2
+		a.patient = end-now() >= (end-t.asked)/2
 	}
 	return a, nil
 }
 
-func (r *Runner) inTime(ctx context.Context, delay time.Duration) error {
-	if at, bounded := ctx.Deadline(); bounded && delay > 0 && r.clock().Until(at) < delay {
+func inTime(ctx context.Context, delay time.Duration) error {
+	if at, bounded := ctx.Deadline(); bounded && delay > 0 && wall.Until(at) < delay {
 		return fmt.Errorf("the next attempt is due in %v: %w", delay, context.DeadlineExceeded)
 	}
 	return nil
@@ -145,7 +140,7 @@ func (r *Runner) sleep(ctx context.Context, d time.Duration) error {
 	if r.Slots != nil {
 		shut, reason = r.Slots.Closed()
 	}
-	t := r.clock().Timer(d)
+	t := wall.Timer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -157,7 +152,7 @@ func (r *Runner) sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-type guards []attempt.Guard
+type guards []Guard
 
 // admit asks the guards in order, up to the first that refuses, and then notifies the ones before it.
 func (g guards) admit(ctx context.Context, number int) error {

@@ -1,4 +1,4 @@
-package run
+package attempt
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 // WriteTo of the body beneath would bypass Read. Read, Close and the end of the context may come together.
 type body Attempt
 
-// Body implements attempt.Attempt.
+// Body implements Attempt.
 func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
 	a.inner = inner
 	if a.ctx.Done() != nil {

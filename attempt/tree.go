@@ -1,0 +1,261 @@
+package attempt
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"reflect"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/aimd-go/aimd/answer"
+)
+
+// soon is the longest wait that tells a refusal for now from a quota that is spent: the default of MaxRetryAfter.
+const soon = 5 * time.Minute
+
+// tree has the errors of an error's tree, each before those that it wraps, and what they say of how far the attempt
+// came. A tree is an error too, the one that was walked, so that a classifier does not walk it again: an error of a
+// service in trouble is read for each attempt. One goroutine at a time has it.
+type tree struct {
+	error
+	nodes []node
+	room  [4]node // for the nodes of most errors
+	text  string
+	// worded: text is set.
+	worded bool
+}
+
+// node is an error of the tree, and what there is to read of its type.
+type node struct {
+	err  error
+	kind *kind
+}
+
+// largestTree is the number of errors of a tree that are looked at. Our choice: an SDK wraps a few times.
+const largestTree = 64
+
+var noTree tree
+
+// walk walks the error, which may be nil or a tree. Nil pointers are left out: their methods may panic.
+func walk(err error) *tree {
+	if f, walked := err.(*tree); walked {
+		return f
+	}
+	if err == nil {
+		return &noTree
+	}
+	f := &tree{error: err}
+	f.nodes = f.room[:0]
+	f.add(err)
+	return f
+}
+
+func (f *tree) add(err error) {
+	if err == nil || len(f.nodes) == largestTree {
+		return
+	}
+	k := kindOf(reflect.TypeOf(err))
+	if k.pointer && reflect.ValueOf(err).IsNil() {
+		return
+	}
+	f.nodes = append(f.nodes, node{err, k})
+	switch u := err.(type) {
+	case interface{ Unwrap() error }:
+		f.add(u.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, e := range u.Unwrap() {
+			f.add(e)
+		}
+	}
+}
+
+// Unwrap returns the error that was walked.
+func (f *tree) Unwrap() error { return f.error }
+
+// first is errors.As on a tree that was walked.
+func first[T any](f *tree) (T, bool) {
+	for _, n := range f.nodes {
+		if n.kind.silent {
+			continue
+		}
+		if t, ok := n.err.(T); ok {
+			return t, true
+		}
+		if !n.kind.as {
+			continue
+		}
+		if t := new(T); n.err.(interface{ As(any) bool }).As(t) {
+			return *t, true
+		}
+	}
+	var zero T
+	return zero, false
+}
+
+// isAny is errors.Is on a tree that was walked, for several targets, which can be compared.
+func (f *tree) isAny(targets ...error) bool {
+	for _, n := range f.nodes {
+		for _, target := range targets {
+			if n.err == target || n.kind.is && n.err.(interface{ Is(error) bool }).Is(target) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// words is the text of the error that was walked.
+func (f *tree) words() string {
+	if f.error != nil && !f.worded {
+		f.text, f.worded = textOf(f.error), true
+	}
+	return f.text
+}
+
+// textOf is the text of an error, "" if Error panics: an SDK's may.
+func textOf(err error) (text string) {
+	defer func() { _ = recover() }()
+	return err.Error()
+}
+
+func (f *tree) says(any ...string) bool {
+	for _, s := range any {
+		if strings.Contains(f.words(), s) {
+			return true
+		}
+	}
+	return false
+}
+
+// unsent: the request was not sent.
+func (f *tree) unsent() bool {
+	e, ok := first[interface{ NotSent() bool }](f)
+	return ok && e.NotSent()
+}
+
+// ofContext: the error is a context's.
+func (f *tree) ofContext() bool { return f.isAny(context.Canceled, context.DeadlineExceeded) }
+
+// answered: the service gave an answer.
+func (f *tree) answered() bool {
+	if _, ok := first[interface{ Answer() answer.Answer }](f); ok {
+		return true
+	}
+	e, ok := first[interface{ HTTPStatusCode() int }](f)
+	return ok && e.HTTPStatusCode() >= 400
+}
+
+// unanswered: the service gave no answer.
+func (f *tree) unanswered() bool {
+	if f.answered() {
+		return false
+	}
+	if e, ok := first[interface{ Unanswered() bool }](f); ok && e.Unanswered() {
+		return true
+	}
+	_, network := first[net.Error](f)
+	return network || f.unsent() || f.unreached() || f.isAny(context.Canceled) || f.cutOff()
+}
+
+// unreached: the dial, the name's resolution or the TLS handshake failed.
+func (f *tree) unreached() bool {
+	if e, ok := first[interface{ Unreached() bool }](f); ok && e.Unreached() {
+		return true
+	}
+	return f.undialed() || f.ofTLS() || f.noRoute() || f.isAny(syscall.ECONNREFUSED)
+}
+
+// undialed: there was no connection, so the request was not sent. The TLS handshake comes before the first byte of
+// the request; the text is net/http's for Transport.TLSHandshakeTimeout.
+func (f *tree) undialed() bool {
+	if _, ok := first[*net.DNSError](f); ok {
+		return true
+	}
+	if op, ok := first[*net.OpError](f); ok {
+		return op.Op == "dial" || op.Op == "proxyconnect"
+	}
+	return !f.answered() && f.says("net/http: TLS handshake timeout")
+}
+
+// undone: the service did none of the work, since the request was not sent, or an HTTP/2 server said that it did not
+// look at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY on the connection's first stream, or a stream refused.
+func (f *tree) undone() bool {
+	return f.unsent() || f.undialed() || f.reset() == refusedStream || !f.answered() && f.says("http2: Transport received GOAWAY")
+}
+
+// refusedStream is the code of a stream that the server did not look at.
+const refusedStream = 0x7
+
+// stream is net/http's error of a stream that was reset. Its As fills any struct with its fields.
+type stream struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (stream) Error() string { return "stream error" }
+
+// reset is the code with which a stream of HTTP/2 was reset, 0 without one:
+// https://www.rfc-editor.org/rfc/rfc9113#name-error-codes
+func (f *tree) reset() uint32 {
+	s, _ := first[stream](f)
+	return s.Code
+}
+
+// forgotten: the service's name was not found.
+func (f *tree) forgotten() bool {
+	name, ok := first[*net.DNSError](f)
+	return ok && name.IsNotFound
+}
+
+// ofTLS reports a TLS that does not fit: another attempt fails in the same way.
+func (f *tree) ofTLS() bool {
+	_, certificate := first[*tls.CertificateVerificationError](f)
+	_, plain := first[tls.RecordHeaderError](f)
+	return certificate || plain || f.isAny(http.ErrSchemeMismatch)
+}
+
+// cutOff reports whether the connection failed, and not the service.
+func (f *tree) cutOff() bool { return f.broken() || f.closed() }
+
+// broken: net/http reports a connection that was closed before the answer also as a bare EOF in a url.Error.
+func (f *tree) broken() bool {
+	return f.isAny(syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
+		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF)
+}
+
+// closed is how net/http words a connection that the server closed, or that was lost.
+func (f *tree) closed() bool {
+	return f.says("http: server closed idle connection", "http2: server sent GOAWAY", "http2: client connection lost",
+		"http2: Transport received GOAWAY", "http2: Transport received Server's graceful shutdown")
+}
+
+// calmed reports whether the server closed the connection to have fewer requests, on the connection's first stream or
+// on a later one.
+func (f *tree) calmed() bool {
+	return !f.broken() && f.closed() && f.says("GOAWAY") && f.says("ENHANCE_YOUR_CALM")
+}
+
+// noRoute reports whether there was no route to the service.
+func (f *tree) noRoute() bool {
+	return f.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL)
+}
+
+// NotSent reports whether the service did none of the work, so that it may be sent again whatever it is: the error,
+// which may be nil, says that no request was sent, that there was no connection, or that an HTTP/2 server did not look
+// at it. An *Error of several attempts is not certain: the last was not sent, those before it may have been.
+func NotSent(err error) bool {
+	t := walk(err)
+	if story, ok := first[*Error](t); ok && story.Attempts > 1 {
+		return false
+	}
+	return t.undone()
+}
+
+// CutOff reports whether the connection failed, and not the service: it was refused, reset or closed, as net, net/http
+// and the errors of the system say. err may be nil.
+func CutOff(err error) bool { return walk(err).cutOff() }
