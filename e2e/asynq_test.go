@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -19,16 +21,18 @@ import (
 // redisServer is asynq on a redis-server.
 type redisServer struct {
 	address   string
+	dir       string
 	redis     *redis.Client
 	inspector *asynq.Inspector
 }
 
 func startRedis(t *testing.T) *redisServer {
 	t.Helper()
-	r := &redisServer{address: program.Address(t)}
+	r := &redisServer{address: program.Address(t), dir: filepath.Join(t.TempDir(), "data")}
+	require.NoError(t, os.Mkdir(r.dir, 0o700))
 	_, port, _ := net.SplitHostPort(r.address)
 	startProcess(t, server("TERM", program.Path(t, "redis-server", "redis-server"),
-		"--bind", "127.0.0.1", "--port", port, "--dir", t.TempDir(), "--save", "")).listening(t, r.address)
+		"--bind", "127.0.0.1", "--port", port, "--dir", r.dir, "--save", "")).listening(t, r.address)
 	r.redis = redis.NewClient(&redis.Options{Addr: r.address})
 	t.Cleanup(func() { _ = r.redis.Close() })
 	r.inspector = asynq.NewInspectorFromRedisClient(r.redis)
@@ -60,6 +64,17 @@ func (r *redisServer) age(t *testing.T) int {
 		require.NoError(t, r.redis.ZIncrBy(t.Context(), "asynq:{default}:lease", -120, id).Err())
 	}
 	return len(ids)
+}
+
+// full is by a snapshot that cannot be written, since its directory is gone: Redis then refuses writes as it does with
+// a full disk.
+func (r *redisServer) full(t *testing.T) (mended func()) {
+	require.NoError(t, os.RemoveAll(r.dir))
+	require.NoError(t, r.redis.ConfigSet(t.Context(), "save", "3600 1").Err())
+	require.NoError(t, r.redis.BgSave(t.Context()).Err())
+	eventually(t, func() bool { return r.redis.Set(t.Context(), "x", 1, time.Second).Err() != nil }, "the snapshot fails")
+	require.ErrorContains(t, r.redis.Set(t.Context(), "x", 1, time.Second).Err(), "MISCONF")
+	return func() { require.NoError(t, r.redis.ConfigSet(t.Context(), "stop-writes-on-bgsave-error", "no").Err()) }
 }
 
 func (r *redisServer) tally(t *testing.T) (done, dead, failures int) {

@@ -36,6 +36,8 @@ type engine interface {
 	open() int
 	// age makes the jobs of crashed workers old enough to be started again, and counts them.
 	age(t *testing.T) int
+	// full fills the disk of the engine: it refuses each write, and mended lets them pass again.
+	full(t *testing.T) (mended func())
 	// tally counts the jobs that were done and those given up, and the attempts of the engine that
 	// were no success.
 	tally(t *testing.T) (done, dead, failures int)
@@ -86,53 +88,64 @@ func (w worker) start(t *testing.T) *process {
 	return startProcess(t, cmd)
 }
 
-// One of three worker processes is killed, kill -9, once a third of the jobs is done: no job is lost, and only the
-// jobs that it held cost an attempt of the engine.
+// Once a third of the jobs is done one of three worker processes is killed, kill -9, or the disk of the engine is full
+// for a while: no job is lost, and only the jobs that were held then cost an attempt of the engine.
 func TestEngines(t *testing.T) {
-	for name, start := range map[string]func(*testing.T) engine{
+	engines := map[string]func(*testing.T) engine{
 		"asynq": func(t *testing.T) engine { return startRedis(t) }, "river": func(t *testing.T) engine { return startPostgres(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			beside(t)
-			e, api := start(t), (&backend{slots: slots, delay: service}).serve(t)
-			e.insert(t, engineJobs)
-			w := e.worker()
-			w.API = api.address
-			var all []*process
-			for range engineWorkers {
-				all = append(all, w.start(t))
-			}
-			eventually(t, func() bool { n, _ := api.paths(); return n > engineJobs/3 }, "the jobs do not begin")
-			all[0].kill()
-			aged := 0
-			eventually(t, func() bool {
-				time.Sleep(50 * time.Millisecond)
-				open := e.open()
-				if _, last := api.paths(); aged == 0 && open > 0 && time.Since(last) > amount(4*time.Second, 2*time.Second) {
-					// The engine waits for a minute, or an hour, before it takes a job for an orphan. A worker
-					// that starts looks for orphans at once.
-					stopAll(all)
-					aged = e.age(t)
+	}
+	accidents := map[string]func(*testing.T, engine, *process){
+		"killed": func(_ *testing.T, _ engine, p *process) { p.kill() },
+		"full": func(t *testing.T, e engine, _ *process) {
+			mended := e.full(t)
+			time.Sleep(5 * time.Second)
+			mended()
+		},
+	}
+	for name, start := range engines {
+		for what, accident := range accidents {
+			t.Run(name+" "+what, func(t *testing.T) {
+				beside(t)
+				e, api := start(t), (&backend{slots: slots, delay: service}).serve(t)
+				e.insert(t, engineJobs)
+				w := e.worker()
+				w.API = api.address
+				var all []*process
+				for range engineWorkers {
 					all = append(all, w.start(t))
 				}
-				return open == 0
-			}, "jobs are left")
-			stopAll(all)
-			done, dead, failures := e.tally(t)
-			api.mu.Lock()
-			defer api.mu.Unlock()
-			twice := 0
-			for _, n := range api.done {
-				twice += n - 1
-			}
-			figures.log(t, "%.3f attempts each; %d of %d done, %d twice; %d refused, %d failures of the engine, %d jobs of the crash",
-				float64(api.requests)/float64(engineJobs), len(api.done), engineJobs, twice, api.refused, failures, aged)
-			require.Len(t, api.done, engineJobs, "lost")
-			require.Equal(t, engineJobs, done)
-			require.Zero(t, dead)
-			assert.LessOrEqual(t, failures, aged, "a refusal costs no attempt of the engine, a crash one")
-			assert.LessOrEqual(t, twice, aged, "only what the dead process held may be done twice")
-		})
+				eventually(t, func() bool { n, _ := api.paths(); return n > engineJobs/3 }, "the jobs do not begin")
+				accident(t, e, all[0])
+				aged := 0
+				eventually(t, func() bool {
+					time.Sleep(50 * time.Millisecond)
+					open := e.open()
+					if _, last := api.paths(); aged == 0 && open > 0 && time.Since(last) > amount(4*time.Second, 2*time.Second) {
+						// The engine waits for a minute, or an hour, before it takes a job for an orphan. A worker
+						// that starts looks for orphans at once.
+						stopAll(all)
+						aged = e.age(t)
+						all = append(all, w.start(t))
+					}
+					return open == 0
+				}, "jobs are left")
+				stopAll(all)
+				done, dead, failures := e.tally(t)
+				api.mu.Lock()
+				defer api.mu.Unlock()
+				twice := 0
+				for _, n := range api.done {
+					twice += n - 1
+				}
+				figures.log(t, "%.3f attempts each; %d of %d done, %d twice; %d refused, %d failures of the engine, %d jobs were held",
+					float64(api.requests)/float64(engineJobs), len(api.done), engineJobs, twice, api.refused, failures, aged)
+				require.Len(t, api.done, engineJobs, "lost")
+				require.Equal(t, engineJobs, done)
+				require.Zero(t, dead)
+				assert.LessOrEqual(t, failures, aged, "a refusal costs no attempt of the engine, a crash one")
+				assert.LessOrEqual(t, twice, aged, "only what was held then may be done twice")
+			})
+		}
 	}
 }
 

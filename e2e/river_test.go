@@ -103,6 +103,19 @@ func (p *postgres) age(t *testing.T) int {
 	return int(done.RowsAffected())
 }
 
+// full is by a trigger that says what PostgreSQL says of a full disk.
+func (p *postgres) full(t *testing.T) (mended func()) {
+	_, err := p.pool.Exec(t.Context(), `
+		CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+		CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE OR DELETE ON river_job FOR EACH STATEMENT EXECUTE FUNCTION full_disk()`)
+	require.NoError(t, err)
+	return func() {
+		_, err := p.pool.Exec(t.Context(), `DROP TRIGGER full_disk ON river_job`)
+		require.NoError(t, err)
+	}
+}
+
 func (p *postgres) tally(t *testing.T) (done, dead, failures int) {
 	t.Helper()
 	require.NoError(t, p.pool.QueryRow(t.Context(),
