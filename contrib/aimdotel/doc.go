@@ -36,4 +36,14 @@
 //
 //	aimd.queue.wait            histogram, s: how long operations waited that had to
 //	aimd.attempt.duration      histogram, s: from slot to answer, with aimd.outcome
+//
+// # Remote settings
+//
+// [RegisterRemote] measures a client of package remote, with the attribute aimd.remote.source:
+//
+//	aimd.remote.looks          counter, {look}: looks at the source of documents
+//	aimd.remote.failures       counter, {look}: those that failed, or whose document was refused
+//	aimd.remote.version        gauge: the version of the document in force, 0 for none
+//	aimd.remote.confirmed      gauge, s: the last look that found the document in force, in
+//	                           seconds since 1970; a document that has not come for a day shows here
 package aimdotel

@@ -63,6 +63,11 @@ func collect(t *testing.T, r sdk.Reader) map[string]instrument {
 				for _, p := range d.DataPoints {
 					i.points[key(t, p.Attributes)] = p.Value
 				}
+			case metricdata.Gauge[int64]:
+				i.kind = "gauge"
+				for _, p := range d.DataPoints {
+					i.points[key(t, p.Attributes)] = float64(p.Value)
+				}
 			case metricdata.Sum[int64]:
 				i.kind = map[bool]string{true: "counter", false: "up-down counter"}[d.IsMonotonic]
 				for _, p := range d.DataPoints {
@@ -83,6 +88,9 @@ func collect(t *testing.T, r sdk.Reader) map[string]instrument {
 }
 
 func key(t *testing.T, a attribute.Set) string {
+	if source, ok := a.Value("aimd.remote.source"); ok {
+		return source.AsString()
+	}
 	name, ok := a.Value("aimd.limiter.name")
 	require.True(t, ok)
 	if outcome, ok := a.Value("aimd.outcome"); ok {
