@@ -34,6 +34,8 @@
 //     version. A program that starts again takes any version.
 //   - the service is malicious: a valid document can make a client slow, or turn features off, and no more.
 //     Sizes, times and names are bounded. Serve the document by https.
+//   - no document comes for a day: Snapshot says when the last look confirmed one; contrib/aimdprom and aimdotel have
+//     metrics of it.
 //   - other code changes a setting that an applier steers: the next document sets it to its own value, or
 //     else to the value that it was made with; of a limiter, that it was added with.
 package remote
