@@ -29,9 +29,6 @@ type Rules struct {
 	// between, and an operation's own backoff: 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a
 	// negative PauseMax turns both off.
 	PauseMin, PauseMax time.Duration
-	// Patience is the number of overloads in a row from which an operation backs off on its own, and of cuts
-	// in a row (never less than two) from which a Retry-After pauses all operations: 1 or more; 0 means 5.
-	Patience int
 	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
 	// QuotaReserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
@@ -113,14 +110,14 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	s, wrongGate := limiter.Settings{
 		Window:   window.Settings{Initial: c.InitialWindow, Min: c.MinWindow, Max: c.MaxWindow},
-		PauseMin: c.PauseMin, PauseMax: c.PauseMax, Patience: c.Patience, MaxRetryAfter: c.MaxRetryAfter,
+		PauseMin: c.PauseMin, PauseMax: c.PauseMax, MaxRetryAfter: c.MaxRetryAfter,
 		MaxRate: c.MaxRate, QuotaReserve: c.QuotaReserve, Rand: c.Rand,
 	}.WithDefaults()
 	if err = cmp.Or(err, wrongGate); err != nil {
 		return c, s, wrong(err)
 	}
 	c.MinWindow, c.MaxWindow = s.Window.Min, s.Window.Max
-	c.PauseMin, c.PauseMax, c.Patience, c.MaxRetryAfter = s.PauseMin, s.PauseMax, s.Patience, s.MaxRetryAfter
+	c.PauseMin, c.PauseMax, c.MaxRetryAfter = s.PauseMin, s.PauseMax, s.MaxRetryAfter
 	return c, s, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -128,13 +129,13 @@ func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var backoffs []int
 		l := newLimiter(t, 4, func(c *aimd.Config) {
-			c.Patience, c.PauseMax = 2, -1
+			c.PauseMax = -1
 			c.Policy = policy(func(f attempt.Failure) attempt.Decision {
 				backoffs = append(backoffs, f.Backoff)
 				return attempt.Decision{Retry: true, Delay: time.Second}
 			})
 		})
-		fails := []error{status{code: 503}, status{code: 503}, status{code: 503}, status{code: 500}, context.DeadlineExceeded}
+		fails := append(slices.Repeat([]error{status{code: 503}}, 6), status{code: 500}, context.DeadlineExceeded)
 		fn := func(ctx context.Context) error {
 			if n := attempt.Number(ctx); n <= len(fails) {
 				return fails[n-1]
@@ -143,9 +144,9 @@ func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
 		}
 		start := time.Now()
 		require.NoError(t, l.Do(t.Context(), fn))
-		require.Equal(t, 5*time.Second, time.Since(start))
+		require.Equal(t, 8*time.Second, time.Since(start))
 		require.NoError(t, aimd.Each(t.Context(), l, count(1), func(ctx context.Context, _ int) error { return fn(ctx) }))
-		require.Equal(t, []int{0, 0, 1, 4, 3, 0, 0, 1, 4, 3}, backoffs)
+		require.Equal(t, slices.Repeat([]int{0, 0, 0, 0, 0, 1, 7, 3}, 2), backoffs)
 	})
 }
 

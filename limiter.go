@@ -203,7 +203,7 @@ func (l *Limiter) woke() {
 // a final error, or with ctx: bulk work loses no item, and interactive callers give a deadline.
 //
 // A policy (Config.Policy) decides what is tried again, how often, how long an operation backs off and how a
-// Retry-After is obeyed. Pauses for all operations, and the patience after overloads, are the limiter's; the
+// Retry-After is obeyed. Pauses for all operations, and the number of overloads that only the window paces, are the limiter's; the
 // lower of the two attempt limits holds. A guard (Config.Guards) that refuses ends the operation at once.
 //
 // The context of fn is ctx, with the attempt's timeout if there is one. It has the attempt's number

@@ -174,7 +174,6 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		"MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             rules(aimd.Rules{MaxRate: -1}),
 		"MaxRate: NaN is not allowed, want a number from 0.0001 to 1000000":            rules(aimd.Rules{MaxRate: nan}),
 		"QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           rules(aimd.Rules{QueueBound: -1}),
-		"Patience: -1 is not allowed, want a number from 1":                            rules(aimd.Rules{Patience: -1, MaxWindow: 10}),
 		"MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          rules(aimd.Rules{MaxAttempts: -1}),
 		"AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": rules(aimd.Rules{AttemptTimeout: -1}),
 		"MaxWait: -1ns is not allowed, want a positive duration, or 0 for none":        rules(aimd.Rules{MaxWait: -1}),

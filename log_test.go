@@ -247,21 +247,23 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		observe, told := kinds(aimd.EventPaused)
-		l := newLimiter(t, 8, observe, func(c *aimd.Config) { c.Patience, c.MaxRetryAfter = 3, 10*time.Second })
-		for _, after := range []time.Duration{time.Second, time.Second, time.Second, time.Minute} {
+		l := newLimiter(t, 8, observe, func(c *aimd.Config) { c.MaxRetryAfter = 10 * time.Second })
+		for _, after := range []time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, time.Minute} {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			p.Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: after})
 		}
 		held := told()
-		require.Len(t, held, 3)
-		require.Zero(t, held[0].RetryAfter, "the second cut in a row: our own pause, of %v", held[0].Wait)
-		require.Equal(t, time.Second, held[1].RetryAfter)
-		require.GreaterOrEqual(t, held[1].Wait, time.Second)
-		require.Equal(t, time.Minute, held[2].RetryAfter)
-		require.Equal(t, 10*time.Second, held[2].MaxRetryAfter, "as far as it is obeyed")
-		require.LessOrEqual(t, held[2].Wait, 11*time.Second)
-		require.Error(t, held[2].Err)
+		require.Len(t, held, 5)
+		for _, own := range held[:3] {
+			require.Zero(t, own.RetryAfter, "from the second cut in a row on: our own pause, of %v", own.Wait)
+		}
+		require.Equal(t, 5*time.Second, held[3].RetryAfter, "the fifth")
+		require.GreaterOrEqual(t, held[3].Wait, 5*time.Second)
+		require.Equal(t, time.Minute, held[4].RetryAfter)
+		require.Equal(t, 10*time.Second, held[4].MaxRetryAfter, "as far as it is obeyed")
+		require.LessOrEqual(t, held[4].Wait, 11*time.Second)
+		require.Error(t, held[4].Err)
 	})
 }
 

@@ -26,7 +26,7 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 	l.counts.Pauses++
 	l.pause = pause{until: l.made.Add(now + wait)}
 	obeyed := delay.Asked{After: v.RetryAfter, Stop: v.Stop}.Within(l.rules.Load().MaxRetryAfter)
-	if obeyed <= wait { // a shorter pause has another cause (Rules.Patience)
+	if obeyed <= wait { // a shorter pause has another cause (delay.Patience)
 		l.pause.asked, l.pause.refusal = v.RetryAfter, refusal
 		if obeyed < v.RetryAfter && !v.Stop {
 			l.pause.cut = obeyed

@@ -33,9 +33,9 @@ func noJitter() *rand.Rand { return rand.New(least{}) }
 // pausedBy makes a limiter that the refusal pauses, and returns it right after the pause began.
 func pausedBy(t *testing.T, refusal error, change ...func(*aimd.Config)) *aimd.Limiter {
 	t.Helper()
-	change = append([]func(*aimd.Config){func(c *aimd.Config) { c.Patience, c.MaxRetryAfter, c.MaxAttempts = 2, 24*time.Hour, 1 }}, change...)
+	change = append([]func(*aimd.Config){func(c *aimd.Config) { c.MaxRetryAfter, c.MaxAttempts = 24*time.Hour, 1 }}, change...)
 	l := newLimiter(t, 8, change...)
-	for range 2 {
+	for range 5 { // the fifth cut in a row pauses all
 		require.Error(t, l.Do(t.Context(), func(context.Context) error { return refusal }))
 	}
 	require.False(t, l.Snapshot().PausedUntil.IsZero())
@@ -100,8 +100,14 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 // The operations that wait when the pause begins are asked too.
 func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 1, func(c *aimd.Config) { c.Patience, c.MaxWindow = 2, 1 })
+		l := newLimiter(t, 1, func(c *aimd.Config) { c.MaxWindow, c.PauseMax = 1, -1 })
 		to := make(chan got, 4)
+		three := func() { // cuts in a row; the fifth pauses all
+			for range 3 {
+				acquire(t, l, 1)[0].Done(window.Overload)
+			}
+		}
+		three()
 		p := acquire(t, l, 1)[0]
 		short, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -129,11 +135,12 @@ func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
 			require.NoError(t, g.err)
 			g.permit.Done(window.Success)
 		}
+		three()
 		p = acquire(t, l, 1)[0]
 		queueUp(t.Context(), "next", l.Acquire, to)
 		queueUp(long, "long", l.Acquire, to)
 		refused.RetryAfter = 2 * time.Hour
-		require.NoError(t, l.Reconfigure(aimd.Rules{Patience: 2, MaxWindow: 1, MaxRetryAfter: 2 * time.Hour}))
+		require.NoError(t, l.Reconfigure(aimd.Rules{MaxWindow: 1, PauseMax: -1, MaxRetryAfter: 2 * time.Hour}))
 		p.Settle(refused)
 		(<-to).permit.Settle(refused)
 		g = <-to // else a deadlock of the bubble: none is left to wait
@@ -200,8 +207,8 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 // A refusal whose body breaks off is the reason of the pause, and not how it broke off.
 func TestThePauseNamesTheHeadOfTheAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 8, func(c *aimd.Config) { c.Patience = 2 })
-		for range 2 {
+		l := newLimiter(t, 8)
+		for range 5 {
 			a, err := l.Begin(t.Context())
 			require.NoError(t, err)
 			a.Answered(usedUp)

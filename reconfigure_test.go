@@ -68,10 +68,10 @@ func TestTheDefaultRules(t *testing.T) {
 	l := newLimiter(t, 20)
 	defaults := aimd.Rules{
 		MinWindow: 1, MaxWindow: window.MaxWindow, PauseMin: 50 * time.Millisecond, PauseMax: 5 * time.Second,
-		Patience: 5, MaxRetryAfter: 5 * time.Minute, FirstContact: 10 * time.Second,
+		MaxRetryAfter: 5 * time.Minute, FirstContact: 10 * time.Second,
 	}
 	require.Equal(t, defaults, l.Snapshot().Rules)
-	require.NoError(t, l.Reconfigure(aimd.Rules{Patience: 2, MaxWindow: 30}))
+	require.NoError(t, l.Reconfigure(aimd.Rules{PauseMax: time.Minute, MaxWindow: 30}))
 	require.NoError(t, l.Reconfigure(aimd.Rules{}), "zero fields mean the default")
 	require.Equal(t, defaults, l.Snapshot().Rules)
 }

@@ -43,7 +43,7 @@ func (s *slots) Reported(t window.Ticket, a quota.Answer) {
 
 func (s *slots) Limits() attempt.Limits {
 	c := s.limiter().rules.Load()
-	return attempt.Limits{Attempts: c.MaxAttempts, Patience: c.Patience, Timeout: c.AttemptTimeout, MaxWait: c.MaxWait, MaxRetryAfter: c.MaxRetryAfter}
+	return attempt.Limits{Attempts: c.MaxAttempts, Timeout: c.AttemptTimeout, MaxWait: c.MaxWait, MaxRetryAfter: c.MaxRetryAfter}
 }
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }

@@ -24,7 +24,7 @@ func Decide(f Failure, policy func(Failure) Decision, delays Delays, l Limits) D
 	if policy != nil {
 		f.Backoff = f.Attempt
 		if delays != nil {
-			f.Backoff = delay.Backoffs(f.Attempt, l.Patience, last.Overloaded())
+			f.Backoff = delay.Backoffs(f.Attempt, last.Overloaded())
 		}
 		d = policy(f)
 	}

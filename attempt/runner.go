@@ -219,8 +219,8 @@ type Slots interface {
 
 // Limits are the limits of an operation; 0 means no limit.
 type Limits struct {
-	// Attempts is the most attempts, Patience is limiter.Settings.Patience.
-	Attempts, Patience int
+	// Attempts is the most attempts.
+	Attempts int
 	// Unpaced: the operation is within another's slot, so no window paces it. It backs off from its first
 	// failure on.
 	Unpaced bool

@@ -202,7 +202,7 @@ func TestDecide(t *testing.T) {
 		if c.paced {
 			delays = pacing(c.f)
 		}
-		assert.Equal(t, c.want, attempt.Decide(c.f, c.policy, delays, attempt.Limits{Attempts: c.most, Patience: 3}), c.name)
+		assert.Equal(t, c.want, attempt.Decide(c.f, c.policy, delays, attempt.Limits{Attempts: c.most}), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
 	}
 }

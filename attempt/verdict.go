@@ -75,7 +75,7 @@ type Failure struct {
 	Err     error
 	Verdict Verdict
 	// Backoff numbers the delays by which the operation backs off on its own, from 1. 0: it needs no delay,
-	// since a limiter's window paces it as long as the patience lasts (aimd.Rules.Patience).
+	// since a limiter's window paces it for the first five overloads in a row.
 	Backoff int
 	// Last is the Decision.Delay before this attempt, 0 if there was none.
 	Last time.Duration

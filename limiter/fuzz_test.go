@@ -306,7 +306,7 @@ func (m *model) reconfigure(which int) {
 	case 4:
 		w.Min, w.Max = 10, 9 // no bounds
 	case 5:
-		factor, s.Patience = 0.7, -1 // no patience
+		factor, s.MaxRetryAfter = 0.7, -1 // no time
 	}
 	initial := w.Initial
 	w.Initial = min(max(initial, w.Min), w.Max)

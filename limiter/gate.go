@@ -108,7 +108,7 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 // pauses all sends, twice as long as the one before: TCP's doubled timeout (RFC 6298, section 5.5). A law that
 // spaces its sends at the least window has that in its gap, and gets no pause.
 //
-// A Retry-After pauses all only if these pauses did not help either (Settings.Patience): rule 10 of
+// A Retry-After pauses all only if these pauses did not help either, from the fifth cut in a row on: rule 10 of
 // docs/design.md.
 func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	streak := g.Streak()
@@ -123,7 +123,7 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	if cut && !g.spaces() {
 		d = g.pause(streak - 2)
 	}
-	if retryAfter > 0 && streak >= g.rules.Patience {
+	if retryAfter > 0 && streak >= delay.Patience {
 		d = max(d, g.Obeyed(retryAfter, false))
 		g.Restarted()
 	}
@@ -192,10 +192,10 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 }
 
 // Backoff returns how long an operation waits on its own, without a slot, before it rejoins the queue, after that
-// many failures in a row, the latest with the outcome last. After overloads that begins when Settings.Patience is
-// over: the window paces them.
+// many failures in a row, the latest with the outcome last. After overloads that begins with the sixth: the
+// window paces them.
 func (g *Gate) Backoff(failures int, last window.Outcome) time.Duration {
-	if n := delay.Backoffs(failures, g.rules.Patience, last.Overloaded()); n > 0 {
+	if n := delay.Backoffs(failures, last.Overloaded()); n > 0 {
 		return g.pause(n - 1)
 	}
 	return 0

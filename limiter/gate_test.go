@@ -135,16 +135,16 @@ func TestTheOrderOfSends(t *testing.T) {
 
 // docs/design.md, rule 5: "After several failures of its own it backs off on its own".
 func TestBackoff(t *testing.T) {
-	c := newTrace(t, aimd.Reno(0.5), limiter.Settings{Patience: 3})
-	for failures := 1; failures <= 3; failures++ {
+	c := newTrace(t, aimd.Reno(0.5), limiter.Settings{})
+	for failures := 1; failures <= 5; failures++ {
 		require.Zero(t, c.Backoff(failures, window.Overload))
 	}
 	for failures, want := range map[int]time.Duration{
-		4: 50 * ms, 5: 100 * ms, 8: 800 * ms, 11: 5 * time.Second, 80: 5 * time.Second, 1 << 30: 5 * time.Second,
+		6: 50 * ms, 7: 100 * ms, 10: 800 * ms, 13: 5 * time.Second, 80: 5 * time.Second, 1 << 30: 5 * time.Second,
 	} {
 		for range 100 {
 			within(t, want, c.Backoff(failures, window.Overload))
-			within(t, want, c.Backoff(failures-3, window.Neutral)) // no window paces it: from the first
+			within(t, want, c.Backoff(failures-5, window.Neutral)) // no window paces it: from the first
 		}
 	}
 }
@@ -502,13 +502,13 @@ func TestReconfigured(t *testing.T) {
 	c := newTrace(t, law, starting(2))
 	c.arrive(1, 6)
 	s := starting(2)
-	s.Patience = 2
+	s.PauseMin = time.Second
 	require.NoError(t, c.Reconfigured(c.now, law, s))
 	require.Equal(t, 1, made)
-	require.Positive(t, c.Backoff(3, window.Overload))
+	require.Greater(t, c.Backoff(1, window.Neutral), 500*ms)
 	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Window: window.Settings{Initial: 4, Min: 4}}))
 	require.Equal(t, 2, made)
-	require.Zero(t, c.Backoff(3, window.Overload), "patience is back to its default")
+	require.Less(t, c.Backoff(1, window.Neutral), 100*ms, "PauseMin is back to its default")
 	c.drain()
 	require.Equal(t, []int{1, 2, 3, 4}, c.sent)
 }
@@ -523,10 +523,13 @@ func TestReconfiguredEndsAPauseThatIsTooLong(t *testing.T) {
 		"shorter ones shorten it": {limiter.Settings{PauseMax: time.Second, MaxRetryAfter: 10 * time.Second}, 11 * time.Second},
 		"Retry-After alone":       {limiter.Settings{PauseMax: -1, MaxRetryAfter: time.Second}, 1500 * ms},
 	} {
-		s := limiter.Settings{Window: window.Settings{Initial: 1}, PauseMax: time.Hour, MaxRetryAfter: time.Hour, Patience: 2}
+		s := limiter.Settings{Window: window.Settings{Initial: 1}, PauseMax: time.Hour, MaxRetryAfter: time.Hour}
 		x := newTrace(t, aimd.Reno(0.5), s)
 		x.arrive(1, 2)
-		x.refuseAll(0)
+		for range 4 {
+			x.refuseAll(0)
+			x.advance(max(0, x.PausedUntil()-x.now))
+		}
 		_, held := x.refuseAll(time.Hour)
 		require.GreaterOrEqual(t, held, time.Hour)
 		require.NoError(t, x.Reconfigured(x.now, aimd.Reno(0.5), c.s))

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/check"
-	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -30,7 +29,6 @@ const (
 type Settings struct {
 	Window                window.Settings
 	PauseMin, PauseMax    time.Duration
-	Patience              int
 	MaxRetryAfter         time.Duration
 	MaxRate, QuotaReserve float64
 	Rand                  *rand.Rand
@@ -49,7 +47,6 @@ func (s Settings) WithDefaults() (Settings, error) {
 	err = cmp.Or(
 		err,
 		check.Duration("MaxRetryAfter", &s.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
-		check.Count("Patience", &s.Patience, delay.Patience, 1, math.MaxInt),
 		check.Number("MaxRate", &rate, minRate, minRate, maxRate),
 		check.Number("QuotaReserve", &s.QuotaReserve, 0, 0, 1),
 	)

@@ -1,10 +1,7 @@
 // Package delay decides how long a client waits because a service asked for it, and when it backs off on its own.
 package delay
 
-import (
-	"cmp"
-	"time"
-)
+import "time"
 
 const (
 	// stopMin is the pause after a refusal that speaks for everybody and says no time: GitHub's "wait for at
@@ -49,15 +46,16 @@ func (a Asked) Jittered(longest time.Duration, r interface{ Float64() float64 })
 	return d + time.Duration(r.Float64()*float64(min(d/2, time.Second)))
 }
 
-// Patience is the default of limiter.Settings. Our choice: with less, operations that lose their place in an ordinary
+// Patience is the number of overloads in a row after which an operation backs off on its own, and of cuts in a row from
+// which a Retry-After pauses all operations. Our choice: with less, operations that lose their place in an ordinary
 // overshoot back off (TestRetryAfterOfASmoothRateCap in package sim).
 const Patience = 5
 
 // Backoffs is the number of the own backoff that is due after n failures in a row; 0: none. After overloads it
-// begins when the patience is over, 0 being the default.
-func Backoffs(failures, patience int, overloaded bool) int {
+// begins when the Patience is over.
+func Backoffs(failures int, overloaded bool) int {
 	if !overloaded {
 		return failures
 	}
-	return max(0, failures-cmp.Or(patience, Patience))
+	return max(0, failures-Patience)
 }
