@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/e2e/internal/program"
+	"github.com/aimd-go/aimd/httplimit"
 )
 
 // backend is a service that reads each request to its end, takes its time, and answers with the request's
@@ -120,4 +122,21 @@ func (b *backend) paths() (int, time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.done), b.last
+}
+
+// exchange sends a request, and requires an answer that accepts it and belongs to it.
+func exchange(c *http.Client, req *http.Request) error {
+	resp, err := c.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if err := httplimit.Check(resp); err != nil {
+		return err
+	}
+	got, err := io.ReadAll(resp.Body)
+	if err == nil && string(got) != req.URL.Path {
+		err = fmt.Errorf("answer to %s: %q", req.URL.Path, got)
+	}
+	return err
 }

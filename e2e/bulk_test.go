@@ -119,3 +119,26 @@ func (u *bulk) requireAll(ctx context.Context, t *testing.T) {
 
 // each is the number of attempts for each object.
 func (u *bulk) each() float64 { return float64(u.limiter.Snapshot().Attempts) / float64(u.objects) }
+
+// moments are when something was done, in order.
+type moments []time.Time
+
+// between is how often it was done from a moment to another.
+func (m moments) between(from, to time.Time) (n int) {
+	for _, at := range m {
+		if !at.Before(from) && at.Before(to) {
+			n++
+		}
+	}
+	return n
+}
+
+// regained is the time from the moment to the first second in which it was done at least n times more.
+func (m moments) regained(from time.Time, n float64) (time.Duration, bool) {
+	for i, at := range m {
+		if last := i + int(n); !at.Before(from) && last < len(m) && m[last].Sub(at) <= time.Second {
+			return at.Sub(from), true
+		}
+	}
+	return 0, false
+}

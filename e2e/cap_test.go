@@ -22,47 +22,20 @@ import (
 // generous, since other work may run on the machine. The aim is 1.10, and the figure is logged.
 var underCap = cost{span: 2.0, attempts: 1.03}
 
-// Caps on requests at a time: versitygw's own, with real SlowDown, signatures and checksums,
-// under the AWS SDK and under minio-go, which retries on its own; and nginx's limit_conn. The
-// last is nginx's limit_req, about the rate of 32 at a time, with Retry-After: 1.
+// A cap on requests at a time, versitygw's own, with real SlowDown, signatures and checksums: under the AWS SDK and under
+// minio-go, which retries on its own.
 func TestCaps(t *testing.T) {
-	const rate = 300
 	objects := amount(2000, 500)
-	for _, k := range []struct {
-		name   string
-		most   cost
-		sdk    sdk
-		slots  int
-		nginx  nginx
-		status string
-	}{
-		{"versitygw", underCap, throughAWS, slots, nginx{}, ""},
-		{"versitygw minio", underCap, throughMinio, slots, nginx{}, ""},
-		{"nginx", underCap, throughAWS, noCap, nginx{Cap: slots}, "503"},
-		// Requests that are refused near the end make the job a second longer.
-		{"nginx rate", cost{span: underCap.span, attempts: 1.10}, throughAWS, noCap, nginx{Rate: rate, Burst: 20, RetryAfter: 1}, "429"},
-	} {
-		t.Run(k.name, func(t *testing.T) {
-			judge(t, k.most, func(t *testing.T) cost {
+	for name, through := range map[string]sdk{"aws": throughAWS, "minio": throughMinio} {
+		t.Run(name, func(t *testing.T) {
+			judge(t, underCap, func(t *testing.T) cost {
 				ctx := begin(t)
-				u := newBulk(ctx, t, k.slots, objects)
-				var s aimd.Snapshot
-				if k.status == "" {
-					u.put = k.sdk(t, u.gateway.address, u.limiter)
-					s = u.run(ctx, t)
-				} else {
-					n := k.nginx.start(t, u.gateway.address)
-					u.put = k.sdk(t, n.Listen, u.limiter)
-					s = u.run(ctx, t)
-					n.requireStatuses(t, map[string]int{"200": objects, k.status: int(s.Overloads)})
-				}
+				u := newBulk(ctx, t, slots, objects)
+				u.put = through(t, u.gateway.address, u.limiter)
+				s := u.run(ctx, t)
 				n := u.gateway.counts(t)
-				optimum := time.Second * time.Duration(objects) / rate
-				if k.nginx.Rate == 0 {
-					require.LessOrEqual(t, n.Most, slots, "the witness behind the cap")
-					optimum = n.optimum(objects, slots)
-				}
-				got := cost{span: ratio(u.took, optimum), attempts: u.each()}
+				require.LessOrEqual(t, n.Most, slots, "the witness behind the cap")
+				got := cost{span: ratio(u.took, n.optimum(objects, slots)), attempts: u.each()}
 				figures.log(t, "%v (%v, mean service %v), %d refused in %d bursts, cwnd %.1f, most in flight %d",
 					got, u.took.Round(10*time.Millisecond), n.mean().Round(100*time.Microsecond), s.Overloads, s.Cuts, s.Cwnd, n.Most)
 				return got

@@ -1,7 +1,7 @@
 // Package e2e tests the limiter against real servers and real faults. It exports no names.
 //
 // The servers are versitygw, an S3 server with its own cap on requests (see cmd/slowgw),
-// nginx with limit_conn and limit_req, and haproxy with a stick table and with a queue. The
+// nginx with limit_conn and limit_req, and haproxy with a stick table. The
 // tests start and stop them on free ports of 127.0.0.1. Debian's packages are nginx-light
 // and haproxy; if one is missing, its tests fail and name it. The service
 // behind them is ours.
@@ -13,15 +13,13 @@
 // TestAnyLanguage, TestThreePrograms and TestRestarts run python3 and curl through aimd proxy.
 //
 // TestInterruptedUploads stops and kills the process of aimd upload.
-// TestUploadOverALine and TestUploadsInCompany run it over a line of 10 MB a second, and thirty of it on one store.
-//
-// TestSDKsWithinTheirQuota calls, with the SDKs of real services, servers that report and enforce quotas as
-// the services document it.
+// TestUploadsInCompany runs thirty of it on one store.
 //
 // Prometheus and promtool read the metrics of a limiter at work.
 //
 // What needs no real server is in the simulator: refusals and slow answers that do not come from the load
-// (aimd sim run harm), overload, uplinks, and windows that share a service.
+// (aimd sim run harm), limits of requests a second, overload, outages, uplinks, reported quotas, and windows that share
+// a service.
 //
 // After each test, the store holds every object with the right checksum, and no slot is taken.
 // At the end no goroutine is left.

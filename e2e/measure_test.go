@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -23,21 +22,12 @@ func limiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 // cost is a job's time over the shortest possible time, and its attempts for each operation.
 type cost struct {
 	span, attempts float64
-	// slower is the median round trip over the round trip of a single request. Some jobs do not
-	// measure it. As a bound, 0 is no bound.
-	slower float64
 }
 
-func (c cost) within(most cost) bool {
-	return c.span <= most.span && c.attempts <= most.attempts && (most.slower == 0 || c.slower <= most.slower)
-}
+func (c cost) within(most cost) bool { return c.span <= most.span && c.attempts <= most.attempts }
 
 func (c cost) String() string {
-	s := fmt.Sprintf("%.3f x optimum @ %.3f attempts each", c.span, c.attempts)
-	if c.slower > 0 {
-		s += fmt.Sprintf(", each %.2f x as long as alone", c.slower)
-	}
-	return s
+	return fmt.Sprintf("%.3f x optimum @ %.3f attempts each", c.span, c.attempts)
 }
 
 // noise multiplies the bounds on time, and strays is added to the bound on attempts, if a test
@@ -50,7 +40,7 @@ const (
 
 // eased is the bound on this machine: for the figures of one run among others, unless the figures count.
 func (c cost) eased() cost {
-	return amount(c, cost{noise * c.span, c.attempts + strays, noise * c.slower})
+	return amount(c, cost{noise * c.span, c.attempts + strays})
 }
 
 // judge holds the cost of a job to a bound, in the best of up to three runs.
@@ -71,11 +61,6 @@ func attempt(t *testing.T, measure func(t *testing.T) (good bool)) {
 		}
 	}
 	t.Error("the figures were not good in any of three runs")
-}
-
-func percentile(all []time.Duration, p float64) time.Duration {
-	slices.Sort(all)
-	return all[int(p*float64(len(all)-1))]
 }
 
 func ratio(took, optimum time.Duration) float64 { return took.Seconds() / optimum.Seconds() }

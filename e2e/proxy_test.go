@@ -13,11 +13,6 @@ import (
 	"github.com/aimd-go/aimd/e2e/internal/program"
 )
 
-// front is a proxy in front of services.
-type front interface {
-	front(t *testing.T, upstreams ...string) (address string)
-}
-
 // configure writes a configuration.
 func configure(t *testing.T, path string, form *template.Template, settings any) {
 	t.Helper()
@@ -29,11 +24,8 @@ func configure(t *testing.T, path string, form *template.Template, settings any)
 
 // haproxy has the settings of haproxy that differ between tests.
 type haproxy struct {
-	// Rate is the most requests of a sliding second, refused requests included; 0: no limit.
+	// Rate is the most requests of a sliding second, refused requests included.
 	Rate int
-	// Workers is how many requests the server behind gets at a time; the other requests wait,
-	// first come, first served. 0: no bound.
-	Workers int
 
 	// Listen and Upstreams are addresses.
 	Listen    string
@@ -57,28 +49,22 @@ defaults
   timeout connect 1s
   timeout client 60s
   timeout server 60s
-  timeout queue 60s
-  # Where the server behind is gone, 503 at once.
-  retries 0
 frontend api
   bind {{.Listen}}
-  {{if .Rate}}stick-table type ip size 1k expire 30s store http_req_rate(1s)
+  stick-table type ip size 1k expire 30s store http_req_rate(1s)
   http-request track-sc0 src
-  http-request deny deny_status 429 if { sc_http_req_rate(0) gt {{.Rate}} }{{end}}
+  http-request deny deny_status 429 if { sc_http_req_rate(0) gt {{.Rate}} }
   default_backend behind
 backend behind
-{{range $i, $u := .Upstreams}}  server s{{$i}} {{$u}}{{if $.Workers}} maxconn {{$.Workers}}{{end}}
+{{range $i, $u := .Upstreams}}  server s{{$i}} {{$u}}
 {{end}}`))
 
 // nginx has the settings of nginx that differ between tests.
 type nginx struct {
 	// Cap is limit_conn, in connections with a request; 0: no cap.
 	Cap int
-	// Rate is limit_req, in requests per second, with a burst and a Retry-After in seconds; 0: no
-	// limit.
-	Rate, Burst, RetryAfter int
-	// Plain: limit_req as it comes refuses with 503, without a Retry-After.
-	Plain bool
+	// Rate is limit_req as it comes, in requests per second: it refuses with 503, without a Retry-After. 0: no limit.
+	Rate int
 	// BytesPerSecond is limit_rate; 0: no limit.
 	BytesPerSecond int
 
@@ -89,10 +75,6 @@ type nginx struct {
 
 	dir     string
 	process *process
-}
-
-func (n nginx) front(t *testing.T, upstreams ...string) string {
-	return n.start(t, upstreams...).Listen
 }
 
 // start starts a master and a worker process.
@@ -150,18 +132,14 @@ http {
     listen {{.Listen}} backlog=2048; server_name store;
     location / {
       {{if .Cap}}limit_conn conc {{.Cap}}; limit_conn_status 503; error_page 503 @slow;{{end}}
-      {{if .Rate}}limit_req zone=rate{{if .Burst}} burst={{.Burst}} nodelay{{end}}; {{if not .Plain}}limit_req_status 429; error_page 429 @many;{{end}}{{end}}
+      {{if .Rate}}limit_req zone=rate;{{end}}
       # Small buffers, or all of a small body is sent at once.
       {{if .BytesPerSecond}}limit_rate {{.BytesPerSecond}}; proxy_buffer_size 4k; proxy_buffers 4 4k; proxy_busy_buffers_size 8k;{{end}}
       proxy_pass http://s3;
     }
     location @slow { internal; default_type application/xml; return 503 '%s'; }
-    location @many { internal; default_type application/xml; {{if .RetryAfter}}add_header Retry-After {{.RetryAfter}} always;{{end}} return 429 '%s'; }
   }
 }
-`, slowDown, tooMany)))
+`, slowDown)))
 
-const (
-	slowDown = `<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`
-	tooMany  = `<Error><Code>TooManyRequests</Code><Message>Please reduce your request rate.</Message></Error>`
-)
+const slowDown = `<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>`
