@@ -30,7 +30,7 @@ type Attempt struct {
 	// rest has what most attempts do not need, nil until it is needed.
 	rest *rest
 	// asked is the time when the operation began, 0 if it has no deadline, and began when the attempt did, 0 if
-	// the service had answered before. Both count from 1970.
+	// the service had answered before. Both count from start.
 	asked, began time.Duration
 
 	// inner is the answer's body, nil without Body; forget ends the watch over ctx.

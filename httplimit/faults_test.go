@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -152,6 +153,64 @@ func TestSlotsThatAreToldAsAQuota(t *testing.T) {
 					require.LessOrEqual(t, time.Since(began).Seconds(), 1.15*requests/slots*takes.Seconds())
 				})
 			})
+		}
+	}
+}
+
+// The clock of a service is set by an hour in mid-run, either way. Its resets and its Retry-After are dates. With the Date
+// of the answer nothing is lost or later; without one the client asks each MaxRetryAfter, 5 minutes.
+func TestAClockThatIsSet(t *testing.T) {
+	const per, window, requests = 60, 10 * time.Second, 300
+	for _, set := range []time.Duration{0, time.Hour, -time.Hour} {
+		for _, form := range []string{"X-Ratelimit", "Retry-After"} {
+			for _, dated := range []bool{true, false} {
+				t.Run(fmt.Sprint(form, set, dated), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						time.Sleep(10 * 365 * 24 * time.Hour) // epochs are from 2001 on
+						l, err := aimd.New(aimd.Config{})
+						require.NoError(t, err)
+						began, end, left := time.Now(), time.Now(), 0
+						var mu sync.Mutex
+						accepted, wait := busy(t.Context(), httplimit.New(base(func(r *http.Request) (*http.Response, error) {
+							time.Sleep(100 * time.Millisecond)
+							mu.Lock()
+							defer mu.Unlock()
+							now := time.Now()
+							if !now.Before(end) {
+								left, end = per, now.Add(window)
+							}
+							clock := now
+							if now.Sub(began) > 15*time.Second {
+								clock = now.Add(set)
+							}
+							h, status, reset := http.Header{}, 200, clock.Add(end.Sub(now))
+							if left--; left < 0 {
+								left, status = 0, 429
+							}
+							if dated {
+								h.Set("Date", clock.UTC().Format(http.TimeFormat))
+							}
+							if form == "X-Ratelimit" {
+								h.Set(form+"-Limit", fmt.Sprint(per))
+								h.Set(form+"-Remaining", fmt.Sprint(left))
+								h.Set(form+"-Reset", fmt.Sprint(reset.Unix()))
+							} else if status == 429 {
+								h.Set(form, reset.UTC().Format(http.TimeFormat))
+							}
+							return answers(status, h, text("x"))(r)
+						}), l), 32, requests)
+						wait()
+						most := 65 * time.Second
+						if !dated && set > 0 {
+							most += 10 * time.Minute
+						}
+						t.Logf("%v, %d refused", time.Since(began), l.Snapshot().Overloads)
+						require.LessOrEqual(t, time.Since(began), most)
+						require.Equal(t, requests, accepted())
+						require.Zero(t, l.Snapshot().InFlight+l.Snapshot().Queued)
+					})
+				})
+			}
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,4 +26,30 @@ func TestNoFileIsABuild(t *testing.T) {
 			assert.LessOrEqual(t, info.Size(), int64(256<<10), name)
 		}
 	}
+}
+
+// Clocks are set, by an hour in either direction too. What lasts is measured by the clock that nobody sets, so no code
+// takes a time apart, but to show it and to read that of another.
+func TestTheClockMayBeSet(t *testing.T) {
+	apart := regexp.MustCompile(`\.(Unix(Nano|Micro|Milli)?\(\)|Round\(0\))`)
+	shows := []string{"live/series.go", "live/watch.go", "contrib/aimdotel/otel.go", "contrib/aimdotel/remote.go",
+		"contrib/aimdprom/collector.go", "contrib/aimdprom/remote.go", "remote/client.go"}
+	list := exec.Command("git", "ls-files", "*.go", ":!*_test.go", ":!cmd", ":!e2e", ":!examples", ":!benchmarks")
+	list.Dir = root
+	names, err := list.Output()
+	require.NoError(t, err)
+	seen := 0
+	for name := range strings.FieldsSeq(string(names)) {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if os.IsNotExist(err) { // a file that is deleted and not yet committed
+			continue
+		}
+		require.NoError(t, err)
+		if apart.Match(text) {
+			assert.Contains(t, shows, name, "%s", apart.Find(text))
+			seen++
+		}
+	}
+	slices.Sort(shows)
+	assert.Len(t, shows, seen, "a file of the list no longer does")
 }
