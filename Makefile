@@ -11,7 +11,7 @@
 # make names    the exported names of every package, and their sum
 # make tidy     go mod tidy in every module; in CI it must change nothing
 # make rehearse fetch the modules by a version, as users do after a release, and run their examples;
-#               build them against a root with other internal names
+#               one program with all of them, and again with a newer root
 # make release  VERSION=vX.Y.Z: commit and tag a release; nothing is pushed
 
 MODULES   := $(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod')))

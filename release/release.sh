@@ -63,14 +63,16 @@ copy() { # COMMIT FOLDER
   git -C "$2" checkout --quiet --detach "$1"
 }
 
-# forget removes the rehearsed version from the user's module cache.
-forget() { # REPOSITORY
+# forget removes what was rehearsed from the user's module cache.
+forget() { # REPOSITORY TIME
   local m at cache
   cache=$(go env GOMODCACHE)
   for m in $(released); do
-    at=$cache/$(path "$m")@$version
-    [ ! -d "$at" ] || chmod -R u+w "$at"
-    rm -rf "$at" "$cache/cache/download/$(path "$m")/@v/$version".*
+    for at in "$cache/$(path "$m")@"*"$2"; do
+      [ ! -d "$at" ] || chmod -R u+w "$at"
+      rm -rf "$at"
+    done
+    rm -f "$cache/cache/download/$(path "$m")/@v/"*"$2".*
   done
   for at in $(grep -lFs "$1" "$cache"/cache/vcs/*.info); do rm -rf "${at%.info}"*; done
 }
@@ -96,43 +98,60 @@ try() { # MODULE
   echo "$out"
 }
 
-# strangers fails if a module imports an internal package of the root, since a user may update one of the two
-# alone: it builds the modules against a root whose internal packages have other names.
-strangers() {
-  local m d root within=
-  root=$(path .)
-  copy "$(snapshot)" "$tmp/renamed"
-  cd "$tmp/renamed"
-  [ -f go.work ] || go work init $(modules)
-  for m in $(modules); do [ "$m" = . ] || within+=" :(exclude)$m"; done
-  # shellcheck disable=SC2086 # no folder has a space in its name
-  git ls-files '*.go' $within | xargs sed -i.bak -E "s#\"$root/internal/[^/\"]+#&_renamed#"
-  for d in internal/*/; do mv "$d" "${d%/}_renamed"; done
-  # shellcheck disable=SC2046 # see above
-  GOWORK= go build -o /dev/null $(released | sed 's|.*|./&/...|') || fail "a module imports an internal package of $root"
-  echo "works: every module against a root with other internal names"
+# program makes a program with these requirements, or adds them to it. It imports all our public packages. The
+# commands are built with it. It prints how many of our modules have which version.
+program() { # MODULE@VERSION...
+  local root
+  root=$(path "$tmp/clone")
+  mkdir -p "$tmp/use/all/program"
+  cd "$tmp/use/all/program"
+  {
+    [ -f go.mod ] || go mod init program
+    go get "$@"
+    {
+      printf 'package main\n\nimport (\n'
+      go list -mod=mod -f '{{if ne .Name "main"}}{{printf "\t_ %q" .ImportPath}}{{end}}' "$root/..." | grep -v /internal/
+      printf ')\n\nfunc main() {}\n'
+    } >main.go
+    go build -mod=mod . "$root/..."
+  } >&2 || fail "no program can be built with $*"
+  go list -mod=mod -m all | awk -v of="^$root(/|$)" '$1 ~ of {n[$2]++} END {for (v in n) print n[v], "at", v}' | sort -k 3 | paste -sd ,
 }
 
-# rehearse tags a clone, and has the go command take our modules from there.
+# rehearse tags a clone with v0.1.0, and has the go command take our modules from there: each alone, and all in one
+# program. Then the root alone gets v0.1.1, in which its internal packages have other names, since a user may
+# update one module without the others. The versions end in the time, so that they are new to every cache.
 rehearse() {
-  local m out commit repository
+  local m d out commit repository root time all=()
   copy "$(snapshot)" "$tmp/clone"
   cd "$tmp/clone"
-  version=v0.0.0-rehearsal.$(date -u +%Y%m%d%H%M%S) # new to every cache
+  time=-rehearsal.$(date -u +%Y%m%d%H%M%S)
+  version=v0.1.0$time
   require
   commit=$(snapshot)
-  for m in $(released); do git tag "$(tag "$m")" "$commit"; done
-  repository=$(path .)
-  repository=https://${repository%.git}
+  for m in $(released); do
+    git tag "$(tag "$m")" "$commit"
+    all+=("$(path "$m")@$version")
+  done
+  root=$(path .)
+  repository=https://${root%.git}
   export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0="url.$tmp/clone.insteadOf" GIT_CONFIG_VALUE_0=$repository
-  export GONOPROXY="$(go env GONOPROXY),$(path .)" GONOSUMDB="$(go env GONOSUMDB),$(path .)"
-  trap "cd '$tmp/clone'; forget '$repository'; rm -rf '$tmp'" EXIT
+  export GONOPROXY="$(go env GONOPROXY),$root" GONOSUMDB="$(go env GONOSUMDB),$root"
+  trap "cd '$tmp/clone'; forget '$repository' '$time'; rm -rf '$tmp'" EXIT
   for m in $(released); do
     case $m in cmd/*) out=$(try "$m") ;; *) out=$(use "$m") ;; esac
     printf 'works: %-40s %s\n' "$(path "$m")" "$out"
   done
-  cd "$tree"
-  strangers
+  out=$(program "${all[@]}")
+  echo "works: a program with all of them: $out"
+
+  cd "$tmp/clone"
+  git ls-files '*.go' | xargs sed -i.bak -E "s#\"$root/internal/[^/\"]+#&_renamed#"
+  for d in internal/*/; do mv "$d" "${d%/}_renamed"; done
+  version=v0.1.1$time
+  git tag "$version" "$(snapshot)"
+  out=$(program "$root@$version")
+  echo "works: the same program with a newer root: $out"
 }
 
 # compatible fails if a library breaks its API, but the version does not allow that: before v1

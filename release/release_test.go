@@ -124,7 +124,7 @@ func TestARehearsalOfAGoodTreePasses(t *testing.T) {
 	dir := repository(t, nil)
 	write(t, dir, map[string]string{"new.go": "package m\n\n// New is not committed.\nfunc New() {}\n"})
 	out := requireRelease(t, dir, "rehearse")
-	for _, works := range []string{"example.test/m.git ", "example.test/m.git/contrib/x ", "example.test/m.git/cmd/tool ", "every module against"} {
+	for _, works := range []string{"example.test/m.git ", "example.test/m.git/contrib/x ", "example.test/m.git/cmd/tool ", "a program with all of them: 3 at v0.1.0-", "the same program with a newer root: 2 at v0.1.0-"} {
 		assert.Contains(t, out, "works: "+works)
 	}
 	assert.Equal(t, "?? new.go", run(t, dir, "git", "status", "--porcelain"), "the work tree stays as it is")
@@ -148,7 +148,7 @@ func TestARehearsalFailsWhereUsersWould(t *testing.T) {
 			"contrib/x/x_test.go", "package x\n\nfunc ExamplePass() {\n\tprintln(Pass())\n\t// Output: question\n}\n", "question",
 		},
 		"a library that imports an internal package of another": {
-			"contrib/x/x.go", "package x\n\nimport \"example.test/m.git/internal/y\"\n\nfunc Pass() string { return y.Answer }\n", "a module imports an internal package of example.test/m.git",
+			"contrib/x/x.go", "package x\n\nimport \"example.test/m.git/internal/y\"\n\nfunc Pass() string { return y.Answer }\n", "no program can be built with example.test/m.git@v0.1.1-rehearsal",
 		},
 		"a library that does not build": {"m.go", "package m\n\nfunc Answer() string {\n", "m.go"},
 		"a command without its version": {
