@@ -151,7 +151,6 @@ func TestObserverIsToldEverything(t *testing.T) {
 	})
 }
 
-// A criticality that does not exist is no way past the queue, and no panic.
 // A service that fails and does not say why, again and again, is an outage: eleven in a row are a time-out.
 func TestUnclearEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -166,6 +165,7 @@ func TestUnclearEnds(t *testing.T) {
 	})
 }
 
+// A criticality that does not exist is no way past the queue, and no panic.
 func TestCriticalitiesThatDoNotExist(t *testing.T) {
 	c := controller(t, Fixed(1), Config{QueueBound: -1})
 	for _, n := range []tag.Criticality{-128, 127} {
