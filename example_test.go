@@ -36,7 +36,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	get := func(url string) error {
-		return lim.Do(ctx, func(ctx context.Context) error {
+		return lim.Do(ctx, func(ctx context.Context) error { // in each worker, for each job
 			req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 			if err != nil {
 				return err
@@ -46,7 +46,7 @@ func Example() {
 				return err
 			}
 			defer resp.Body.Close()
-			return httplimit.Check(resp) // 429, 503, Retry-After...: Do waits and tries again
+			return httplimit.Check(resp) // 429, 503, Retry-After: Do waits, and tries again
 		})
 	}
 

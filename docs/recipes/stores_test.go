@@ -196,14 +196,16 @@ func TestAzureBlob(t *testing.T) {
 	})
 }
 
+func slowDown(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(http.StatusServiceUnavailable)
+	fmt.Fprint(w, "<Error><Code>SlowDown</Code></Error>")
+}
+
 // The same for objstore, whose S3 client is minio-go.
 func TestObjstore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &slotted{slots: 12, created: http.StatusOK, objects: map[string]string{}, refuse: func(w http.ResponseWriter) {
-			w.Header().Set("Content-Type", "application/xml")
-			w.WriteHeader(http.StatusServiceUnavailable)
-			fmt.Fprint(w, "<Error><Code>SlowDown</Code></Error>")
-		}}
+		store := &slotted{slots: 12, created: http.StatusOK, objects: map[string]string{}, refuse: slowDown}
 		lim := newLimiter(t, aimd.Config{})
 		config := objs3.DefaultConfig
 		config.Bucket, config.Endpoint, config.Region, config.Insecure = "bucket", "service.example", "us-east-1", true

@@ -112,17 +112,21 @@ func openBucket(ctx context.Context, cfg aws.Config, lim *aimd.Limiter, name str
 	return s3blob.OpenBucket(ctx, s3.NewFromConfig(cfg), name, nil)
 }
 
+func awsConfig(tr http.RoundTripper) aws.Config {
+	return aws.Config{
+		Region: "us-east-1", BaseEndpoint: aws.String(service), HTTPClient: &http.Client{Transport: tr},
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "key", SecretAccessKey: "secret"}, nil
+		}),
+	}
+}
+
 func TestGoCloud(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		xml := map[string]string{"Content-Type": "application/xml"}
 		tr, calls := serve(answer{503, xml, `<Error><Code>SlowDown</Code></Error>`}, answer{200, xml, ""})
 		lim := newLimiter(t, aimd.Config{})
-		bucket, err := openBucket(t.Context(), aws.Config{
-			Region: "us-east-1", BaseEndpoint: aws.String("http://service.example"), HTTPClient: &http.Client{Transport: tr},
-			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-				return aws.Credentials{AccessKeyID: "key", SecretAccessKey: "secret"}, nil
-			}),
-		}, lim, "bucket")
+		bucket, err := openBucket(t.Context(), awsConfig(tr), lim, "bucket")
 		require.NoError(t, err)
 		require.NoError(t, bucket.WriteAll(t.Context(), "key", []byte("hello"), nil))
 		require.NoError(t, bucket.Close())

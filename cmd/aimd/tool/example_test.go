@@ -23,5 +23,5 @@ func (halved) Timed() bool { return false }
 // The main.go of a tool with a law of one's own: go run . sim run law-50-slots
 func ExampleMain() {
 	sim.Register("halved", func(window.Settings) window.Law { return halved{} })
-	tool.Main()
+	tool.Main() // github.com/aimd-go/aimd/cmd/aimd/tool
 }
