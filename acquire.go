@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
@@ -177,28 +178,27 @@ func (p Permit) Done(o window.Outcome) {
 	if o == 0 {
 		o = Neutral
 	}
-	p.release(attempt.Verdict{Outcome: o}, nil)
+	p.release(o, attempt.Verdict{}, nil)
 }
 
 // End releases the permit with the verdict of the limiter's classifier on the attempt's error, and returns the verdict:
 // whether another attempt may succeed, and when. nil is a success. A second call releases nothing, and counts as late. An
 // error that the classifier does not know is neutral and final.
 func (p Permit) End(err error) attempt.Verdict {
-	v := attempt.Verdict{Outcome: Success}
+	v := attempt.Verdict{Meaning: answer.Success}
 	if err != nil {
 		v = attempt.Classify(err)
 		if p.l != nil && p.l.config.Classifier != nil {
 			v = p.l.config.Classifier(err)
 		}
-		v.Outcome = cmp.Or(v.Outcome, Neutral)
+		v.Meaning = cmp.Or(v.Meaning, answer.Final)
 	}
-	p.release(v, err)
+	p.release(v.Outcome(), v, err)
 	return v
 }
 
 // release is Done for an attempt that failed with err, and for its verdict.
-func (p Permit) release(v attempt.Verdict, err error) {
-	o := v.Outcome
+func (p Permit) release(o window.Outcome, v attempt.Verdict, err error) {
 	if !o.Valid() {
 		panic(fmt.Sprintf("aimd: Permit.Done with %d, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
 	}
@@ -208,11 +208,12 @@ func (p Permit) release(v attempt.Verdict, err error) {
 	}
 	l.mu.Lock()
 	var now time.Duration
-	if o.Overloaded() || o == window.Unclear || v.Stop || l.timed() {
+	stop := v.Meaning == answer.Stopped
+	if o.Overloaded() || o == window.Unclear || stop || l.timed() {
 		now = l.now()
 	}
 	before, gap, paused := l.gate.State().Cwnd, l.gate.Gap(), l.gate.PausedUntil()
-	a, ok := l.gate.Answered(now, p.t, o, v.RetryAfter)
+	a, ok := l.gate.Answered(now, p.t, o, v.Wait)
 	if !ok {
 		l.counts.Late++
 		l.note(now, Event{Kind: EventLate})
@@ -229,10 +230,10 @@ func (p Permit) release(v attempt.Verdict, err error) {
 		l.counts.Cuts++
 	}
 	if l.config.Observer != nil || kind == EventCut || moved(before, l.gate.State().Cwnd) {
-		l.note(now, Event{Kind: kind, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.RetryAfter})
+		l.note(now, Event{Kind: kind, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.Wait})
 	}
-	if v.Stop && a.Outcome.Overloaded() { // a refusal for a quota closes the quota instead
-		l.gate.Stopped(now, v.RetryAfter)
+	if stop && a.Outcome.Overloaded() { // a refusal for a quota closes the quota instead
+		l.gate.Stopped(now, v.Wait)
 	}
 	if until := l.gate.PausedUntil(); until > paused {
 		l.paused(now, until-now, v, err)

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
@@ -88,8 +89,8 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 
 	p[0].Done(window.Neutral)
 	for range 3 {
-		p[0].Done(window.Overload)                             // no effect
-		p[0].Settle(attempt.Verdict{Outcome: window.Overload}) // no effect
+		p[0].Done(window.Overload)                            // no effect
+		p[0].Settle(attempt.Verdict{Meaning: answer.Refused}) // no effect
 	}
 	acquire(t, l, 1)
 	_, ok = l.TryAcquire()
@@ -297,7 +298,7 @@ func TestAPermitEndsWithAnError(t *testing.T) {
 	l := newLimiter(t, 4, func(c *aimd.Config) {
 		c.Classifier = attempt.FirstOf(func(err error) attempt.Verdict {
 			if errors.Is(err, mine) {
-				return attempt.Verdict{Outcome: aimd.Overload, Retry: true, RetryAfter: time.Second}
+				return attempt.Verdict{Meaning: answer.Refused, Wait: time.Second}
 			}
 			return attempt.Verdict{}
 		}, attempt.Classify)
@@ -306,9 +307,9 @@ func TestAPermitEndsWithAnError(t *testing.T) {
 		err  error
 		want attempt.Verdict
 	}{
-		{nil, attempt.Verdict{Outcome: aimd.Success}},
-		{mine, attempt.Verdict{Outcome: aimd.Overload, Retry: true, RetryAfter: time.Second}},
-		{errors.New("unheard of"), attempt.Verdict{Outcome: aimd.Neutral}},
+		{nil, attempt.Verdict{Meaning: answer.Success}},
+		{mine, attempt.Verdict{Meaning: answer.Refused, Wait: time.Second}},
+		{errors.New("unheard of"), attempt.Verdict{Meaning: answer.Final}},
 	} {
 		p, err := l.Acquire(t.Context())
 		require.NoError(t, err)

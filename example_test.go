@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
@@ -143,13 +144,13 @@ func ExampleConfig_classifier() {
 	errBusy := errors.New("tenant is busy")
 	mine := func(err error) attempt.Verdict {
 		if errors.Is(err, errBusy) {
-			return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
+			return attempt.Verdict{Meaning: answer.Refused}
 		}
 		return attempt.Verdict{} // not mine: ask the next
 	}
 	config := aimd.Config{Classifier: attempt.FirstOf(mine, attempt.Classify)}
 	classify := config.Classifier
-	fmt.Println(classify(errBusy).Outcome, classify(context.DeadlineExceeded).Outcome)
+	fmt.Println(classify(errBusy).Outcome(), classify(context.DeadlineExceeded).Outcome())
 	// Output: overload timeout
 }
 

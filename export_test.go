@@ -13,7 +13,7 @@ func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acqu
 
 // Settle releases the permit as the end of such an attempt does.
 func (p Permit) Settle(v attempt.Verdict) {
-	p.release(v, errors.New("429 Too Many Requests"))
+	p.release(v.Outcome(), v, errors.New("429 Too Many Requests"))
 }
 
 // Items is the iterator below Each and Map.

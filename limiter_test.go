@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/window"
@@ -105,7 +106,7 @@ func (c *capped) serve(context.Context) error {
 
 func refusals(err error) attempt.Verdict {
 	if errors.Is(err, errRefused) {
-		return attempt.Verdict{Outcome: window.Overload, Retry: true}
+		return attempt.Verdict{Meaning: answer.Refused}
 	}
 	return attempt.Verdict{}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
@@ -209,7 +210,7 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 		start, p := time.Now(), acquire(t, l, 26)
 		time.Sleep(time.Second)
 		for _, permit := range p {
-			permit.Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: time.Second})
+			permit.Settle(attempt.Verdict{Meaning: answer.Refused, Wait: time.Second})
 		}
 		s, at := l.Snapshot(), 40.0
 		for i, e := range s.Decisions {
@@ -251,7 +252,7 @@ func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 		for _, after := range []time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, time.Minute} {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
-			p.Settle(attempt.Verdict{Outcome: window.Overload, RetryAfter: after})
+			p.Settle(attempt.Verdict{Meaning: answer.Refused, Wait: after})
 		}
 		held := told()
 		require.Len(t, held, 5)

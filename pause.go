@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/internal/quota"
@@ -25,10 +26,11 @@ type pause struct {
 func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal error) {
 	l.counts.Pauses++
 	l.pause = pause{until: l.made.Add(now + wait)}
-	obeyed := delay.Asked{After: v.RetryAfter, Stop: v.Stop}.Within(l.rules.Load().MaxRetryAfter)
+	stop := v.Meaning == answer.Stopped
+	obeyed := delay.Asked{After: v.Wait, Stop: stop}.Within(l.rules.Load().MaxRetryAfter)
 	if obeyed <= wait { // a shorter pause has another cause (delay.Patience)
-		l.pause.asked, l.pause.refusal = v.RetryAfter, refusal
-		if obeyed < v.RetryAfter && !v.Stop {
+		l.pause.asked, l.pause.refusal = v.Wait, refusal
+		if obeyed < v.Wait && !stop {
 			l.pause.cut = obeyed
 		}
 	}

@@ -117,7 +117,7 @@ func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
 		queueUp(short, "short", l.Acquire, to)
 		queueUp(long, "long", l.Acquire, to)
 		queueUp(short, "short", l.Reacquire, to)
-		refused := attempt.Verdict{Outcome: window.Overload, RetryAfter: 4 * time.Minute}
+		refused := attempt.Verdict{Meaning: answer.Refused, Wait: 4 * time.Minute}
 		p.Settle(refused)
 		g := <-to
 		require.Equal(t, "short", g.name, "a retry waits at the front")
@@ -139,7 +139,7 @@ func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
 		p = acquire(t, l, 1)[0]
 		queueUp(t.Context(), "next", l.Acquire, to)
 		queueUp(long, "long", l.Acquire, to)
-		refused.RetryAfter = 2 * time.Hour
+		refused.Wait = 2 * time.Hour
 		require.NoError(t, l.Reconfigure(aimd.Rules{MaxWindow: 1, PauseMax: -1, MaxRetryAfter: 2 * time.Hour}))
 		p.Settle(refused)
 		(<-to).permit.Settle(refused)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 )
 
@@ -26,7 +27,7 @@ func TestOneCallFirstCostsNothing(t *testing.T) {
 	busy := errors.New("503")
 	run := func(first bool, rest time.Duration) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			l, err := aimd.New(aimd.Config{Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: aimd.Overload, Retry: true} }})
+			l, err := aimd.New(aimd.Config{Classifier: func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Refused} }})
 			require.NoError(t, err)
 			var mu sync.Mutex
 			in, random := 0, rand.New(rand.NewPCG(1, 1))

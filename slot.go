@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
@@ -23,7 +24,7 @@ func (s *slots) Take(ctx context.Context, retry bool) (window.Ticket, error) {
 }
 
 func (s *slots) Settle(t window.Ticket, v attempt.Verdict, err error) {
-	Permit{s.limiter(), t}.release(v, err)
+	Permit{s.limiter(), t}.release(v.Outcome(), v, err)
 }
 
 func (s *slots) Reported(t window.Ticket, a quota.Answer) {
@@ -52,7 +53,7 @@ func (s *slots) Delays(failures int, last window.Outcome, v attempt.Verdict) (ba
 	l := s.limiter()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	backoff, obeyed = l.gate.Backoff(failures, last), l.gate.Obeyed(v.RetryAfter, v.Stop)
+	backoff, obeyed = l.gate.Backoff(failures, last), l.gate.Obeyed(v.Wait, v.Meaning == answer.Stopped)
 	return backoff, obeyed, max(0, l.gate.PausedUntil()-l.now())
 }
 

@@ -23,7 +23,7 @@ package answer
 
 import "time"
 
-// Answer is what a service said in one answer. The zero Answer says nothing, and means Unclear. An Answer is a value;
+// Answer is what a service said in one answer. The zero Answer says nothing, and means Unknown. An Answer is a value;
 // nobody changes its slices and its map.
 type Answer struct {
 	// Status is the status of HTTP, 0 without one.

@@ -6,13 +6,17 @@ import (
 	"time"
 )
 
-// Meaning is what an answer that is no success means.
+// Meaning is what an answer means.
 type Meaning uint8
 
-// The meanings. Package attempt has the verdict that a limiter makes of each.
+// The meanings. Package attempt has what a limiter makes of each.
 const (
+	// Unknown: there was no answer, or it says nothing that is known.
+	Unknown Meaning = iota
+	// Success: the service did the work.
+	Success
 	// Unclear: it failed and does not say why, as most 500s. Alone it changes nothing; many in a row are an outage.
-	Unclear Meaning = iota
+	Unclear
 	// Fault: the request is at fault, and a healthy service did the work of finding that out: 404, 409, 412, 416.
 	Fault
 	// Final: another attempt fails in the same way, and the answer says nothing about load: 401, 413, any unlisted 4xx.
@@ -38,7 +42,7 @@ const (
 
 // String returns the name of the meaning in lower case.
 func (m Meaning) String() string {
-	names := [...]string{"unclear", "fault", "final", "denied", "passing", "slow", "refused", "guessed", "stopped", "spent", "closed"}
+	names := [...]string{"unknown", "success", "unclear", "fault", "final", "denied", "passing", "slow", "refused", "guessed", "stopped", "spent", "closed"}
 	if int(m) < len(names) {
 		return names[m]
 	}
@@ -171,6 +175,12 @@ func (a Answer) Meaning(longest time.Duration) Meaning {
 		return Final
 	}
 	m := a.meaning(word, known, longest)
+	if m == Unclear && a.Status < 400 && !a.Begun && !known {
+		m = Unknown
+		if a.Status > 0 {
+			m = Success
+		}
+	}
 	switch a.shouldRetry() {
 	case "true":
 		if m <= Denied {
@@ -190,12 +200,6 @@ func (a Answer) Failed() bool {
 	}
 	word, known := a.worded()
 	return a.fromXML || a.Wait > 0 || known && word != Fault && word != Final && word != tooLarge
-}
-
-// Worded reports whether a code or the message is known.
-func (a Answer) Worded() bool {
-	_, known := a.worded()
-	return known
 }
 
 // shouldRetry is the service's word on another attempt, which its own SDKs obey before all else: OpenAI, Anthropic, Stripe.

@@ -97,7 +97,7 @@ func (a *Attempt) limit(d time.Duration) {
 
 // Answered implements Attempt.
 func (a *Attempt) Answered(err error) Verdict {
-	v := Verdict{Outcome: window.Success}
+	v := Verdict{Meaning: answer.Success}
 	if err != nil {
 		v = a.judged(err, walk(err))
 		r := a.more()
@@ -126,7 +126,7 @@ func (a *Attempt) Reported(reports ...answer.Quota) {
 		ticket, _ = a.ctx.Value(s).(window.Ticket)
 	}
 	v := a.head()
-	s.Reported(ticket, quota.Answer{Reports: reports, Refused: v.Outcome.Overloaded(), Stop: v.Stop, RetryAfter: v.RetryAfter})
+	s.Reported(ticket, quota.Answer{Reports: reports, Refused: v.Outcome().Overloaded(), Stop: v.Meaning == answer.Stopped, RetryAfter: v.Wait})
 }
 
 // End implements Attempt.
@@ -149,12 +149,12 @@ func (a *Attempt) claim() bool { return !a.ended.Swap(true) }
 
 // end is End after the claim.
 func (a *Attempt) end(err error) Verdict {
-	v := Verdict{Outcome: window.Neutral}
+	v := Verdict{Meaning: answer.Final}
 	var heard window.Outcome // what the guards hear
 	defer func() { a.settle(v, heard, err) }()
 	f := walk(err)
 	v = a.verdict(err, f)
-	if heard = v.Outcome; (heard == window.Neutral || heard == window.Unclear) && !a.heard && (f.unanswered() || a.over() != nil) {
+	if heard = v.Outcome(); (heard == window.Neutral || heard == window.Unclear) && !a.heard && (f.unanswered() || a.over() != nil) {
 		heard = 0
 	}
 	v = a.noted(v, f, err)
@@ -163,18 +163,18 @@ func (a *Attempt) end(err error) Verdict {
 
 // drop is Drop after the claim.
 func (a *Attempt) drop() {
-	v, heard := Verdict{Outcome: window.Neutral}, window.Outcome(0)
+	v, heard := Verdict{Meaning: answer.Final}, window.Outcome(0)
 	if a.heard {
-		if head := a.head(); head.Outcome.Overloaded() {
+		if head := a.head(); head.Outcome().Overloaded() {
 			v = head
 		}
-		heard = v.Outcome
+		heard = v.Outcome()
 	}
 	a.settle(v, heard, nil)
 }
 
 func (a *Attempt) settle(v Verdict, heard window.Outcome, err error) {
-	if v.Outcome != window.Success {
+	if v.Meaning != answer.Success {
 		r := a.more()
 		r.verdict, r.settled = v, wall.Now()
 		if r.refusal == nil { // an answer that was a refusal says more than how it broke off
@@ -194,8 +194,8 @@ func (a *Attempt) settle(v Verdict, heard window.Outcome, err error) {
 }
 
 func (a *Attempt) head() Verdict {
-	if a.rest == nil || !a.rest.verdict.Outcome.Valid() {
-		return Verdict{Outcome: window.Success}
+	if a.rest == nil || a.rest.verdict == (Verdict{}) {
+		return Verdict{Meaning: answer.Success}
 	}
 	return a.rest.verdict
 }
@@ -203,8 +203,8 @@ func (a *Attempt) head() Verdict {
 func (a *Attempt) verdict(err error, f *tree) Verdict {
 	switch {
 	case err == nil && !a.heard:
-		return Verdict{Outcome: window.Success}
-	case err == nil, a.heard && a.head().Outcome.Overloaded(): // how a refusal breaks off is no news
+		return Verdict{Meaning: answer.Success}
+	case err == nil, a.heard && a.head().Outcome().Overloaded(): // how a refusal breaks off is no news
 		return a.head()
 	}
 	return a.judged(err, f)
@@ -212,15 +212,15 @@ func (a *Attempt) verdict(err error, f *tree) Verdict {
 
 // judged is the classifier's verdict. If the classifier does not know more, it depends on whose time ran out.
 func (a *Attempt) judged(err error, f *tree) Verdict {
-	v := a.runner.classify(f)
-	if !v.Outcome.Valid() || v.Outcome == window.Timeout || v.Outcome == window.Neutral && f.ofContext() && !f.unsent() {
+	v := a.runner.classify(f).reasoned()
+	if o := v.Outcome(); v.Meaning == answer.Unknown || o == window.Timeout || o == window.Neutral && f.ofContext() && !f.unsent() {
 		v = a.timed(v)
 	}
-	if !v.Outcome.Valid() {
-		return Verdict{Outcome: window.Neutral}
-	}
-	if v.Denied && a.owns && a.runner.Slots.Denied(a.ticket, err, a.number > 1) {
-		v.Outcome, v.Retry = window.Overload, true
+	switch {
+	case v.Meaning == answer.Unknown:
+		v.Meaning = answer.Final
+	case v.Meaning == answer.Denied && a.owns && a.runner.Slots.Denied(a.ticket, err, a.number > 1):
+		v.Meaning = answer.Refused
 	}
 	return v
 }
@@ -228,22 +228,22 @@ func (a *Attempt) judged(err error, f *tree) Verdict {
 // timed is the verdict by whose time ran out, or v if no time did.
 func (a *Attempt) timed(v Verdict) Verdict {
 	switch over := a.over(); {
-	case over == nil && a.rest != nil && a.rest.limited != nil && a.passed(a.rest.limited) != nil:
-		return Verdict{Outcome: window.Timeout, Retry: true, RetryAfter: v.RetryAfter}
+	case over == nil && a.rest != nil && a.rest.limited != nil && passed(a.rest.limited) != nil:
+		return Verdict{Meaning: answer.Slow, Wait: v.Wait}
 	case over == nil:
 		return v
 	case a.patient && errors.Is(over, context.DeadlineExceeded):
-		return Verdict{Outcome: window.Timeout}
+		return Verdict{Meaning: answer.Slow}
 	}
-	return Verdict{Outcome: window.Neutral}
+	return Verdict{Meaning: answer.Final}
 }
 
 // over is why the caller's context is over, nil if it is not.
-func (a *Attempt) over() error { return a.passed(a.ctx) }
+func (a *Attempt) over() error { return passed(a.ctx) }
 
 // passed is why a context is over, nil if it is not. The attempt's error may be any (context.Cause). A socket
 // or http.Client.Timeout watches the deadline on its own, and may fail a little before the context ends.
-func (a *Attempt) passed(ctx context.Context) error {
+func passed(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -286,12 +286,12 @@ func (a *Attempt) noted(v Verdict, f *tree, err error) Verdict {
 		}
 		if made, reason := s.Contact(false, err); !made {
 			// The load of a service that was never there is unknown.
-			v.Outcome, v.Reason = window.Neutral, reason
-			v.Retry = v.Retry && reason == nil
+			v = quiet(v)
+			v.Reason = reason
 		} else {
 			// The name of a service that was there is not found: an outage of the resolver or of our network.
-			if f.forgotten() && v.Reason == nil && !v.Retry {
-				v.Retry, a.more().forgotten = true, true
+			if f.forgotten() && v.Reason == nil && !v.Retry() {
+				v.Meaning, a.more().forgotten = answer.Passing, true
 			}
 		}
 	case !f.unanswered() && !f.ofContext():
@@ -306,6 +306,16 @@ const brief = time.Second
 
 // hungUp reports a connection closed at once, as by a proxy or a tunnel without a service behind it.
 func (a *Attempt) hungUp(v Verdict, f *tree) bool {
-	return a.began != 0 && v.Outcome == window.Neutral && v.Retry && f.unanswered() && !f.unsent() &&
+	return a.began != 0 && v.Meaning == answer.Passing && f.unanswered() && !f.unsent() &&
 		now()-a.began < brief
+}
+
+// quiet is the verdict without what it says of load.
+func quiet(v Verdict) Verdict {
+	if v.Retry() {
+		v.Meaning = answer.Passing
+	} else {
+		v.Meaning = answer.Final
+	}
+	return v
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 
 	"github.com/stretchr/testify/assert"
@@ -74,7 +75,7 @@ func TestADeadlineThatPassedCountsBeforeTheContextEnds(t *testing.T) {
 		a, err := (&attempt.Runner{}).Begin(ctx)
 		require.NoError(t, err)
 		time.Sleep(time.Second)
-		require.Equal(t, window.Timeout, a.End(errOpaque).Outcome)
+		require.Equal(t, window.Timeout, a.End(errOpaque).Outcome())
 	})
 }
 
@@ -126,7 +127,7 @@ func TestTheAttemptsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
 		d.timeout = time.Second
-		r := &attempt.Runner{Slots: d, Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }}
+		r := &attempt.Runner{Slots: d, Classifier: func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Final} }}
 		require.Error(t, r.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return errOpaque }))
 		require.Equal(t, window.Neutral, d.last(t))
 		r.Classifier = nil
@@ -169,7 +170,7 @@ func TestWhatGuardsAreTold(t *testing.T) {
 		if c.over {
 			cancel()
 		}
-		assert.Equal(t, c.want, a.End(c.err).Outcome, "%v", c.err)
+		assert.Equal(t, c.want, a.End(c.err).Outcome(), "%v", c.err)
 		assert.Equal(t, []string{"admitted 0", c.told}, w.log, "%v", c.err)
 		cancel()
 	}

@@ -21,8 +21,8 @@ func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 	if r.Slots != nil {
 		end := a.more()
 		v := end.verdict
-		v.Retry, v.Reason = true, nil // the caller has decided
-		d := a.decide(Failure{Attempt: number, Verdict: v}, nil)
+		v.Reason = nil // the caller has decided
+		d := a.decide(Failure{Attempt: number, Verdict: v}, true, nil)
 		if !d.Retry {
 			return nil, d.Reason
 		}

@@ -3,7 +3,7 @@ package attempt
 import (
 	"context"
 
-	"github.com/aimd-go/aimd/window"
+	"github.com/aimd-go/aimd/answer"
 )
 
 // Classify is the default classifier. It looks through the error's whole tree, in this order ("again"
@@ -13,8 +13,8 @@ import (
 //   - Verdict() Verdict: the error's own verdict.
 //   - context.Canceled: neutral.
 //   - An answer over HTTP: an httplimit.StatusError, an error with the methods ErrorCode() string and
-//     HTTPStatusCode() int, as of the AWS SDK, or one that has the shape below. The table of [Answers] says
-//     what an answer means.
+//     HTTPStatusCode() int, as of the AWS SDK, or one that has the shape below. Package answer says
+//     what it means.
 //   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED timeout; again.
 //     NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other code is
 //     neutral and final, and so is
@@ -30,7 +30,7 @@ import (
 //   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out of reach:
 //     neutral; again.
 //   - Retryable() or Retriable() bool, or a field of these names: neutral; again, or what the text says of load.
-//   - The text, if it names a rate limit, throttling or the like: overload, Verdict.Guessed; again.
+//   - The text, if it names a rate limit, throttling or the like: answer.Guessed, so overload; again.
 //   - Every other error: the zero Verdict.
 //
 // RetryAfter() time.Duration of the error is the service's Retry-After.
@@ -52,41 +52,29 @@ import (
 //
 // # Answers
 //
-// What an answer means is decided by package answer: see there for the order. The verdict on each meaning:
-//
-//	answer.Unclear    unclear, again
-//	answer.Fault      client error, from a healthy service
-//	answer.Final      neutral: it says nothing about load
-//	answer.Denied     neutral, Verdict.Denied: perhaps of a firewall
-//	answer.Passing    neutral, again
-//	answer.Slow       timeout, again
-//	answer.Refused    overload, again
-//	answer.Guessed    overload, again, Verdict.Guessed
-//	answer.Stopped    overload, again, Verdict.Stop
-//	answer.Spent      neutral, for the reason ErrQuota
-//	answer.Closed     neutral, for the reason ErrQuota
+// Package answer decides what an answer means: see there for the order.
 func Classify(err error) Verdict {
 	f := walk(err)
 	for _, reason := range [...]error{ErrQuota, ErrWait, ErrNeverAnswered} {
 		if f.isAny(reason) {
-			return Verdict{Outcome: window.Neutral, Reason: reason}
+			return Verdict{Meaning: answer.Final, Reason: reason}
 		}
 	}
 	if own, ok := first[interface{ Verdict() Verdict }](f); ok {
-		if v := own.Verdict(); v.Outcome.Valid() {
+		if v := own.Verdict(); v.Meaning != answer.Unknown {
 			return v
 		}
 	}
 	if f.isAny(context.Canceled) {
-		return Verdict{Outcome: window.Neutral}
+		return Verdict{Meaning: answer.Final}
 	}
-	if v := classifyAnswer(f); v.Outcome.Valid() {
+	if v := classifyAnswer(f); v.Meaning != answer.Unknown {
 		return v
 	}
 	for _, classify := range [...]func(*tree) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal, classifyWords} {
-		if v := classify(f); v.Outcome.Valid() {
-			if v.Retry {
-				v.RetryAfter = retryAfter(f)
+		if v := classify(f); v.Meaning != answer.Unknown {
+			if v.Retry() {
+				v.Wait = retryAfter(f)
 			}
 			return v
 		}

@@ -5,46 +5,29 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/window"
 )
-
-// verdicts is what a limiter makes of what a service says.
-var verdicts = [...]Verdict{
-	answer.Unclear: {Outcome: window.Unclear, Retry: true},
-	answer.Fault:   {Outcome: window.ClientError},
-	answer.Final:   {Outcome: window.Neutral},
-	answer.Denied:  {Outcome: window.Neutral, Denied: true},
-	answer.Passing: {Outcome: window.Neutral, Retry: true},
-	answer.Slow:    {Outcome: window.Timeout, Retry: true},
-	answer.Refused: {Outcome: window.Overload, Retry: true},
-	answer.Guessed: {Outcome: window.Overload, Retry: true, Guessed: true},
-	answer.Stopped: {Outcome: window.Overload, Retry: true, Stop: true},
-	answer.Spent:   {Outcome: window.Neutral, Reason: ErrQuota},
-	answer.Closed:  {Outcome: window.Neutral, Reason: ErrQuota},
-}
 
 var (
-	overload = verdicts[answer.Refused]
-	timeout  = verdicts[answer.Slow]
-	again    = verdicts[answer.Passing]
+	overload = Verdict{Meaning: answer.Refused}
+	timeout  = Verdict{Meaning: answer.Slow}
+	again    = Verdict{Meaning: answer.Passing}
 )
 
-// verdict is the verdict on an answer, the zero Verdict on one without a status that says nothing known.
+// verdict is the verdict on an answer. SDKs make an error with a status of success of a request that was not answered.
 func verdict(a answer.Answer) Verdict {
-	m := a.Meaning(soon)
-	if m == answer.Unclear && a.Status < 400 && !a.Begun && !a.Worded() {
+	v := Verdict{Meaning: a.Meaning(soon)}
+	if v.Meaning == answer.Success {
 		return Verdict{}
 	}
-	v := verdicts[m]
-	if v.Retry {
-		v.RetryAfter = a.Wait
+	if v.Retry() {
+		v.Wait = a.Wait
 	}
-	return v
+	return v.reasoned()
 }
 
 func classifyAnswer(f *tree) Verdict {
 	for a := range answersOf(f) {
-		if v := verdict(a); v.Outcome.Valid() {
+		if v := verdict(a); v.Meaning != answer.Unknown {
 			return v
 		}
 	}
@@ -57,7 +40,7 @@ func classifyWords(f *tree) Verdict { return classifyText(f.words()) }
 func classifyText(text string) Verdict { return verdict(answer.Of("", text, 0)) }
 
 // answersOf yields the answers that the error is made of: its own, one made of the methods of its tree, and
-// those of the shapes. SDKs use a status of success, or 0, for a request that was not answered.
+// those of the shapes.
 func answersOf(f *tree) iter.Seq[answer.Answer] {
 	return func(yield func(answer.Answer) bool) {
 		if own, ok := first[interface{ Answer() answer.Answer }](f); ok {

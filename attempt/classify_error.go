@@ -19,10 +19,10 @@ func classifySQL(f *tree) Verdict {
 	}
 	for s := range (shapes{f}).all {
 		state, number := s.sqlState()
-		if v := states[state]; v.Outcome.Valid() {
+		if v := states[state]; v != (Verdict{}) {
 			return v
 		}
-		if v := numbers[number]; v.Outcome.Valid() {
+		if v := numbers[number]; v != (Verdict{}) {
 			return v
 		}
 	}
@@ -74,11 +74,9 @@ func classifyMail(f *tree) Verdict {
 	case !ok:
 		return Verdict{}
 	case reply.Code < 400, reply.Code > 499:
-		return verdicts[answer.Final]
-	case classifyText(reply.Msg).Outcome.Valid():
-		v := classifyText(reply.Msg)
-		v.Guessed = false // the reply is transient by its number
-		return v
+		return Verdict{Meaning: answer.Final}
+	case classifyText(reply.Msg) != Verdict{}:
+		return certain(classifyText(reply.Msg)) // the reply is transient by its number
 	case reply.Code == 421, reply.Code == 425, reply.Code == 426, reply.Code/10 == 45:
 		return again
 	}
@@ -97,7 +95,7 @@ func classifyLocal(f *tree) Verdict {
 		if !s.retriable() {
 			continue
 		}
-		if classifyText(textOf(s.err)).Outcome == window.Overload {
+		if classifyText(textOf(s.err)).Outcome() == window.Overload {
 			return overload
 		}
 		return again
@@ -113,10 +111,12 @@ func classifyGRPC(f *tree) Verdict {
 		return Verdict{}
 	case code == 8: // RESOURCE_EXHAUSTED, also of a message that is too large
 		v := verdict(answer.Of("", text, retryAfter(f)))
-		if !v.Outcome.Valid() {
+		if v == (Verdict{}) {
 			return overload
 		}
-		v.Guessed = v.Guessed && strings.Contains(text, "uota") // the code is that of a refusal
+		if !strings.Contains(text, "uota") { // the code is that of a refusal
+			v = certain(v)
+		}
 		return v
 	}
 	switch code {
@@ -125,9 +125,9 @@ func classifyGRPC(f *tree) Verdict {
 	case 4: // DEADLINE_EXCEEDED
 		return timeout
 	case 5, 6, 9, 11: // NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE
-		return Verdict{Outcome: window.ClientError}
+		return Verdict{Meaning: answer.Fault}
 	}
-	return Verdict{Outcome: window.Neutral}
+	return Verdict{Meaning: answer.Final}
 }
 
 func grpcStatus(f *tree) (code uint64, text string, ok bool) {
@@ -145,4 +145,12 @@ func grpcStatus(f *tree) (code uint64, text string, ok bool) {
 		}
 	}
 	return 0, "", false
+}
+
+// certain is the verdict if what the words say is no guess.
+func certain(v Verdict) Verdict {
+	if v.Meaning == answer.Guessed {
+		v.Meaning = answer.Refused
+	}
+	return v
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
 )
 
 type apiError struct {
@@ -68,20 +68,21 @@ func (temporary) Error() string     { return "temporary" }
 func (t temporary) Temporary() bool { return bool(t) }
 
 var (
-	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
-	timeout  = attempt.Verdict{Outcome: window.Timeout, Retry: true}
-	again    = attempt.Verdict{Outcome: window.Neutral, Retry: true}
-	final    = attempt.Verdict{Outcome: window.Neutral}
-	denied   = attempt.Verdict{Outcome: window.Neutral, Denied: true}
-	spent    = attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
-	refused  = attempt.Verdict{Outcome: window.ClientError}
-	unclear  = attempt.Verdict{Outcome: window.Unclear, Retry: true}
-	guessed  = attempt.Verdict{Outcome: window.Overload, Retry: true, Guessed: true}
+	overload = attempt.Verdict{Meaning: answer.Refused}
+	timeout  = attempt.Verdict{Meaning: answer.Slow}
+	again    = attempt.Verdict{Meaning: answer.Passing}
+	final    = attempt.Verdict{Meaning: answer.Final}
+	denied   = attempt.Verdict{Meaning: answer.Denied}
+	spent    = attempt.Verdict{Meaning: answer.Spent, Reason: attempt.ErrQuota}
+	closed   = attempt.Verdict{Meaning: answer.Closed, Reason: attempt.ErrQuota}
+	refused  = attempt.Verdict{Meaning: answer.Fault}
+	unclear  = attempt.Verdict{Meaning: answer.Unclear}
+	guessed  = attempt.Verdict{Meaning: answer.Guessed}
 	unknown  = attempt.Verdict{}
 )
 
 func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
-	v.RetryAfter = d
+	v.Wait = d
 	return v
 }
 
@@ -126,11 +127,11 @@ func TestClassify(t *testing.T) {
 		{apiError{"InternalError", 200}, unclear},
 		{apiError{"QuotaExceeded", 429}, guessed},
 		{apiError{"ServiceQuotaExceededException", 402}, spent},
-		{apiError{"insufficient_quota", 503}, spent},
+		{apiError{"insufficient_quota", 503}, closed},
 		{apiError{"dailyLimitExceeded", 403}, spent},
-		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: attempt.ErrQuota, Cause: status{code: 429}}), spent},
-		{&attempt.Error{Attempts: 1, Reason: attempt.ErrNeverAnswered, Cause: syscall.ECONNREFUSED}, attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrNeverAnswered}},
-		{&attempt.Error{Attempts: 1, Reason: attempt.ErrWait, Cause: status{code: 429}}, attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrWait}},
+		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: attempt.ErrQuota, Cause: status{code: 429}}), attempt.Verdict{Meaning: answer.Final, Reason: attempt.ErrQuota}},
+		{&attempt.Error{Attempts: 1, Reason: attempt.ErrNeverAnswered, Cause: syscall.ECONNREFUSED}, attempt.Verdict{Meaning: answer.Final, Reason: attempt.ErrNeverAnswered}},
+		{&attempt.Error{Attempts: 1, Reason: attempt.ErrWait, Cause: status{code: 429}}, attempt.Verdict{Meaning: answer.Final, Reason: attempt.ErrWait}},
 		{apiError{"rateLimitExceeded", 403}, overload},
 		{apiError{"Unheard", 429}, overload},
 		{apiError{"AccessDenied", 403}, final},

@@ -11,13 +11,13 @@ import (
 type Delays func(last window.Outcome) (backoff, obeyed time.Duration)
 
 // Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without
-// one the verdict does. delays are the limiter's, nil without a limiter: then only a policy tries again. Decide
-// sets f.Backoff. It is pure.
-func Decide(f Failure, policy func(Failure) Decision, delays Delays, l Limits) Decision {
+// one again does, which is f.Verdict.Retry unless the caller knows better. delays are the limiter's, nil without a
+// limiter: then only a policy tries again. Decide sets f.Backoff. It is pure.
+func Decide(f Failure, again bool, policy func(Failure) Decision, delays Delays, l Limits) Decision {
 	if f.Verdict.Reason != nil {
 		return Decision{Reason: f.Verdict.Reason}
 	}
-	d, last := Decision{Retry: f.Verdict.Retry && delays != nil}, f.Verdict.Outcome
+	d, last := Decision{Retry: again && delays != nil}, f.Verdict.Outcome()
 	if l.Unpaced {
 		last = window.Neutral
 	}

@@ -89,7 +89,7 @@ func (d *desk) Delays(failures int, last window.Outcome, v attempt.Verdict) (bac
 	if last != window.Neutral {
 		failures = 0
 	}
-	return time.Duration(failures) * time.Second, v.RetryAfter, 0
+	return time.Duration(failures) * time.Second, v.Wait, 0
 }
 
 // ends is the number of attempts that have ended.
@@ -105,7 +105,7 @@ func (d *desk) last(t *testing.T) window.Outcome {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	require.NotEmpty(t, d.settled)
-	return d.settled[len(d.settled)-1].Outcome
+	return d.settled[len(d.settled)-1].Outcome()
 }
 
 // warden is a guard that keeps what it was told, and refuses what it is to refuse.

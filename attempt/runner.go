@@ -7,6 +7,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
@@ -91,24 +92,25 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, Failure) (bool, 
 		if f.Err == nil {
 			return nil
 		}
-		if over := ctx.Err(); over != nil {
+		if over := passed(ctx); over != nil {
 			return &Error{Attempts: f.Attempt, Reason: over, Cause: f.Err}
 		}
 		if !began.IsZero() {
 			f.Elapsed = wall.Since(began)
 		}
+		again := f.Verdict.Retry()
 		switch {
 		case !a.more().forgotten:
 			forgotten = time.Time{}
 		case forgotten.IsZero():
 			forgotten = wall.Now()
 		case wall.Since(forgotten) >= r.Slots.Limits().MaxRetryAfter:
-			f.Verdict.Retry = false // one of several services that is gone for good
+			again = false // one of several services that is gone for good
 		}
 		if may != nil && f.Verdict.Reason == nil {
-			f.Verdict.Retry, f.Verdict.Reason = may(ctx, f)
+			again, f.Verdict.Reason = may(ctx, f)
 		}
-		d := a.decide(f, policy)
+		d := a.decide(f, again, policy)
 		if !d.Retry {
 			return &Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
 		}
@@ -134,13 +136,13 @@ func (a *Attempt) attempted(op Operation) (Verdict, error) {
 }
 
 // decide is Decide for the operation of this attempt, which failed.
-func (a *Attempt) decide(f Failure, policy func(Failure) Decision) Decision {
+func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) Decision {
 	r := a.runner
 	if a.spent(f.Verdict) {
 		return Decision{Reason: fmt.Errorf("%w: no other answer for %v", ErrQuota, r.longest())}
 	}
 	if r.Slots == nil {
-		return Decide(f, policy, nil, Limits{})
+		return Decide(f, again, policy, nil, Limits{})
 	}
 	limits := r.Slots.Limits()
 	limits.Unpaced = !a.owns
@@ -149,17 +151,17 @@ func (a *Attempt) decide(f Failure, policy func(Failure) Decision) Decision {
 		backoff, obeyed, pause = r.Slots.Delays(f.Attempt, last, f.Verdict)
 		return backoff, obeyed
 	}
-	d := Decide(f, policy, delays, limits)
-	if reason := limits.tooLong(max(d.Delay, d.RetryAfter, f.Verdict.RetryAfter)); d.Retry && reason != nil {
+	d := Decide(f, again, policy, delays, limits)
+	if reason := limits.tooLong(max(d.Delay, d.RetryAfter, f.Verdict.Wait)); d.Retry && reason != nil {
 		return Decision{Reason: reason}
 	}
 	d.Delay = r.Slots.InContact(d.Delay)
-	asked := delay.Asked{After: f.Verdict.RetryAfter, Stop: f.Verdict.Stop}.Within(limits.MaxRetryAfter)
+	asked := delay.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped}.Within(limits.MaxRetryAfter)
 	if d.RetryAfter == 0 || asked == 0 {
 		return d
 	}
 	if pause < 0 { // a policy decided
-		_, _, pause = r.Slots.Delays(f.Attempt, f.Verdict.Outcome, f.Verdict)
+		_, _, pause = r.Slots.Delays(f.Attempt, f.Verdict.Outcome(), f.Verdict)
 	}
 	if pause >= asked {
 		d.RetryAfter = pause // it has the Retry-After already, with its jitter
@@ -169,7 +171,7 @@ func (a *Attempt) decide(f Failure, policy func(Failure) Decision) Decision {
 
 // spent reports that the operation got nothing but refusals that are guessed, for as long as the longest Retry-After.
 func (a *Attempt) spent(v Verdict) bool {
-	if !v.Guessed {
+	if v.Meaning != answer.Guessed {
 		if a.rest != nil {
 			a.rest.guessed = time.Time{}
 		}

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 
 	"github.com/stretchr/testify/assert"
@@ -57,7 +58,7 @@ func TestARunnerAlone(t *testing.T) {
 		require.Zero(t, w.open)
 
 		require.ErrorIs(t, r.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), attempt.ErrAttempts)
-		require.Equal(t, window.Timeout, p.told[len(p.told)-1].Verdict.Outcome)
+		require.Equal(t, window.Timeout, p.told[len(p.told)-1].Verdict.Outcome())
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -87,7 +88,7 @@ func TestAnOperationUnderASlot(t *testing.T) {
 		}))
 		require.Equal(t, 3*time.Second, time.Since(start))
 		require.Equal(t, []string{"back"}, d.taken)
-		require.Equal(t, []attempt.Verdict{{Outcome: window.Success}}, d.settled)
+		require.Equal(t, []attempt.Verdict{{Meaning: answer.Success}}, d.settled)
 		require.Equal(t, []string{"admitted 1", "admitted 2", "overload", "admitted 3", "success", "success"}, w.log)
 		require.False(t, attempt.Holds(t.Context(), d))
 	})
@@ -193,7 +194,7 @@ func TestDecide(t *testing.T) {
 		{"a policy alone", refused, says(attempt.Decision{Retry: true, Delay: 5}), false, 0, attempt.Decision{Retry: true, Delay: 5}, 3},
 		{"a policy in a limiter", refused, says(attempt.Decision{Retry: true}), true, 4, attempt.Decision{Retry: true}, 0},
 		{"an error of no load", failed, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Retry: true}, 3},
-		{"the verdict's reason", attempt.Failure{Attempt: 1, Verdict: attempt.Verdict{Retry: true, Reason: reason}}, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Reason: reason}, 0},
+		{"the verdict's reason", attempt.Failure{Attempt: 1, Verdict: attempt.Verdict{Reason: reason}}, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Reason: reason}, 0},
 		{"a policy's no", refused, says(attempt.Decision{}), true, 0, attempt.Decision{}, 0},
 		{"a policy's reason", refused, says(attempt.Decision{Reason: reason}), true, 3, attempt.Decision{Reason: reason}, 0},
 	} {
@@ -202,7 +203,7 @@ func TestDecide(t *testing.T) {
 		if c.paced {
 			delays = pacing(c.f)
 		}
-		assert.Equal(t, c.want, attempt.Decide(c.f, c.policy, delays, attempt.Limits{Attempts: c.most}), c.name)
+		assert.Equal(t, c.want, attempt.Decide(c.f, c.f.Verdict.Retry(), c.policy, delays, attempt.Limits{Attempts: c.most}), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
 	}
 }
@@ -272,7 +273,7 @@ func TestAPolicyDecides(t *testing.T) {
 		err := r.Do(t.Context(), func(context.Context) error { time.Sleep(time.Second); return cause })
 		require.EqualError(t, err, "gave up after 3 attempts: three is enough; last error: 404 Not Found")
 		require.ErrorIs(t, err, reason)
-		v := attempt.Verdict{Outcome: window.ClientError}
+		v := attempt.Verdict{Meaning: answer.Fault}
 		require.Equal(t, []attempt.Failure{
 			{Attempt: 1, Backoff: 1, Err: cause, Verdict: v, Elapsed: time.Second},
 			{Attempt: 2, Backoff: 2, Err: cause, Verdict: v, Last: time.Minute, Elapsed: time.Minute + 2*time.Second},

@@ -22,7 +22,7 @@ var grpcNames = strings.Fields("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_E
 // meant is a meaning as a file of answer/testdata has it.
 var meant = map[string]attempt.Verdict{
 	"unclear": unclear, "fault": refused, "final": final, "passing": again, "slow": timeout, "refused": overload, "guessed": guessed,
-	"spent": spent, "closed": spent,
+	"spent": spent, "closed": closed,
 }
 
 // strange is the error of a row: an SDK's code, gRPC's status, a reply of mail, or a SQLSTATE.
@@ -97,7 +97,7 @@ func TestCodesOfStrangers(t *testing.T) {
 				got = unclear
 			}
 		}
-		got.RetryAfter = 0
+		got.Wait = 0
 		assert.Equal(t, want, got, line)
 		rows++
 	}

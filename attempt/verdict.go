@@ -4,31 +4,87 @@ import (
 	"context"
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Verdict is what an attempt's error means.
+// Verdict is what an attempt's error means, and for how long the service asks to wait. The zero Verdict: it is not
+// known. What a limiter makes of each meaning:
+//
+//	answer.Unknown    neutral
+//	answer.Success    success
+//	answer.Unclear    neutral; a timeout while most of the latest answers are unclear; again
+//	answer.Fault      client error, from a healthy service
+//	answer.Final      neutral
+//	answer.Denied     neutral; perhaps of a firewall
+//	answer.Passing    neutral, again
+//	answer.Slow       timeout, again
+//	answer.Refused    overload, again
+//	answer.Guessed    overload, again
+//	answer.Stopped    overload, again, and a pause for all
+//	answer.Spent      neutral, for the reason ErrQuota
+//	answer.Closed     neutral, for the reason ErrQuota
+//
+// Again means that another attempt may succeed; without it the error is final. A policy may decide otherwise.
+//
+// Denied: ten such answers in a row mean that a firewall blocks the client, or twice as many as ever passed before.
+// The limiter then pauses all operations for a minute, later for two and four, and tries the denied ones again. So it
+// does after 50 successes only. An operation that cannot wait so long ends the pause.
+//
+// Guessed: after MaxRetryAfter with no other answer, the operation ends, for the reason ErrQuota.
+//
+// Stopped: the service refuses everybody. The pause lasts for the Wait, and at most a day. Without a Wait it lasts a
+// minute, and twice as long after each such answer in a row, up to 64 minutes.
 type Verdict struct {
-	// Outcome is for the law. The zero value means that the classifier does not know.
-	Outcome window.Outcome
-	// Retry: another attempt may succeed.
-	Retry bool
-	// RetryAfter is the delay that the service asked for, or 0.
-	RetryAfter time.Duration
-	// Stop: the service refuses everybody until RetryAfter has passed, so a limiter pauses all its
-	// operations, for at most a day. If RetryAfter is 0, the pause is a minute, and twice as long after each such
-	// answer in a row, up to 64 minutes.
-	Stop bool
-	// Guessed: the refusal is read from words that may mean something else. After MaxRetryAfter with no other answer,
-	// the operation ends, for the reason ErrQuota.
-	Guessed bool
-	// Denied: the answer is a 403 without a code of the service, and neither JSON nor XML. After 50 successes, a
-	// limiter takes ten in a row, or twice as many as ever passed separately, for a block of the client by a
-	// firewall: it pauses all operations for a minute, then for two and four, and lets those be tried again that it
-	// took so. An operation that cannot wait so long ends the pause.
-	Denied bool
-	// Reason is why there is no further attempt, whatever a policy says; nil: see Retry and the policy.
+	// Meaning is what the service said, or what happened to the attempt.
+	Meaning answer.Meaning
+	// Wait is the time for which the service asked to wait, or 0.
+	Wait time.Duration
+	// Reason is why there is no further attempt, whatever the meaning and a policy say; nil: these decide. No answer
+	// says it: the service has never answered (ErrNeverAnswered), or its protocol forbids another attempt.
 	Reason error
+}
+
+// verdicts is what a limiter makes of each meaning: the outcome that the law sees, and whether another attempt may
+// succeed.
+var verdicts = [...]struct {
+	outcome window.Outcome
+	again   bool
+}{
+	answer.Unknown: {window.Neutral, false},
+	answer.Success: {window.Success, false},
+	answer.Unclear: {window.Unclear, true},
+	answer.Fault:   {window.ClientError, false},
+	answer.Final:   {window.Neutral, false},
+	answer.Denied:  {window.Neutral, false},
+	answer.Passing: {window.Neutral, true},
+	answer.Slow:    {window.Timeout, true},
+	answer.Refused: {window.Overload, true},
+	answer.Guessed: {window.Overload, true},
+	answer.Stopped: {window.Overload, true},
+	answer.Spent:   {window.Neutral, false},
+	answer.Closed:  {window.Neutral, false},
+}
+
+// Outcome is what a law sees of the attempt, and the guards.
+func (v Verdict) Outcome() window.Outcome {
+	if int(v.Meaning) >= len(verdicts) {
+		return window.Neutral
+	}
+	return verdicts[v.Meaning].outcome
+}
+
+// Retry reports whether another attempt may succeed: by the meaning, and without a reason against it.
+func (v Verdict) Retry() bool {
+	return v.Reason == nil && int(v.Meaning) < len(verdicts) && verdicts[v.Meaning].again
+}
+
+// reasoned returns the verdict with the reason that its meaning has.
+func (v Verdict) reasoned() Verdict {
+	if v.Reason == nil && (v.Meaning == answer.Spent || v.Meaning == answer.Closed) {
+		v.Reason = ErrQuota
+	}
+	return v
 }
 
 // Classifier reads an attempt's error, which is never nil, on the goroutine of the attempt. It returns the
@@ -40,7 +96,7 @@ type Classifier func(err error) Verdict
 func FirstOf(cs ...Classifier) Classifier {
 	return func(err error) Verdict {
 		for _, c := range cs {
-			if v := c(err); v.Outcome.Valid() {
+			if v := c(err); v.Meaning != answer.Unknown {
 				return v
 			}
 		}

@@ -93,8 +93,8 @@ func TestEveryDoorReadsAlike(t *testing.T) {
 // alike requires that two verdicts are the same; a date may be read a moment later.
 func alike(t *testing.T, want, got attempt.Verdict) {
 	t.Helper()
-	require.InDelta(t, want.RetryAfter.Seconds(), got.RetryAfter.Seconds(), 1)
-	want.RetryAfter = got.RetryAfter
+	require.InDelta(t, want.Wait.Seconds(), got.Wait.Seconds(), 1)
+	want.Wait = got.Wait
 	require.Equal(t, want, got)
 }
 

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/window"
 )
 
 // patience is three times the longest Retry-After that a limiter obeys by default. Our choice.
@@ -92,9 +92,9 @@ type refusals struct {
 
 // Decide decides as the policy does for work that may be done twice, if the work was not done.
 func (r refusals) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
-	var answer *StatusError
-	if errors.As(f.Err, &answer) && (answer.StatusCode < http.StatusInternalServerError && f.Verdict.Outcome != window.Timeout ||
-		r.unavailable && answer.StatusCode == http.StatusServiceUnavailable) {
+	var refusal *StatusError
+	if errors.As(f.Err, &refusal) && (refusal.StatusCode < http.StatusInternalServerError && f.Verdict.Meaning != answer.Slow ||
+		r.unavailable && refusal.StatusCode == http.StatusServiceUnavailable) {
 		ctx = retry.WithIdempotent(ctx)
 	}
 	return r.Policy.Decide(ctx, f)

@@ -7,8 +7,8 @@ import (
 
 	"go.uber.org/atomic"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
 )
 
 // early is how soon a service hangs up that does not want the body. Our choice: some round trips, less than an upload
@@ -73,7 +73,7 @@ func (c *cutShort) NotSent() bool { return true }
 // Verdict is an overload if the service hung up early, and otherwise that of a connection that failed.
 func (c *cutShort) Verdict() attempt.Verdict {
 	if c.early {
-		return attempt.Verdict{Outcome: window.Overload, Retry: true}
+		return attempt.Verdict{Meaning: answer.Refused}
 	}
 	return attempt.Classify(c.error)
 }

@@ -9,12 +9,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/ahead"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
-	"github.com/aimd-go/aimd/window"
 )
 
 // NewRetrier returns an http.RoundTripper that sends a request again if a policy allows it, for a retry.Policy
@@ -149,7 +149,7 @@ func (x *exchange) Try(a *attempt.Attempt) (attempt.Verdict, error) {
 	req, err := x.request(a.Context())
 	if err != nil {
 		a.Drop()
-		return attempt.Verdict{Outcome: window.Neutral}, err
+		return attempt.Verdict{Meaning: answer.Final}, err
 	}
 	resp, v, err := x.send(a, req)
 	if resp != nil && resp.Request == req {

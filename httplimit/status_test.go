@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/window"
 )
 
 // answer is an answer for Check.
-func answer(status int, header http.Header, body io.ReadCloser) *http.Response {
+func replied(status int, header http.Header, body io.ReadCloser) *http.Response {
 	resp, _ := answers(status, header, body)(nil)
 	return resp
 }
@@ -26,7 +26,7 @@ func answer(status int, header http.Header, body io.ReadCloser) *http.Response {
 func TestCheckLeavesGoodAnswersAlone(t *testing.T) {
 	for _, status := range []int{101, 200, 204, 301, 399} {
 		body := &tracked{Reader: strings.NewReader("hello")}
-		resp := answer(status, nil, body)
+		resp := replied(status, nil, body)
 		require.NoError(t, httplimit.Check(resp))
 		assert.False(t, body.closed.Load())
 		got, err := io.ReadAll(resp.Body)
@@ -37,7 +37,7 @@ func TestCheckLeavesGoodAnswersAlone(t *testing.T) {
 
 func TestCheckTellsTheStatus(t *testing.T) {
 	body := &tracked{Reader: strings.NewReader("Please reduce your request rate.\n")}
-	resp := answer(503, http.Header{"Retry-After": {"2"}, "X-Id": {"7"}}, body)
+	resp := replied(503, http.Header{"Retry-After": {"2"}, "X-Id": {"7"}}, body)
 	resp.Status = "503 Slow Down"
 	err := httplimit.Check(resp)
 	assert.EqualError(t, err, "httplimit: 503 Slow Down (Retry-After 2s): Please reduce your request rate.")
@@ -46,10 +46,10 @@ func TestCheckTellsTheStatus(t *testing.T) {
 	assert.Equal(t, "7", status.Header.Get("X-Id"))
 	assert.Equal(t, "Please reduce your request rate.\n", string(status.Body))
 	assert.True(t, body.closed.Load())
-	assert.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 2 * time.Second}, attempt.Classify(err))
+	assert.Equal(t, attempt.Verdict{Meaning: answer.Refused, Wait: 2 * time.Second}, attempt.Classify(err))
 
 	body = &tracked{Reader: endless{}}
-	require.ErrorAs(t, httplimit.Check(answer(500, nil, body)), &status)
+	require.ErrorAs(t, httplimit.Check(replied(500, nil, body)), &status)
 	assert.Len(t, status.Body, 4<<10)
 	assert.LessOrEqual(t, body.read.Load(), int64(64<<10))
 }
@@ -59,7 +59,7 @@ func TestARetryAfterIsReadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		header := http.Header{"Retry-After": {time.Now().Add(time.Minute).UTC().Format(http.TimeFormat)}}
 		var status *httplimit.StatusError
-		require.ErrorAs(t, httplimit.Check(answer(503, header, http.NoBody)), &status)
+		require.ErrorAs(t, httplimit.Check(replied(503, header, http.NoBody)), &status)
 		require.Equal(t, "503 Service Unavailable", status.Status)
 		text := status.Error()
 		require.Equal(t, time.Minute, status.RetryAfter())
@@ -73,7 +73,7 @@ func TestARetryAfterIsReadOnce(t *testing.T) {
 func TestAStatusErrorOfACodeAlone(t *testing.T) {
 	assert.EqualError(t, &httplimit.StatusError{StatusCode: 500}, "httplimit: 500 Internal Server Error")
 	err := &httplimit.StatusError{StatusCode: 503, Status: "503 Service Unavailable", Header: http.Header{"Retry-After": {"30"}}}
-	assert.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: 30 * time.Second}, attempt.Classify(err))
+	assert.Equal(t, attempt.Verdict{Meaning: answer.Refused, Wait: 30 * time.Second}, attempt.Classify(err))
 	assert.EqualError(t, err, "httplimit: 503 Service Unavailable (Retry-After 30s)")
 }
 
@@ -83,10 +83,10 @@ func TestTheErrorsTextIsShortAndPrintable(t *testing.T) {
 		"<Error>\n\t<Code>SlowDown</Code>\r\n</Error>": ": <Error> <Code>SlowDown</Code> </Error>",
 		strings.Repeat("ä", 100_000):                   ": " + strings.Repeat("ä", 200) + "...",
 	} {
-		assert.EqualError(t, httplimit.Check(answer(429, nil, text(body))), "httplimit: 429 Too Many Requests"+want)
+		assert.EqualError(t, httplimit.Check(replied(429, nil, text(body))), "httplimit: 429 Too Many Requests"+want)
 	}
-	assert.EqualError(t, httplimit.Check(answer(599, nil, nil)), "httplimit: 599")
-	assert.EqualError(t, httplimit.Check(answer(404, nil, broken{io.ErrUnexpectedEOF})), "httplimit: 404 Not Found")
+	assert.EqualError(t, httplimit.Check(replied(599, nil, nil)), "httplimit: 599")
+	assert.EqualError(t, httplimit.Check(replied(404, nil, broken{io.ErrUnexpectedEOF})), "httplimit: 404 Not Found")
 }
 
 // The connection of a refused attempt serves the next one.
@@ -113,11 +113,11 @@ func (e *sdkError) Error() string { return "the SDK failed" }
 
 // TestAnswersOfServices has the answers of 400 and more.
 func TestAnErrorThatHoldsItsAnswer(t *testing.T) {
-	held := &sdkError{answer(429, http.Header{"Content-Type": {"application/json"}}, text(openAIQuota))}
+	held := &sdkError{replied(429, http.Header{"Content-Type": {"application/json"}}, text(openAIQuota))}
 	for range 2 { // a second look sees the same
 		require.ErrorIs(t, attempt.Classify(held).Reason, attempt.ErrQuota)
 	}
-	for _, err := range []error{&sdkError{answer(200, nil, text(""))}, &sdkError{}, (*sdkError)(nil)} {
+	for _, err := range []error{&sdkError{replied(200, nil, text(""))}, &sdkError{}, (*sdkError)(nil)} {
 		require.Zero(t, attempt.Classify(err))
 	}
 }
@@ -130,5 +130,5 @@ func TestAStreamThatIsReset(t *testing.T) {
 	defer s.Close()
 	_, err := s.Client().Get(s.URL)
 	require.ErrorContains(t, err, "INTERNAL_ERROR")
-	require.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true}, attempt.Classify(err))
+	require.Equal(t, attempt.Verdict{Meaning: answer.Passing}, attempt.Classify(err))
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/window"
@@ -37,7 +38,7 @@ func TestWhatAnAnswerSays(t *testing.T) {
 	own := aimd.Config{Classifier: func(err error) attempt.Verdict {
 		var status *httplimit.StatusError
 		if errors.As(err, &status) && status.StatusCode == 500 {
-			return attempt.Verdict{Outcome: window.Overload}
+			return attempt.Verdict{Meaning: answer.Refused}
 		}
 		return attempt.Verdict{}
 	}}

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/retry"
@@ -177,4 +178,4 @@ func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
 
 // NotSent and Verdict are for guards and limiters: the service has not answered, and no retry helps.
 func (f featureOff) NotSent() bool            { return true }
-func (f featureOff) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }
+func (f featureOff) Verdict() attempt.Verdict { return attempt.Verdict{Meaning: answer.Final} }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/remote"
@@ -223,7 +224,7 @@ func TestFeatures(t *testing.T) {
 	err := f.Admit(ctx("a"), 1)
 	require.ErrorIs(t, err, remote.ErrFeatureOff)
 	require.EqualError(t, err, `aimd: feature is off: "a"`)
-	require.Equal(t, attempt.Verdict{Outcome: window.Neutral}, attempt.Classify(fmt.Errorf("wrapped: %w", err)))
+	require.Equal(t, attempt.Verdict{Meaning: answer.Final}, attempt.Classify(fmt.Errorf("wrapped: %w", err)))
 	var unsent interface{ NotSent() bool }
 	require.True(t, errors.As(err, &unsent) && unsent.NotSent())
 	require.Error(t, f.Admit(ctx("b"), 1))

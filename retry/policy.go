@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/check"
@@ -159,7 +160,7 @@ func (p *Policy) Decide(ctx context.Context, f attempt.Failure) attempt.Decision
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	own, obeyed, more := p.rules.Next(f.Attempt, f.Backoff, f.Last, delay.Asked{After: f.Verdict.RetryAfter, Stop: f.Verdict.Stop})
+	own, obeyed, more := p.rules.Next(f.Attempt, f.Backoff, f.Last, delay.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped})
 	if !more {
 		return attempt.Decision{Reason: attempt.ErrAttempts}
 	}
@@ -222,15 +223,15 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 		return p.c.If(err), nil
 	}
 	once := ctx.Value(onceKey{}) != nil
-	twice := p.c.Idempotent || ctx.Value(idempotentKey{}) != nil || v.Outcome == window.Timeout && p.c.Timeouts
-	if v.Retry && twice && !once {
+	twice := p.c.Idempotent || ctx.Value(idempotentKey{}) != nil || v.Outcome() == window.Timeout && p.c.Timeouts
+	if v.Retry() && twice && !once {
 		return true, nil
 	}
 	unsent := attempt.NotSent(err)
 	// To wait in line again may help, where a classifier knows no more than that there was no answer.
 	full := unsent && (errors.Is(err, attempt.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
 	switch {
-	case !v.Retry && !full:
+	case !v.Retry() && !full:
 		return false, nil
 	case unsent:
 		return true, nil

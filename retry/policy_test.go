@@ -17,10 +17,10 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/window"
 )
 
 // The limiter's Do uses the same policy and the same budget: one mechanism.
@@ -120,7 +120,7 @@ func TestTheCapOnDelaysIsJittered(t *testing.T) {
 	})
 	delay := func() time.Duration {
 		d := p.Decide(t.Context(), attempt.Failure{
-			Attempt: 1, Backoff: 1, Err: busy, Verdict: attempt.Verdict{Outcome: window.Overload, Retry: true},
+			Attempt: 1, Backoff: 1, Err: busy, Verdict: attempt.Verdict{Meaning: answer.Refused},
 		})
 		require.True(t, d.Retry)
 		return d.Delay
@@ -301,8 +301,8 @@ func TestSenseLeavesOtherErrorsAlone(t *testing.T) {
 // In a limiter a look without room says nothing about load, and a Retry-After of it is obeyed.
 func TestTheVerdictOfALook(t *testing.T) {
 	for cause, want := range map[error]attempt.Verdict{
-		errFull: {Outcome: window.Neutral, Retry: true},
-		status{code: 503, after: 3 * time.Second}: {Outcome: window.Neutral, Retry: true, RetryAfter: 3 * time.Second},
+		errFull: {Meaning: answer.Passing},
+		status{code: 503, after: 3 * time.Second}: {Meaning: answer.Passing, Wait: 3 * time.Second},
 	} {
 		err := retry.Sense(func(context.Context) error { return cause }, nil)(t.Context())
 		assert.Equal(t, want, attempt.Classify(fmt.Errorf("in a limiter: %w", err)))

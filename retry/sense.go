@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
 )
 
 // ErrSense: carrier sense found no room. It wraps the error of the look too.
@@ -22,7 +22,7 @@ func (e *senseError) NotSent() bool { return true }
 
 // Verdict is neutral, and another attempt may succeed. A Retry-After of the cause is obeyed.
 func (e *senseError) Verdict() attempt.Verdict {
-	return attempt.Verdict{Outcome: window.Neutral, Retry: true, RetryAfter: attempt.Classify(e.cause).RetryAfter}
+	return attempt.Verdict{Meaning: answer.Passing, Wait: attempt.Classify(e.cause).Wait}
 }
 
 // Sense is carrier sense, Ethernet's look before sending. It returns a function for Do, here or of a limiter, that

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aimd-go/aimd/window"
+	"github.com/aimd-go/aimd/answer"
 )
 
 // Block is a time in which the service refuses every request after an excess, as a firewall does.
@@ -70,11 +70,11 @@ func (s *server) blocked(e *engine, a *attempt) bool {
 	case conf.Refused || !b.excess(conf, e.now):
 		return false
 	}
-	o := window.Overload
+	means := answer.Refused
 	if conf.Forbidden {
-		o, a.final = window.Neutral, errForbidden
+		means, a.final = answer.Denied, errForbidden
 	}
-	s.refuse(e, a, o)
+	s.refuse(e, a, means)
 	return true
 }
 

@@ -84,8 +84,8 @@ type attempt struct {
 	place int
 	// began is the time when the service began, takes the service time.
 	began, takes time.Duration
-	// outcome, final, retryAfter and reports are the answer to be; final is why the operation ends with an error.
-	outcome    window.Outcome
+	// means, final, retryAfter and reports are the answer to be; final is why the operation ends with an error.
+	means      answer.Meaning
 	final      error
 	retryAfter time.Duration
 	reports    []answer.Quota
@@ -180,7 +180,7 @@ func (e *engine) try(op *operation) {
 		if t := op.client.throttle; t != nil {
 			t.Ended(e.now, tag.Critical, 0)
 		}
-		e.failed(op, loop.Verdict{Outcome: window.Overload, Retry: true})
+		e.failed(op, loop.Verdict{Meaning: answer.Refused})
 		return
 	}
 	e.send(op, window.Ticket{})
@@ -219,12 +219,12 @@ func (e *engine) answered(a *attempt) {
 func (e *engine) read(a *attempt) {
 	a.waited = false
 	if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
-		c.core.Reported(e.now, a.ticket, quota.Answer{Refused: a.outcome == window.Overload, RetryAfter: a.retryAfter, Reports: a.reports})
+		c.core.Reported(e.now, a.ticket, quota.Answer{Refused: a.means == answer.Refused, RetryAfter: a.retryAfter, Reports: a.reports})
 	}
-	v := loop.Verdict{Outcome: a.outcome, Retry: true, RetryAfter: a.retryAfter, Reason: a.final}
+	v := loop.Verdict{Meaning: a.means, Wait: a.retryAfter, Reason: a.final}
 	if c := a.op.client; c.core != nil && a.final == errForbidden {
 		if blocked, _ := c.core.Denied(e.now, a.ticket, a.tries > 0); blocked {
-			v.Outcome, v.Reason = window.Overload, nil
+			v.Meaning, v.Reason = answer.Refused, nil
 		}
 	}
 	e.ending(a, v)
@@ -234,7 +234,7 @@ func (e *engine) read(a *attempt) {
 func (e *engine) timedOut(a *attempt) {
 	if a.waited {
 		a.waited = false
-		e.ending(a, loop.Verdict{Outcome: window.Timeout, Retry: true})
+		e.ending(a, loop.Verdict{Meaning: answer.Slow})
 		e.settled(a)
 	}
 }
@@ -250,11 +250,11 @@ func (e *engine) settled(a *attempt) {
 
 // ending: an attempt has ended for its client.
 func (e *engine) ending(a *attempt, v loop.Verdict) {
-	o := v.Outcome
+	o := v.Outcome()
 	e.meter.ended(e, o)
 	op, c := a.op, a.op.client
 	if c.core != nil {
-		c.core.Answered(e.now, a.ticket, o, v.RetryAfter)
+		c.core.Answered(e.now, a.ticket, o, v.Wait)
 	}
 	if c.throttle != nil {
 		c.throttle.Ended(e.now, tag.Critical, o)
@@ -295,16 +295,16 @@ func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 	}
 	f := loop.Failure{Attempt: op.failures, Last: op.waited, Elapsed: e.now - since, Verdict: v}
 	if e.decide != nil && !e.strategy.RetryAfter { // a client that does not read it
-		f.Verdict.RetryAfter = 0
+		f.Verdict.Wait = 0
 	}
 	limits := loop.Limits{Attempts: e.strategy.Attempts}
 	var delays loop.Delays
 	if c := op.client.core; c != nil {
 		delays = func(last window.Outcome) (backoff, obeyed time.Duration) {
-			return c.Backoff(f.Attempt, last), c.Obeyed(v.RetryAfter, v.Stop)
+			return c.Backoff(f.Attempt, last), c.Obeyed(v.Wait, false)
 		}
 	}
-	d := loop.Decide(f, e.decide, delays, limits)
+	d := loop.Decide(f, v.Retry(), e.decide, delays, limits)
 	if d.Delay == 1 { // the least wait of package backoff: none
 		d.Delay = 0
 	}

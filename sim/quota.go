@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/window"
 )
 
 // account counts the rest of a quota. Each quota is whole at the start.
@@ -117,7 +116,7 @@ func (s *server) allowed(e *engine, a *attempt) bool {
 	case e.clairvoyant:
 		e.at(at, admitKind, a.id, a.gen)
 	default:
-		s.refuse(e, a, window.Overload)
+		s.refuse(e, a, answer.Refused)
 	}
 	return false
 }

@@ -59,7 +59,7 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	if st.Retry != nil {
 		rules := delay.Rules{MaxAttempts: st.Attempts, Backoff: *st.Retry, MaxRetryAfter: 5 * time.Minute, Rand: e.random}
 		e.decide = func(f loop.Failure) loop.Decision {
-			own, obeyed, more := rules.Next(f.Attempt, f.Backoff, f.Last, delay.Asked{After: f.Verdict.RetryAfter, Stop: f.Verdict.Stop})
+			own, obeyed, more := rules.Next(f.Attempt, f.Backoff, f.Last, delay.Asked{After: f.Verdict.Wait})
 			return loop.Decision{Retry: more, Delay: own, RetryAfter: obeyed}
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aimd-go/aimd/window"
+	"github.com/aimd-go/aimd/answer"
 )
 
 // server is the service as it is now.
@@ -64,12 +64,12 @@ func (s *server) arrived(e *engine, a *attempt) {
 		s.backlog = append(s.backlog, a.id)
 	case s.conf.Block.For > 0 && s.blocked(e, a):
 	case s.down != nil, e.now < s.jammed:
-		s.refuse(e, a, window.Overload)
+		s.refuse(e, a, answer.Refused)
 	case s.fails(e, a):
 		s.failed(e, a)
 	case len(s.accounts) > 0 && !s.quotas(e, a):
 		if !e.clairvoyant {
-			s.refuse(e, a, window.Overload)
+			s.refuse(e, a, answer.Refused)
 		}
 	case s.conf.Rate.PerSecond > 0 && !s.allowed(e, a):
 	case s.conf.Jam > 0 && s.running >= s.slots:
@@ -102,9 +102,9 @@ func (s *server) failed(e *engine, a *attempt) {
 		a.held = false
 		e.settled(a)
 	case s.conf.Failures.Overload:
-		s.refuse(e, a, window.Overload)
+		s.refuse(e, a, answer.Refused)
 	default:
-		s.refuse(e, a, window.Neutral)
+		s.refuse(e, a, answer.Passing)
 	}
 }
 
@@ -113,14 +113,14 @@ func (s *server) admitted(e *engine, a *attempt) {
 	taken := s.running + s.busy
 	switch {
 	case s.conf.Reserve > 0 && a.background && float64(taken) >= float64(s.slots)*(1-s.conf.Reserve):
-		s.refuse(e, a, window.Overload)
+		s.refuse(e, a, answer.Refused)
 	case s.slots == 0 || taken < s.slots:
 		s.begin(e, a)
 	case len(s.waiting) < s.conf.Queue:
 		a.phase = queued
 		s.waiting = append(s.waiting, a.id)
 	default:
-		s.refuse(e, a, window.Overload)
+		s.refuse(e, a, answer.Refused)
 	}
 }
 
@@ -148,20 +148,20 @@ func (s *server) served(e *engine, a *attempt) {
 		e.attempts.at(last).place = a.place
 		s.serving = s.serving[:n-1]
 	}
-	a.outcome, a.retryAfter = window.Success, 0
+	a.means, a.retryAfter = answer.Success, 0
 	s.refill(e)
 	e.answered(a)
 }
 
 // refuse makes an error of an attempt, which is ready after the time of a refusal.
-func (s *server) refuse(e *engine, a *attempt, o window.Outcome) {
+func (s *server) refuse(e *engine, a *attempt, means answer.Meaning) {
 	r := s.conf.Refusal
 	takes := e.random.spread(r.Time, r.Spread)
-	a.phase, a.outcome, a.retryAfter = refusing, o, 0
+	a.phase, a.means, a.retryAfter = refusing, means, 0
 	if r.Busy {
 		s.busy++
 	}
-	if o == window.Overload {
+	if means == answer.Refused {
 		if b := s.conf.Block; b.Refused && e.now >= s.blocks.end {
 			s.blocks.excess(b, e.now)
 		}
@@ -239,9 +239,9 @@ func (s *server) collided(e *engine, a *attempt) {
 	s.running = 0
 	s.station.clear()
 	for _, id := range lost {
-		s.refuse(e, e.attempts.at(id), window.Overload)
+		s.refuse(e, e.attempts.at(id), answer.Refused)
 	}
-	s.refuse(e, a, window.Overload)
+	s.refuse(e, a, answer.Refused)
 }
 
 func (s *server) stopped() bool { return s.down != nil && s.down.Kind == silentWord }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/tag"
@@ -117,7 +118,7 @@ type throttled struct{}
 func (throttled) Error() string { return "throttle: rejected by the client" }
 
 // Verdict is for attempt.Classify: the service was not asked.
-func (throttled) Verdict() attempt.Verdict { return attempt.Verdict{Outcome: window.Neutral} }
+func (throttled) Verdict() attempt.Verdict { return attempt.Verdict{Meaning: answer.Final} }
 
 type rejected struct {
 	probability       float64

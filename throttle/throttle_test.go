@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
@@ -147,7 +148,7 @@ func TestWhatDoCounts(t *testing.T) {
 	} {
 		th, err := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: func(err error) attempt.Verdict {
 			if errors.Is(err, refused) {
-				return attempt.Verdict{Outcome: window.Overload}
+				return attempt.Verdict{Meaning: answer.Refused}
 			}
 			return attempt.FirstOf(attempt.Classify)(err)
 		}})

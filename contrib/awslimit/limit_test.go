@@ -20,10 +20,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/awslimit"
 	"github.com/aimd-go/aimd/s3test"
-	"github.com/aimd-go/aimd/window"
 )
 
 func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
@@ -179,7 +179,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 	mine, other := errors.New("mine"), errors.New("other")
 	classify := attempt.FirstOf(func(err error) attempt.Verdict {
 		if errors.Is(err, mine) {
-			return attempt.Verdict{Outcome: window.Neutral, Retry: true}
+			return attempt.Verdict{Meaning: answer.Passing}
 		}
 		return attempt.Verdict{}
 	}, attempt.Classify)

@@ -128,7 +128,7 @@ func (o *operation) failed(a *attempt.Attempt, err error) error {
 	} else {
 		a.Drop() // the service was not asked
 	}
-	if o.useless++; v.Retry {
+	if o.useless++; v.Retry() {
 		o.useless = 0
 	}
 	switch {
@@ -141,7 +141,7 @@ func (o *operation) failed(a *attempt.Attempt, err error) error {
 		return &decided{error: err}
 	case o.useless >= uselessMax, attempt.TLSMisfit(err):
 		return &decided{error: err}
-	case v.Retry:
+	case v.Retry():
 		return &decided{error: err, again: true}
 	}
 	return err // the SDK knows more codes

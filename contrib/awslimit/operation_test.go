@@ -28,6 +28,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/s3test"
@@ -105,7 +106,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 	budget, err := retry.NewBudget(retry.BudgetConfig{})
 	require.NoError(t, err)
 	var heard warden
-	everything := aimd.Config{Classifier: func(error) attempt.Verdict { return attempt.Verdict{Outcome: window.Overload, Retry: true} }}
+	everything := aimd.Config{Classifier: func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Refused} }}
 	for name, c := range map[string]struct {
 		store  func(*store)
 		opts   aimd.Config

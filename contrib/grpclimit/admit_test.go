@@ -88,7 +88,7 @@ func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 				err := use(t.Context(), client, grpc.Trailer(&trailer))
 				requireCode(t, code, err)
 				assert.Equal(t, "overloaded, try again later", status.Convert(err).Message())
-				after := grpclimit.Classify(err).RetryAfter
+				after := grpclimit.Classify(err).Wait
 				assert.GreaterOrEqual(t, after, time.Second/2)
 				assert.Equal(t, []string{fmt.Sprint((after + time.Millisecond - 1).Milliseconds())}, trailer["grpc-retry-pushback-ms"])
 				delays[after] = true

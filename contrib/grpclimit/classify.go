@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
 )
 
 const (
@@ -70,11 +70,13 @@ func read(err error, trailer metadata.MD, reached bool) error {
 	v := attempt.Classify(err)
 	switch {
 	case after == 0 && outOfQuota(s):
-		v = attempt.Verdict{Outcome: window.Neutral, Reason: attempt.ErrQuota}
+		v = attempt.Verdict{Meaning: answer.Spent, Reason: attempt.ErrQuota}
 	case after == 0 && !forbidden && !unreached:
 		return err
 	default:
-		v.Retry, v.RetryAfter = v.Retry && !forbidden, after
+		if v.Wait = after; forbidden {
+			v.Reason = errForbidden
+		}
 	}
 	return &answerError{err, v, unreached}
 }
@@ -98,6 +100,9 @@ func outOfQuota(s *status.Status) bool {
 		return ok
 	})
 }
+
+// errForbidden is why there is no other attempt after a pushback that is negative.
+var errForbidden = errors.New("grpclimit: the service asks for no other attempt (" + pushback + ")")
 
 // pushedBack reads the trailer. "If the value for pushback is negative or unparseable, then it will be
 // seen as the server asking the client not to retry at all" (gRFC A6).

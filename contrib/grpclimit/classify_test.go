@@ -24,19 +24,20 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
 	"github.com/aimd-go/aimd/window"
 )
 
 var (
-	overload = attempt.Verdict{Outcome: window.Overload, Retry: true}
-	timeout  = attempt.Verdict{Outcome: window.Timeout, Retry: true}
-	final    = attempt.Verdict{Outcome: window.Neutral}
+	overload = attempt.Verdict{Meaning: answer.Refused}
+	timeout  = attempt.Verdict{Meaning: answer.Slow}
+	final    = attempt.Verdict{Meaning: answer.Final}
 )
 
 func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
-	v.RetryAfter = d
+	v.Wait = d
 	return v
 }
 
@@ -84,7 +85,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestPushback(t *testing.T) {
-	forbidden := attempt.Verdict{Outcome: window.Overload}
+	forbidden := attempt.Verdict{Meaning: answer.Refused}
 	for _, c := range []struct {
 		trailer []string
 		want    attempt.Verdict
@@ -122,7 +123,7 @@ func TestPushback(t *testing.T) {
 	}}, grpclimit.Limit(l.Limiter)...))
 	l.told(window.Overload)
 	assert.Equal(t, after(overload, 2*time.Second), attempt.Classify(err), "the limiter's own classifier reads it")
-	assert.Equal(t, 2*time.Second, grpclimit.Classify(err).RetryAfter)
+	assert.Equal(t, 2*time.Second, grpclimit.Classify(err).Wait)
 	assert.EqualError(t, err, "rpc error: code = Unavailable desc = later")
 	assert.Len(t, status.Convert(err).Details(), 2)
 }
@@ -154,7 +155,7 @@ func FuzzPushback(f *testing.F) {
 				*trailer.TrailerAddr = metadata.Pairs("grpc-retry-pushback-ms", value)
 				return status.Error(codes.Internal, "")
 			})
-		d := grpclimit.Classify(err).RetryAfter
+		d := grpclimit.Classify(err).Wait
 		assert.GreaterOrEqual(t, d, time.Duration(0))
 		assert.LessOrEqual(t, d, 365*24*time.Hour)
 		if strings.HasPrefix(value, "-") {
@@ -216,9 +217,9 @@ func quotaFailure(details ...*errdetails.RetryInfo) error {
 // A QuotaFailure is final, unless the service says when to come back. A call that is tried again by a
 // limiter says so, and a stream with the answer or with the header before it.
 func TestOutOfQuota(t *testing.T) {
-	assert.Equal(t, attempt.Verdict{Outcome: window.Neutral, Reason: aimd.ErrQuota}, grpclimit.Classify(quotaFailure()))
+	assert.Equal(t, attempt.Verdict{Meaning: answer.Spent, Reason: aimd.ErrQuota}, grpclimit.Classify(quotaFailure()))
 	soon := &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}
-	assert.Equal(t, attempt.Verdict{Outcome: window.Overload, Retry: true, RetryAfter: time.Second}, grpclimit.Classify(quotaFailure(soon)))
+	assert.Equal(t, attempt.Verdict{Meaning: answer.Refused, Wait: time.Second}, grpclimit.Classify(quotaFailure(soon)))
 
 	ways := maps.Clone(both)
 	ways["stream and its header"] = func(ctx context.Context, c pb.TestServiceClient, _ ...grpc.CallOption) error {

@@ -15,9 +15,9 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/window"
 )
 
 // Limit returns the options that put the limiter in front of all calls of a client.
@@ -108,7 +108,7 @@ func (e *callError) Error() string {
 // Verdict is neutral for a call that was not sent, whatever its code, and otherwise unknown.
 func (e *callError) Verdict() attempt.Verdict {
 	if e.story.Attempts == 0 {
-		return attempt.Verdict{Outcome: window.Neutral}
+		return attempt.Verdict{Meaning: answer.Final}
 	}
 	return attempt.Verdict{}
 }

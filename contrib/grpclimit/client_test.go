@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
 	"github.com/aimd-go/aimd/window"
@@ -72,7 +73,7 @@ var methods = map[string]func(grpc.ClientStream) error{
 func TestWhatAnErrorSays(t *testing.T) {
 	own := aimd.Config{Classifier: func(err error) attempt.Verdict {
 		if status.Code(err) == codes.NotFound {
-			return attempt.Verdict{Outcome: window.Overload}
+			return attempt.Verdict{Meaning: answer.Refused}
 		}
 		return attempt.Verdict{}
 	}}

@@ -81,8 +81,8 @@ func ExampleRetry() {
 func ExampleClassify() {
 	config := aimd.Config{Classifier: attempt.FirstOf(grpclimit.Classify, attempt.Classify)}
 	v := config.Classifier(errTooMuch) // RESOURCE_EXHAUSTED with a RetryInfo
-	fmt.Println(v.Outcome, v.Retry, v.RetryAfter)
-	// Output: overload true 1.5s
+	fmt.Println(v.Meaning, v.Retry(), v.Wait)
+	// Output: refused true 1.5s
 }
 
 // Each call tells who makes it, what for, and how bad it is if it fails.

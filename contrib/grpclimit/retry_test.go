@@ -95,14 +95,15 @@ func TestTheErrorOfACallThatWasTriedAgain(t *testing.T) {
 	assert.Equal(t, story.Error(), s.Message())
 	assert.Len(t, s.Details(), 2)
 
-	// A server that forbids it. The error of an only attempt is its own.
+	// A server that forbids it.
 	calls := 0
 	err = call(t.Context(), to(t, &service{answers: func(_ context.Context, trailer func(metadata.MD)) error {
 		calls++
 		trailer(metadata.Pairs("grpc-retry-pushback-ms", "-1"))
 		return refused
 	}}, grpclimit.Retry(by)))
-	assert.EqualError(t, err, refused.Error())
+	assert.ErrorContains(t, err, "gave up after 1 attempt: grpclimit: the service asks for no other attempt")
+	requireCode(t, codes.ResourceExhausted, err)
 	assert.Equal(t, 1, calls)
 
 	for want, end := range map[codes.Code]error{codes.Canceled: context.Canceled, codes.DeadlineExceeded: context.DeadlineExceeded} {

@@ -31,6 +31,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/miniolimit"
 	"github.com/aimd-go/aimd/s3test"
@@ -254,8 +255,8 @@ func TestAWrongPort(t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
-	overload := attempt.Verdict{Outcome: window.Overload, Retry: true}
-	again := attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	overload := attempt.Verdict{Meaning: answer.Refused}
+	again := attempt.Verdict{Meaning: answer.Passing}
 	classify := attempt.FirstOf(miniolimit.Classify, attempt.Classify)
 	for err, want := range map[error]attempt.Verdict{
 		minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}:                                overload,
@@ -263,8 +264,8 @@ func TestClassify(t *testing.T) {
 		minio.ErrorResponse{Code: "503 Service Unavailable", StatusCode: 503}:                 overload,
 		fmt.Errorf("photo: %w", minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}):       overload,
 		minio.ErrorResponse{Code: "Other", StatusCode: 499}:                                   again,
-		minio.ErrorResponse{Code: "Other", StatusCode: 520}:                                   {Outcome: window.Unclear, Retry: true},
-		minio.ErrorResponse{Code: "NoSuchUpload", StatusCode: 200}:                            {Outcome: window.ClientError},
+		minio.ErrorResponse{Code: "Other", StatusCode: 520}:                                   {Meaning: answer.Unclear},
+		minio.ErrorResponse{Code: "NoSuchUpload", StatusCode: 200}:                            {Meaning: answer.Fault},
 		&url.Error{Op: "Put", Err: errors.New("Connection closed by foreign host http://x.")}: again,
 		errors.New("other"): {},
 	} {
@@ -280,7 +281,7 @@ func TestHungUp(t *testing.T) {
 	l := newLimiter(t, aimd.Config{})
 	err := put(t.Context(), s.client(t, l, func(o *minio.Options) { o.MaxRetries = 1 }), "a", "x")
 	require.Error(t, err)
-	require.Equal(t, attempt.Verdict{Outcome: window.Neutral, Retry: true}, miniolimit.Classify(err), "%v", err)
+	require.Equal(t, attempt.Verdict{Meaning: answer.Passing}, miniolimit.Classify(err), "%v", err)
 	require.EqualValues(t, 1, l.Snapshot().Neutrals)
 	requireIdle(t, l)
 }

@@ -14,7 +14,6 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
 )
 
 // Classify is an attempt.Classifier for what attempt.Classify cannot read of minio-go's errors: a connection that
@@ -25,7 +24,7 @@ import (
 func Classify(err error) attempt.Verdict {
 	var said minio.ErrorResponse
 	if !errors.As(err, &said) && hungUp(err) {
-		return attempt.Verdict{Outcome: window.Neutral, Retry: true}
+		return attempt.Verdict{Meaning: answer.Passing}
 	}
 	return attempt.Verdict{}
 }

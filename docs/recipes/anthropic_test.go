@@ -44,22 +44,22 @@ const (
 // An error at the head of a stream, or an event in mid-stream, of which anthropic-sdk-go makes an Error of status 200:
 // the stream comes to its end, and no text is there twice. A request that is at fault is not sent again.
 func TestAnthropicStream(t *testing.T) {
-	failed := func(kind string) answer {
-		return answer{200, events, eventsHello + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"" + kind + "\",\"message\":\"any\"}}\n\n"}
+	failed := func(kind string) said {
+		return said{200, events, eventsHello + "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"" + kind + "\",\"message\":\"any\"}}\n\n"}
 	}
 	for name, c := range map[string]struct {
-		first     answer
+		first     said
 		overloads int
 		final     bool
 	}{
-		"529":              {answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}, 1, false},
+		"529":              {said{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}, 1, false},
 		"overloaded_error": {failed("overloaded_error"), 1, false},
 		"api_error":        {failed("api_error"), 0, false},
 		"at fault":         {failed("invalid_request_error"), 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr, calls := serve(c.first, answer{200, events, eventsHello + eventsStop})
+				tr, calls := serve(c.first, said{200, events, eventsHello + eventsStop})
 				lim := newLimiter(t, aimd.Config{})
 				got, err := streamMessage(t.Context(), lim, anthropicOn(tr), question)
 				require.EqualValues(t, c.overloads, lim.Snapshot().Overloads)
@@ -88,9 +88,9 @@ func anthropicOn(tr *http.Transport) anthropic.Client {
 func TestAnthropic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(
-			answer{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
-			answer{429, map[string]string{"Retry-After": "3"}, `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`},
-			answer{200, nil, `{"id":"1","type":"message","role":"assistant","model":"any","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn"}`})
+			said{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
+			said{429, map[string]string{"Retry-After": "3"}, `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`},
+			said{200, nil, `{"id":"1","type":"message","role":"assistant","model":"any","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn"}`})
 		lim := newLimiter(t, aimd.Config{})
 		got, err := message(t.Context(), lim, anthropicOn(tr), question)
 		require.NoError(t, err)

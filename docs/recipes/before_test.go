@@ -107,7 +107,7 @@ func presigned(ctx context.Context, client *http.Client, url, body string) error
 
 func TestPresigned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(answer{503, map[string]string{"Content-Type": "application/xml"}, `<Error><Code>SlowDown</Code></Error>`}, answer{200, nil, ""})
+		tr, calls := serve(said{503, map[string]string{"Content-Type": "application/xml"}, `<Error><Code>SlowDown</Code></Error>`}, said{200, nil, ""})
 		byDefault(t, tr)
 		lim := newLimiter(t, aimd.Config{})
 		client := httplimit.Client(lim)

@@ -34,20 +34,21 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 )
 
 const service = "http://service.example/"
 
 var (
-	refused = attempt.Verdict{Outcome: aimd.Overload, Retry: true}
-	again   = attempt.Verdict{Outcome: aimd.Neutral, Retry: true}
+	refused = attempt.Verdict{Meaning: answer.Refused}
+	again   = attempt.Verdict{Meaning: answer.Passing}
 	unknown = attempt.Verdict{}
 )
 
 func after(d time.Duration) attempt.Verdict {
 	v := refused
-	v.RetryAfter = d
+	v.Wait = d
 	return v
 }
 
@@ -55,42 +56,42 @@ func after(d time.Duration) attempt.Verdict {
 // answer of a server, with its own retries turned off.
 func TestTheErrorsOfSDKs(t *testing.T) {
 	for name, c := range map[string]struct {
-		answer answer
+		answer said
 		call   func(context.Context, *http.Client) error
 		want   attempt.Verdict
 	}{
 		"azcore, ServerBusy": {
-			answer{503, map[string]string{"X-Ms-Error-Code": "ServerBusy", "X-Ms-Retry-After-Ms": "1500"}, ""}, azureCall, after(1500 * time.Millisecond),
+			said{503, map[string]string{"X-Ms-Error-Code": "ServerBusy", "X-Ms-Retry-After-Ms": "1500"}, ""}, azureCall, after(1500 * time.Millisecond),
 		},
-		"gitlab": {answer{429, map[string]string{"Retry-After": "2"}, `{"message":"Too Many Requests"}`}, gitlabCall, after(2 * time.Second)},
-		"godo":   {answer{429, map[string]string{"Retry-After": "2"}, `{"id":"too_many_requests","message":"API Rate limit exceeded."}`}, godoCall, after(2 * time.Second)},
+		"gitlab": {said{429, map[string]string{"Retry-After": "2"}, `{"message":"Too Many Requests"}`}, gitlabCall, after(2 * time.Second)},
+		"godo":   {said{429, map[string]string{"Retry-After": "2"}, `{"id":"too_many_requests","message":"API Rate limit exceeded."}`}, godoCall, after(2 * time.Second)},
 		"googleapi, 429": {
-			answer{429, map[string]string{"Retry-After": "2"}, `{"error":{"code":429,"message":"The rate of requests is too high.","errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`},
+			said{429, map[string]string{"Retry-After": "2"}, `{"error":{"code":429,"message":"The rate of requests is too high.","errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`},
 			googleCall, after(2 * time.Second),
 		},
 		"googleapi of drive, 403 rateLimitExceeded": {
-			answer{403, nil, `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`},
+			said{403, nil, `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`},
 			googleCall, refused,
 		},
 		"googleapi of bigquery, 503, by gax": {
-			answer{503, nil, `{"error":{"code":503,"message":"Error encountered during execution.","errors":[{"domain":"global","reason":"backendError"}]}}`},
+			said{503, nil, `{"error":{"code":503,"message":"Error encountered during execution.","errors":[{"domain":"global","reason":"backendError"}]}}`},
 			gaxCall, refused,
 		},
 		"genai, 429": {
-			answer{429, nil, `{"error":{"code":429,"message":"Resource exhausted.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3s"}]}}`},
+			said{429, nil, `{"error":{"code":429,"message":"Resource exhausted.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3s"}]}}`},
 			genaiCall, after(3 * time.Second),
 		},
 		"stripe, lock_timeout": {
-			answer{429, nil, `{"error":{"code":"lock_timeout","message":"This object cannot be accessed right now","type":"invalid_request_error"}}`},
+			said{429, nil, `{"error":{"code":"lock_timeout","message":"This object cannot be accessed right now","type":"invalid_request_error"}}`},
 			stripeCall, again,
 		},
-		"twilio": {answer{429, nil, `{"code":20429,"message":"Too Many Requests","more_info":"","status":429}`}, twilioCall, refused},
-		"slack":  {answer{429, map[string]string{"Retry-After": "30"}, ""}, slackCall, after(30 * time.Second)},
+		"twilio": {said{429, nil, `{"code":20429,"message":"Too Many Requests","more_info":"","status":429}`}, twilioCall, refused},
+		"slack":  {said{429, map[string]string{"Retry-After": "30"}, ""}, slackCall, after(30 * time.Second)},
 		"go-openai, used up": {
-			answer{429, nil, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`},
-			goOpenAICall, attempt.Verdict{Outcome: aimd.Neutral, Reason: aimd.ErrQuota},
+			said{429, nil, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`},
+			goOpenAICall, attempt.Verdict{Meaning: answer.Closed, Reason: aimd.ErrQuota},
 		},
-		"discordgo": {answer{429, nil, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`}, discordCall, after(1500 * time.Millisecond)},
+		"discordgo": {said{429, nil, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`}, discordCall, after(1500 * time.Millisecond)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr, calls := serve(c.answer)
@@ -241,7 +242,7 @@ func TestTheErrorsThatNeedAClassifier(t *testing.T) {
 
 // The refusals of clients without codes are read by their words.
 func TestRefusalsWithoutACode(t *testing.T) {
-	guessed := attempt.Verdict{Outcome: aimd.Overload, Retry: true, Guessed: true}
+	guessed := attempt.Verdict{Meaning: answer.Guessed}
 	for _, c := range []struct {
 		err  error
 		want attempt.Verdict
@@ -262,7 +263,7 @@ func mongoErrors(err error) attempt.Verdict {
 	switch {
 	case !errors.As(err, &labels):
 	case labels.HasErrorLabel("RetryableWriteError"), labels.HasErrorLabel("TransientTransactionError"):
-		return attempt.Verdict{Outcome: aimd.Neutral, Retry: true}
+		return attempt.Verdict{Meaning: answer.Passing}
 	}
 	return attempt.Verdict{}
 }
@@ -272,7 +273,7 @@ func saramaErrors(err error) attempt.Verdict {
 	errors.As(err, &code)
 	switch code {
 	case sarama.ErrRequestTimedOut, sarama.ErrLeaderNotAvailable, sarama.ErrNotLeaderForPartition, sarama.ErrNotEnoughReplicas:
-		return attempt.Verdict{Outcome: aimd.Neutral, Retry: true}
+		return attempt.Verdict{Meaning: answer.Passing}
 	}
 	return attempt.Verdict{}
 }

@@ -27,8 +27,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// answer is what a server says to one request.
-type answer struct {
+// said is what a server says to one request.
+type said struct {
 	status int
 	header map[string]string
 	body   string
@@ -39,7 +39,7 @@ const cutOff = "cut off:"
 
 // serve is a server in memory that gives these answers in turn, the last again and again.
 // It returns a transport to it, and what counts the requests.
-func serve(answers ...answer) (*http.Transport, *int) {
+func serve(answers ...said) (*http.Transport, *int) {
 	calls := 0
 	return inMemory(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 )
@@ -147,9 +148,9 @@ func (f *firewall) admits() bool {
 
 func behindFirewall(perSecond float64) (*aimd.Limiter, error) {
 	blocked := func(err error) attempt.Verdict {
-		var answer *httplimit.StatusError
-		if errors.As(err, &answer) && answer.StatusCode == http.StatusForbidden {
-			return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
+		var page *httplimit.StatusError
+		if errors.As(err, &page) && page.StatusCode == http.StatusForbidden {
+			return attempt.Verdict{Meaning: answer.Refused}
 		}
 		return attempt.Verdict{}
 	}

@@ -51,7 +51,7 @@ func TestOpenAIStream(t *testing.T) {
 		failed = "data: {\"error\":{\"message\":\"The server had an error while processing your request. Sorry about that!\",\"type\":\"server_error\",\"param\":null,\"code\":null}}\n\n"
 		fault  = "data: {\"error\":{\"message\":\"The response was filtered\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":\"content_filter\"}}\n\n"
 	)
-	for name, first := range map[string]answer{
+	for name, first := range map[string]said{
 		"refused":    {429, map[string]string{"Retry-After": "2"}, `{"error":{"code":"rate_limit_exceeded"}}`},
 		"broken off": {200, events, cutOff + eventHello},
 		"failed":     {200, events, eventHello + failed},
@@ -59,7 +59,7 @@ func TestOpenAIStream(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tr, calls := serve(first, answer{200, events, eventHello + eventDone})
+				tr, calls := serve(first, said{200, events, eventHello + eventDone})
 				lim := newLimiter(t, aimd.Config{})
 				text, err := stream(t.Context(), lim, openAIOn(tr), prompt)
 				require.Equal(t, name == "refused", lim.Snapshot().Overloads > 0)
@@ -90,7 +90,7 @@ func TestOpenAI(t *testing.T) {
 		quota      = `{"error":{"message":"You exceeded your current quota, please check your plan","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`
 	)
 	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(answer{429, map[string]string{"Retry-After": "20"}, tooMany}, answer{500, nil, ""}, answer{200, nil, completion})
+		tr, calls := serve(said{429, map[string]string{"Retry-After": "20"}, tooMany}, said{500, nil, ""}, said{200, nil, completion})
 		lim := newLimiter(t, aimd.Config{})
 		start := time.Now()
 		got, err := complete(t.Context(), lim, openAIOn(tr), prompt)
@@ -100,7 +100,7 @@ func TestOpenAI(t *testing.T) {
 		require.GreaterOrEqual(t, time.Since(start), 20*time.Second)
 		require.EqualValues(t, 1, lim.Snapshot().Overloads)
 	})
-	for name, refusal := range map[string]answer{
+	for name, refusal := range map[string]said{
 		"used up":         {429, nil, quota},
 		"of a day":        {429, map[string]string{"Retry-After": "28800"}, daily},
 		"not to be tried": {429, map[string]string{"X-Should-Retry": "false"}, tooMany},

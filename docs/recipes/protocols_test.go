@@ -22,13 +22,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 )
 
 func kafkaLimiter() (*aimd.Limiter, error) {
 	throttled := func(err error) attempt.Verdict {
 		if errors.Is(err, kafka.ThrottlingQuotaExceeded) {
-			return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
+			return attempt.Verdict{Meaning: answer.Refused}
 		}
 		return attempt.Verdict{} // kafka-go has Timeout and Temporary for the others
 	}
@@ -80,7 +81,7 @@ func execLimiter() (*aimd.Limiter, error) {
 	codes := func(err error) attempt.Verdict {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == 75 { // EX_TEMPFAIL of sysexits.h
-			return attempt.Verdict{Outcome: aimd.Overload, Retry: true}
+			return attempt.Verdict{Meaning: answer.Refused}
 		}
 		return attempt.Verdict{} // any other is final
 	}

@@ -124,7 +124,7 @@ func awsConfig(tr http.RoundTripper) aws.Config {
 func TestGoCloud(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		xml := map[string]string{"Content-Type": "application/xml"}
-		tr, calls := serve(answer{503, xml, `<Error><Code>SlowDown</Code></Error>`}, answer{200, xml, ""})
+		tr, calls := serve(said{503, xml, `<Error><Code>SlowDown</Code></Error>`}, said{200, xml, ""})
 		lim := newLimiter(t, aimd.Config{})
 		bucket, err := openBucket(t.Context(), awsConfig(tr), lim, "bucket")
 		require.NoError(t, err)
@@ -144,8 +144,8 @@ func limitKubernetes(config *rest.Config, lim *aimd.Limiter) {
 func TestKubernetes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tr, calls := serve(
-			answer{429, map[string]string{"Retry-After": "1"}, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`},
-			answer{200, nil, `{"major":"1"}`})
+			said{429, map[string]string{"Retry-After": "1"}, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"TooManyRequests","code":429}`},
+			said{200, nil, `{"major":"1"}`})
 		lim := newLimiter(t, aimd.Config{})
 		config := &rest.Config{Host: "http://service.example", Transport: tr}
 		config.GroupVersion = &schema.GroupVersion{Version: "v1"}

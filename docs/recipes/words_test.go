@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 )
@@ -18,7 +19,7 @@ import (
 func ownWords(err error) attempt.Verdict {
 	var e *httplimit.StatusError
 	if errors.As(err, &e) && bytes.Contains(e.Body, []byte("come back tomorrow")) {
-		return attempt.Verdict{Outcome: aimd.Overload, Retry: true, RetryAfter: e.RetryAfter()}
+		return attempt.Verdict{Meaning: answer.Refused, Wait: e.RetryAfter()}
 	}
 	return attempt.Verdict{}
 }

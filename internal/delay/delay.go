@@ -17,7 +17,7 @@ const (
 type Asked struct {
 	// After is the Retry-After, 0 without one.
 	After time.Duration
-	// Stop: it refuses everybody until then (attempt.Verdict.Stop).
+	// Stop: it refuses everybody until then (answer.Stopped).
 	Stop bool
 	// Refusals is the number of refusals in a row, this one among them.
 	Refusals int

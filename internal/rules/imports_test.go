@@ -27,7 +27,7 @@ var root, _ = filepath.Abs("../..")
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"setting", "limiter", "attempt", "window", "queue", "internal/check", "internal/delay", "internal/quota"},
+	"":          {"setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/delay", "internal/quota"},
 	"window":    {"internal/check"},
 	"setting":   {},
 	"queue":     {},
@@ -59,10 +59,10 @@ var mayImport = map[string][]string{
 	"job":    {"", "attempt"},
 	"live":   {"", "window"},
 
-	"throttle": {"window", "attempt", "tag", "internal/rejection"},
-	"retry":    {"window", "attempt", "backoff", "internal/check", "internal/budget", "internal/delay"},
+	"throttle": {"answer", "window", "attempt", "tag", "internal/rejection"},
+	"retry":    {"answer", "window", "attempt", "backoff", "internal/check", "internal/budget", "internal/delay"},
 
-	"remote": {"", "attempt", "window", "retry", "schedule", "tag", "internal/check"},
+	"remote": {"", "answer", "attempt", "window", "retry", "schedule", "tag", "internal/check"},
 
 	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/quota", "internal/delay", "internal/grid", "internal/budget", "internal/rejection"},
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
 )
 
 // rule gives exit statuses, and words on standard error, one meaning.
@@ -23,8 +23,8 @@ type rule struct {
 type rules []*rule
 
 var (
-	final   = attempt.Verdict{Outcome: window.Neutral}
-	another = attempt.Verdict{Outcome: window.Neutral, Retry: true}
+	final   = attempt.Verdict{Meaning: answer.Final}
+	another = attempt.Verdict{Meaning: answer.Passing}
 )
 
 func (rs *rules) flags(f *pflag.FlagSet) {

@@ -103,7 +103,7 @@ func notStarted(err error) error {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, os.ErrNotExist):
 		f.status = notFound
 	case errors.Is(err, syscall.EAGAIN), errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		f.verdict.Retry = true
+		f.verdict = another
 	}
 	return f
 }

@@ -61,9 +61,9 @@ func (u *run) connect(ctx context.Context) (err error) {
 func (u *run) classify(err error) attempt.Verdict {
 	v := attempt.Classify(err)
 	switch {
-	case v.Outcome == window.Overload:
+	case v.Outcome() == window.Overload:
 		u.silence.Stop()
-	case v.Retry:
+	case v.Retry():
 		u.trouble.Store(cmp.Or(code(err), cli.Reason(err).Error()))
 	}
 	return v
