@@ -25,10 +25,8 @@ RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 .PHONY: test short lint vet-os fuzz e2e bench bench-peers figures names tidy rehearse release
 
 # The race detector looks at the library and at the other packages that start goroutines. It
-# does not look at the simulator and at internal/rules, which start none and would take ten times as long, nor at
-# the proxy: with it, Go 1.26 now and then crashes in the time.AfterFunc(-1) of net/http/httputil within a bubble
-# of testing/synctest (SIGSEGV in runtime.(*timer).modify).
-NO_RACE   := ^github.com/aimd-go/aimd/\(sim\|internal/rules\|cmd/aimd/internal/proxy\)$$
+# does not look at the simulator and at internal/rules, which start none and would take ten times as long.
+NO_RACE   := ^github.com/aimd-go/aimd/\(sim\|internal/rules\)$$
 HERMETIC  := $(filter-out e2e,$(MODULES))
 TEST      := go test -vet=off -shuffle=on -timeout 20m
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -36,6 +37,7 @@ func say(w http.ResponseWriter, r *http.Request, status int, reason error) {
 	default:
 		h.Set("Content-Type", "text/plain; charset=utf-8")
 	}
+	h.Set("Content-Length", strconv.Itoa(len(body)+1))
 	w.WriteHeader(status)
 	_, _ = fmt.Fprintln(w, body)
 }
