@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -139,6 +140,31 @@ func TestAnyLanguage(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What the pages show of Python and JavaScript is right by the words of their own readers. A paragraph is a program.
+func TestTheBlocksOfTheDocs(t *testing.T) {
+	pages, err := filepath.Glob("../docs/*.md")
+	require.NoError(t, err)
+	seen := map[string]int{}
+	for _, page := range append(pages, "../README.md") {
+		text, err := os.ReadFile(page)
+		require.NoError(t, err)
+		for _, block := range regexp.MustCompile("(?s)```(python|js)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+			seen[block[1]]++
+			for _, paragraph := range strings.Split(block[2], "\n\n") {
+				check := exec.CommandContext(t.Context(), program.Path(t, "python3", "python3"), "-c", "import ast, sys; ast.parse(sys.stdin.read())")
+				if block[1] == "js" {
+					check = exec.CommandContext(t.Context(), program.Path(t, "node", "nodejs"), "--input-type=module", "--check")
+				}
+				check.Stdin = strings.NewReader(paragraph)
+				out, err := check.CombinedOutput()
+				assert.NoError(t, err, "%s: %s", page, out)
+			}
+		}
+	}
+	require.Greater(t, seen["python"], 1)
+	require.Greater(t, seen["js"], 1)
 }
 
 // Three programs at a time share what the service takes.
