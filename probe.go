@@ -72,7 +72,7 @@ import (
 //	    a second, or two round trips, the accepted rate is as before.
 //	  - If a silence with more than four refusals lasts 1.5 times as long as the acceptance before it
 //	    and a round trip, a limit was used up. Its rate is between that of the burst and that of burst and silence
-//	    together: their geometric mean is the ceiling. If less is accepted then, by a third, the
+//	    together: their geometric mean is the ceiling. If less is accepted then, by a third, and not for longer, the
 //	    service goes up and down, and silences are outages from then on. After a timeout they are, too. A silence
 //	    begins with the first refused attempt, not with the rest before it.
 //	  - Where a refusal lasts for more than four round trips, a Retry-After binds all while one may fly at a time.
@@ -200,6 +200,9 @@ func (p *probe) success(now, w float64, a window.Answer) float64 {
 	since := max(now-p.succeeded, 1e-9)
 	silence := now - p.quiet
 	silent := p.refused > 0 && silence > p.trip
+	if p.refused > 0 && !math.IsInf(p.spell.began, -1) { // an outage says nothing of how long a refusal lasts
+		p.lasts += (min(60, silence/p.trip) - p.lasts) / p.few
+	}
 	if silent && p.refused > p.few {
 		w = p.ended(now, w)
 	}

@@ -21,7 +21,7 @@ type meter struct {
 	// among the attempts that were sent early; 1 before the first refusal.
 	share, early float64
 	// learns is the share by which early falls with each success, lasts the round trips for which a refusal lasts: a
-	// mean of the times from the last success before a refusal to the next success.
+	// mean of the times from the last success before a refusal to the next success, without those after a timeout.
 	learns, lasts float64
 }
 
@@ -53,9 +53,6 @@ func (m *meter) span() float64 { return max(0.5, m.trip) }
 
 // accept notes a success that came so long after the one before.
 func (m *meter) accept(now, since float64) {
-	if m.refused > 0 {
-		m.lasts += (min(60, (now-m.quiet)/m.trip) - m.lasts) / m.few
-	}
 	m.rate += (1 - m.rate*since) / (since + m.span())
 	m.succeeded, m.refused = now, 0
 }
@@ -68,20 +65,21 @@ func (m *meter) good(now float64) float64 {
 // spell is the acceptance between two silences, of a limit that is used up and refilled.
 type spell struct {
 	*tuning
-	// taken is how many were accepted since the last silence, from the time began on; -Inf after a timeout. most is
-	// the most that were accepted between two silences, +Inf if the service goes up and down.
-	began, taken, most float64
+	// taken is how many were accepted since the last silence, from the time began on; -Inf after a timeout. most is the
+	// most that were accepted between two silences, longest the longest time; +Inf if the service goes up and down.
+	began, taken, most, longest float64
 }
 
 // end is the window at the limit that was used up, or false. If a silence was longer than the acceptance before it, a
-// lower rate is accepted for longer. If it is not, the service goes up and down whatever the rate.
+// lower rate is accepted for longer. If it is not, and less is taken, the service goes up and down whatever the rate.
 func (s *spell) end(now float64, m *meter) (w float64, used bool) {
+	took := m.succeeded - s.began + m.trip
 	switch {
-	case now-m.quiet <= s.more*(m.succeeded-s.began+m.trip) || s.taken <= 0:
-	case s.taken*s.more < s.most:
-		s.most = math.Inf(1)
+	case now-m.quiet <= s.more*took || s.taken <= 0:
+	case s.taken*s.more < s.most && took <= s.longest:
+		s.most, s.longest = math.Inf(1), math.Inf(1)
 	default:
-		s.most = max(s.most, s.taken)
+		s.most, s.longest = max(s.most, s.taken), max(s.longest, took)
 		return math.Sqrt(m.before * m.trip * s.taken / (now - s.began)), true
 	}
 	return 0, false
