@@ -6,11 +6,14 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math"
 	"os"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	wrap "github.com/jedib0t/go-pretty/v6/text"
 	"github.com/stretchr/testify/assert"
@@ -122,4 +125,42 @@ func meaning(in reflect.Type, f reflect.StructField, doc string) string {
 		}
 	}
 	return lines.String()
+}
+
+var (
+	entry  = regexp.MustCompile(`(?m)^(\S+)  \((.*)\)\n((?:    .*\n)+)`)
+	bounds = regexp.MustCompile(`From (\S+) to (\S+)\.( |$)`)
+)
+
+// The bounds of a field stand in its comment and in package sim. They are the same.
+func TestTheBoundsOfTheHelpAreThoseOfTheSimulator(t *testing.T) {
+	const text = "server: {quotas: [{limit: 1, per: 1s}]}\nclients: {}\nstrategies: [{name: a, retry: {}}]\n"
+	told := 0
+	for _, e := range entry.FindAllStringSubmatch(Fields, -1) {
+		b := bounds.FindStringSubmatch(strings.Join(strings.Fields(e[3]), " "))
+		if b == nil {
+			continue
+		}
+		told++
+		field := strings.ReplaceAll(e[1], "[]", "[0]")
+		whole := e[2] == "a whole number" // which 0.99 is not
+		for value, allowed := range map[string]bool{times(b[1], 0.99): b[1] == "0" || whole, b[1]: true, b[2]: true, times(b[2], 1.01): false} {
+			_, err := Parse("x.yaml", []byte(text), field+"="+value)
+			beyond := err != nil && regexp.MustCompile(`: `+regexp.QuoteMeta(field)+`: \S+ is not allowed, want a (number|duration) from`).MatchString(err.Error())
+			assert.Equal(t, !allowed, beyond, "%s=%s: %v", field, value, err)
+		}
+	}
+	assert.GreaterOrEqual(t, told, 20)
+}
+
+// times is a number or a duration, times something.
+func times(value string, by float64) string {
+	if d, err := time.ParseDuration(value); err == nil && value != "0" {
+		return time.Duration(float64(d) * by).String()
+	}
+	x, _ := strconv.ParseFloat(value, 64)
+	if x *= by; x > 100 {
+		x = math.Round(x)
+	}
+	return strconv.FormatFloat(x, 'f', -1, 64)
 }
