@@ -213,11 +213,11 @@ func (a *Attempt) verdict(err error, f *tree) Verdict {
 // judged is the classifier's verdict. If the classifier does not know more, it depends on whose time ran out.
 func (a *Attempt) judged(err error, f *tree) Verdict {
 	v := a.runner.classify(f).reasoned()
-	if o := v.Outcome(); v.Meaning == answer.Unknown || o == window.Timeout || o == window.Neutral && f.ofContext() && !f.unsent() {
+	if o := v.Outcome(); !v.known() || o == window.Timeout || o == window.Neutral && f.ofContext() && !f.unsent() {
 		v = a.timed(v)
 	}
 	switch {
-	case v.Meaning == answer.Unknown:
+	case !v.known():
 		v.Meaning = answer.Final
 	case v.Meaning == answer.Denied && a.owns && a.runner.Slots.Denied(a.ticket, err, a.number > 1):
 		v.Meaning = answer.Refused

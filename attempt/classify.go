@@ -10,7 +10,7 @@ import (
 // means that another attempt may succeed, otherwise the error is final):
 //
 //   - ErrQuota, ErrWait and ErrNeverAnswered: neutral, with that reason.
-//   - Verdict() Verdict: the error's own verdict.
+//   - A [Factual] error that knows its verdict.
 //   - context.Canceled: neutral.
 //   - An answer over HTTP: an httplimit.StatusError, an error with the methods ErrorCode() string and
 //     HTTPStatusCode() int, as of the AWS SDK, or one that has the shape below. Package answer says
@@ -60,19 +60,17 @@ func Classify(err error) Verdict {
 			return Verdict{Meaning: answer.Final, Reason: reason}
 		}
 	}
-	if own, ok := first[interface{ Verdict() Verdict }](f); ok {
-		if v := own.Verdict(); v.Meaning != answer.Unknown {
-			return v
-		}
+	if v := f.facts().verdict; v.known() {
+		return v
 	}
 	if f.isAny(context.Canceled) {
 		return Verdict{Meaning: answer.Final}
 	}
-	if v := classifyAnswer(f); v.Meaning != answer.Unknown {
+	if v := classifyAnswer(f); v.known() {
 		return v
 	}
 	for _, classify := range [...]func(*tree) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal, classifyWords} {
-		if v := classify(f); v.Meaning != answer.Unknown {
+		if v := classify(f); v.known() {
 			if v.Retry() {
 				v.Wait = retryAfter(f)
 			}

@@ -13,21 +13,9 @@ var (
 	again    = Verdict{Meaning: answer.Passing}
 )
 
-// verdict is the verdict on an answer. SDKs make an error with a status of success of a request that was not answered.
-func verdict(a answer.Answer) Verdict {
-	v := Verdict{Meaning: a.Meaning(soon)}
-	if v.Meaning == answer.Success {
-		return Verdict{}
-	}
-	if v.Retry() {
-		v.Wait = a.Wait
-	}
-	return v.reasoned()
-}
-
 func classifyAnswer(f *tree) Verdict {
 	for a := range answersOf(f) {
-		if v := verdict(a); v.Meaning != answer.Unknown {
+		if v := VerdictOf(a); v.known() {
 			return v
 		}
 	}
@@ -37,16 +25,11 @@ func classifyAnswer(f *tree) Verdict {
 // classifyWords reads an error by its text alone.
 func classifyWords(f *tree) Verdict { return classifyText(f.words()) }
 
-func classifyText(text string) Verdict { return verdict(answer.Of("", text, 0)) }
+func classifyText(text string) Verdict { return VerdictOf(answer.Of("", text, 0)) }
 
-// answersOf yields the answers that the error is made of: its own, one made of the methods of its tree, and
-// those of the shapes.
+// answersOf yields the answers that the error is made of: one made of the methods of its tree, and those of the shapes.
 func answersOf(f *tree) iter.Seq[answer.Answer] {
 	return func(yield func(answer.Answer) bool) {
-		if own, ok := first[interface{ Answer() answer.Answer }](f); ok {
-			yield(own.Answer())
-			return
-		}
 		if a, ok := answerOf(f); ok && !yield(a) {
 			return
 		}
@@ -74,6 +57,9 @@ func answerOf(f *tree) (a answer.Answer, ok bool) {
 }
 
 func retryAfter(f *tree) time.Duration {
+	if told := f.facts().wait; told > 0 {
+		return told
+	}
 	if after, ok := first[interface{ RetryAfter() time.Duration }](f); ok {
 		return max(0, after.RetryAfter())
 	}

@@ -110,7 +110,7 @@ func classifyGRPC(f *tree) Verdict {
 	case !ok:
 		return Verdict{}
 	case code == 8: // RESOURCE_EXHAUSTED, also of a message that is too large
-		v := verdict(answer.Of("", text, retryAfter(f)))
+		v := VerdictOf(answer.Of("", text, retryAfter(f)))
 		if v == (Verdict{}) {
 			return overload
 		}

@@ -58,9 +58,9 @@ func (strange) GRPCStatus() string { return "none" }
 // judged knows what it means, unless it is zero, and has a code that says otherwise.
 type judged attempt.Verdict
 
-func (judged) Error() string              { return "judged" }
-func (j judged) Verdict() attempt.Verdict { return attempt.Verdict(j) }
-func (judged) GRPCStatus() *grpcStatus    { return &grpcStatus{8} }
+func (judged) Error() string           { return "judged" }
+func (j judged) Facts() attempt.Facts  { return attempt.Facts{Verdict: attempt.Verdict(j)} }
+func (judged) GRPCStatus() *grpcStatus { return &grpcStatus{8} }
 
 type temporary bool
 
@@ -223,7 +223,7 @@ func TestAnErrorOfAnOperationWithin(t *testing.T) {
 		{attempt.Error{Attempts: 2, Reason: attempt.ErrAttempts, Cause: context.DeadlineExceeded}, true, false},
 	} {
 		require.Equal(t, c.timeout, c.err.Timeout(), c.err.Error())
-		require.Equal(t, c.unsent, c.err.NotSent(), c.err.Error())
+		require.Equal(t, c.unsent, attempt.NotSent(&c.err), c.err.Error())
 	}
 }
 
@@ -239,8 +239,8 @@ func (s status) RetryAfter() time.Duration { return s.after }
 
 type unsent struct{}
 
-func (unsent) Error() string { return "not sent" }
-func (unsent) NotSent() bool { return true }
+func (unsent) Error() string        { return "not sent" }
+func (unsent) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unsent} }
 
 func TestATLSThatDoesNotFit(t *testing.T) {
 	for err, want := range map[error]bool{

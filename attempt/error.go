@@ -1,9 +1,12 @@
 package attempt
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/aimd-go/aimd/answer"
 )
 
 // Reasons for which there is no further attempt, besides errors of contexts, guards and policies. Package aimd has the
@@ -58,7 +61,13 @@ func (e *Error) Timeout() bool {
 	return errors.As(errors.Join(e.Unwrap()...), &t) && t.Timeout()
 }
 
-// NotSent reports that no request was sent: there was no attempt, or one whose error says so.
-func (e *Error) NotSent() bool {
-	return e.Attempts == 0 || e.Attempts == 1 && walk(e.Cause).unsent()
+// Facts implements Factual: without an attempt nothing was sent. If the caller cancelled, the cause does not count.
+func (e *Error) Facts() (f Facts) {
+	if e.Attempts == 0 {
+		f.Reach = Unsent
+	}
+	if errors.Is(e.Reason, context.Canceled) {
+		f.Verdict.Meaning = answer.Final
+	}
+	return f
 }

@@ -72,6 +72,21 @@ func ExampleGuard() {
 	// Output: gave up after 2 attempts: the purse is empty; last error: 503 Service Unavailable
 }
 
+// lineBusy is the error of a client of telephones: it knows what it means, and for how long to wait.
+type lineBusy struct{ wait time.Duration }
+
+func (e lineBusy) Error() string { return "the line is busy" }
+
+func (e lineBusy) Facts() attempt.Facts {
+	return attempt.Facts{Verdict: attempt.Verdict{Meaning: answer.Refused, Wait: e.wait}, Reach: attempt.Heard}
+}
+
+func ExampleFactual() {
+	v := attempt.Classify(fmt.Errorf("dial: %w", lineBusy{time.Minute}))
+	fmt.Println(v.Meaning, v.Wait, v.Outcome(), v.Retry())
+	// Output: refused 1m0s overload true
+}
+
 // An integration of another protocol says what an answer reports of the service's quotas: here one that is used
 // up for an hour. Callers with less time hear of it at once.
 func ExampleAttempt_reported() {

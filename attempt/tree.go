@@ -7,11 +7,10 @@ import (
 	"net"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/aimd-go/aimd/answer"
 )
 
 // soon is the longest wait that tells a refusal for now from a quota that is spent: the default of MaxRetryAfter.
@@ -27,6 +26,7 @@ type tree struct {
 	text  string
 	// worded: text is set.
 	worded bool
+	told   told
 }
 
 // node is an error of the tree, and what there is to read of its type.
@@ -79,21 +79,25 @@ func (f *tree) Unwrap() error { return f.error }
 // first is errors.As on a tree that was walked.
 func first[T any](f *tree) (T, bool) {
 	for _, n := range f.nodes {
-		if n.kind.silent {
-			continue
-		}
-		if t, ok := n.err.(T); ok {
+		if t, ok := found[T](n); ok {
 			return t, true
-		}
-		if !n.kind.as {
-			continue
-		}
-		if t := new(T); n.err.(interface{ As(any) bool }).As(t) {
-			return *t, true
 		}
 	}
 	var zero T
 	return zero, false
+}
+
+// found is errors.As on a single node.
+func found[T any](n node) (t T, ok bool) {
+	if n.kind.silent {
+		return t, false
+	}
+	if t, ok = n.err.(T); ok || !n.kind.as {
+		return t, ok
+	}
+	of := new(T)
+	ok = n.err.(interface{ As(any) bool }).As(of)
+	return *of, ok
 }
 
 // isAny is errors.Is on a tree that was walked, for several targets, which can be compared.
@@ -132,9 +136,14 @@ func (f *tree) says(any ...string) bool {
 }
 
 // unsent: the request was not sent.
-func (f *tree) unsent() bool {
-	e, ok := first[interface{ NotSent() bool }](f)
-	return ok && e.NotSent()
+func (f *tree) unsent() bool { return f.facts().says(Unsent) && !f.several() }
+
+// several: the error is of several attempts. If the last was not sent, those before it may have been.
+func (f *tree) several() bool {
+	return slices.ContainsFunc(f.nodes, func(n node) bool {
+		story, ok := n.err.(*Error)
+		return ok && story.Attempts > 1
+	})
 }
 
 // ofContext: the error is a context's.
@@ -142,7 +151,7 @@ func (f *tree) ofContext() bool { return f.isAny(context.Canceled, context.Deadl
 
 // answered: the service gave an answer.
 func (f *tree) answered() bool {
-	if _, ok := first[interface{ Answer() answer.Answer }](f); ok {
+	if f.facts().says(Heard) {
 		return true
 	}
 	e, ok := first[interface{ HTTPStatusCode() int }](f)
@@ -154,19 +163,13 @@ func (f *tree) unanswered() bool {
 	if f.answered() {
 		return false
 	}
-	if e, ok := first[interface{ Unanswered() bool }](f); ok && e.Unanswered() {
-		return true
-	}
 	_, network := first[net.Error](f)
-	return network || f.unsent() || f.unreached() || f.isAny(context.Canceled) || f.cutOff()
+	return f.facts().says(Unanswered) || network || f.unsent() || f.unreached() || f.isAny(context.Canceled) || f.cutOff()
 }
 
 // unreached: the dial, the name's resolution or the TLS handshake failed.
 func (f *tree) unreached() bool {
-	if e, ok := first[interface{ Unreached() bool }](f); ok && e.Unreached() {
-		return true
-	}
-	return f.undialed() || f.ofTLS() || f.noRoute() || f.isAny(syscall.ECONNREFUSED)
+	return f.facts().says(Unreached) || f.undialed() || f.ofTLS() || f.noRoute() || f.isAny(syscall.ECONNREFUSED)
 }
 
 // undialed: there was no connection, so the request was not sent. The TLS handshake comes before the first byte of
@@ -184,7 +187,8 @@ func (f *tree) undialed() bool {
 // undone: the service did none of the work, since the request was not sent, or an HTTP/2 server said that it did not
 // look at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY on the connection's first stream, or a stream refused.
 func (f *tree) undone() bool {
-	return f.unsent() || f.undialed() || f.reset() == refusedStream || !f.answered() && f.says("http2: Transport received GOAWAY")
+	return !f.several() && (f.unsent() || f.undialed() || f.reset() == refusedStream ||
+		!f.answered() && f.says("http2: Transport received GOAWAY"))
 }
 
 // refusedStream is the code of a stream that the server did not look at.
@@ -247,13 +251,9 @@ func (f *tree) noRoute() bool {
 
 // NotSent reports whether the service did none of the work, so that it may be sent again whatever it is: the error,
 // which may be nil, says that no request was sent, that there was no connection, or that an HTTP/2 server did not look
-// at it. An *Error of several attempts is not certain: the last was not sent, those before it may have been.
+// at it. Of several attempts (Error.Attempts) that is not certain.
 func NotSent(err error) bool {
-	t := walk(err)
-	if story, ok := first[*Error](t); ok && story.Attempts > 1 {
-		return false
-	}
-	return t.undone()
+	return walk(err).undone()
 }
 
 // CutOff reports whether the connection failed, and not the service: it was refused, reset or closed, as net, net/http

@@ -79,6 +79,9 @@ func (v Verdict) Retry() bool {
 	return v.Reason == nil && int(v.Meaning) < len(verdicts) && verdicts[v.Meaning].again
 }
 
+// known: the verdict says something of the attempt.
+func (v Verdict) known() bool { return v.Meaning != answer.Unknown || v.Reason != nil }
+
 // reasoned returns the verdict with the reason that its meaning has.
 func (v Verdict) reasoned() Verdict {
 	if v.Reason == nil && (v.Meaning == answer.Spent || v.Meaning == answer.Closed) {
@@ -96,7 +99,7 @@ type Classifier func(err error) Verdict
 func FirstOf(cs ...Classifier) Classifier {
 	return func(err error) Verdict {
 		for _, c := range cs {
-			if v := c(err); v.Meaning != answer.Unknown {
+			if v := c(err); v.known() {
 				return v
 			}
 		}

@@ -67,13 +67,11 @@ type cutShort struct {
 
 func (c *cutShort) Unwrap() error { return c.error }
 
-// NotSent says that the service does not have the request.
-func (c *cutShort) NotSent() bool { return true }
-
-// Verdict is an overload if the service hung up early, and otherwise that of a connection that failed.
-func (c *cutShort) Verdict() attempt.Verdict {
+// Facts says that the service does not have the request. It refused the request if it hung up early.
+func (c *cutShort) Facts() attempt.Facts {
+	f := attempt.Facts{Reach: attempt.Unsent}
 	if c.early {
-		return attempt.Verdict{Meaning: answer.Refused}
+		f.Verdict.Meaning = answer.Refused
 	}
-	return attempt.Classify(c.error)
+	return f
 }

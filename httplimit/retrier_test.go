@@ -239,7 +239,7 @@ func TestARetrierThatIsRefused(t *testing.T) {
 	_, err := newRetrier(t, &script{}, retry.Config{Guards: []attempt.Guard{&warden{refuse: mine}}}).RoundTrip(req)
 	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
-	require.True(t, e.NotSent())
+	require.True(t, attempt.NotSent(e))
 	require.ErrorIs(t, err, mine)
 	assert.True(t, body.closed.Load())
 }

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/ahead"
 )
 
@@ -97,6 +98,11 @@ func (e *StatusError) Answer() answer.Answer {
 		return *e.said
 	}
 	return answer.Read(e.StatusCode, e.Header, e.Body, time.Now())
+}
+
+// Facts implements attempt.Factual.
+func (e *StatusError) Facts() attempt.Facts {
+	return attempt.Facts{Verdict: attempt.VerdictOf(e.Answer()), Reach: attempt.Heard}
 }
 
 // RetryAfter returns the time for which the service asked to wait, in a header or in the body, or 0.

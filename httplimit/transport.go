@@ -177,8 +177,8 @@ func quotas(resp *http.Response, err error) []answer.Quota {
 // unanswered is the error of a request without an answer, for the limiter.
 type unanswered struct{ error }
 
-func (u unanswered) Unwrap() error    { return u.error }
-func (u unanswered) Unanswered() bool { return true }
+func (u unanswered) Unwrap() error        { return u.error }
+func (u unanswered) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unanswered} }
 
 // bodyless reports whether an answer has no body that could end later. HTTP/2 does not use http.NoBody
 // for that. With HTTP/1 hand-made answers often leave ContentLength unset.

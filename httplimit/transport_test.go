@@ -310,7 +310,7 @@ func TestNotSent(t *testing.T) {
 				var story *attempt.Error
 				require.ErrorAs(t, err, &story)
 				require.ErrorIs(t, err, c.want)
-				assert.True(t, story.NotSent())
+				assert.True(t, attempt.NotSent(story))
 				assert.Equal(t, c.timeout, story.Timeout())
 				assert.Equal(t, c.timeout, strings.Contains(err.Error(), "waited 1m0s in the queue, place 1 of 1, window 1"), err)
 				assert.True(t, body.closed.Load(), "a RoundTripper closes the body of the request on errors too")

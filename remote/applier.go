@@ -176,6 +176,7 @@ type featureOff string
 func (f featureOff) Error() string        { return fmt.Sprintf("%v: %q", ErrFeatureOff, string(f)) }
 func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
 
-// NotSent and Verdict are for guards and limiters: the service has not answered, and no retry helps.
-func (f featureOff) NotSent() bool            { return true }
-func (f featureOff) Verdict() attempt.Verdict { return attempt.Verdict{Meaning: answer.Final} }
+// Facts says that the service was not asked, and no retry helps.
+func (f featureOff) Facts() attempt.Facts {
+	return attempt.Facts{Verdict: attempt.Verdict{Meaning: answer.Final}, Reach: attempt.Unsent}
+}

@@ -2,7 +2,6 @@ package remote_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -225,8 +224,7 @@ func TestFeatures(t *testing.T) {
 	require.ErrorIs(t, err, remote.ErrFeatureOff)
 	require.EqualError(t, err, `aimd: feature is off: "a"`)
 	require.Equal(t, attempt.Verdict{Meaning: answer.Final}, attempt.Classify(fmt.Errorf("wrapped: %w", err)))
-	var unsent interface{ NotSent() bool }
-	require.True(t, errors.As(err, &unsent) && unsent.NotSent())
+	require.True(t, attempt.NotSent(err))
 	require.Error(t, f.Admit(ctx("b"), 1))
 	require.NoError(t, f.Admit(ctx("A"), 1))
 	require.NoError(t, f.Admit(ctx("ab"), 1))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/benbjohnson/clock"
 
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/window"
@@ -33,8 +34,8 @@ func (e *budgetError) Error() string {
 
 func (e *budgetError) Unwrap() error { return ErrBudget }
 
-// NotSent says that the request was not sent; other guards do not count the attempt.
-func (e *budgetError) NotSent() bool { return true }
+// Facts says that the request was not sent; other guards do not count the attempt.
+func (e *budgetError) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unsent} }
 
 // BudgetConfig has the settings of a Budget. Zero fields take the documented default.
 type BudgetConfig struct {

@@ -49,8 +49,8 @@ func (c coded) ErrorCode() string { return c.text }
 // unsent is the error of a request that got no slot.
 type unsent struct{ error }
 
-func (unsent) NotSent() bool   { return true }
-func (u unsent) Unwrap() error { return u.error }
+func (unsent) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unsent} }
+func (u unsent) Unwrap() error      { return u.error }
 
 func newPolicy(t testing.TB, c retry.Config) *retry.Policy {
 	t.Helper()

@@ -209,8 +209,7 @@ func TestAnExhaustedBudgetSaysSo(t *testing.T) {
 	}
 	err := b.Admit(t.Context(), 2)
 	require.ErrorIs(t, err, retry.ErrBudget)
-	var unsent interface{ NotSent() bool }
-	require.True(t, errors.As(err, &unsent) && unsent.NotSent(), "other guards do not count it")
+	require.True(t, attempt.NotSent(err), "other guards do not count it")
 	require.EqualError(t, err, "aimd: retry budget exhausted: 3 of 5 requests in 10s were retries, allowed are 10%")
 	require.NoError(t, b.Admit(t.Context(), 1), "first attempts always go")
 	b.Ended(t.Context(), 0)
@@ -306,9 +305,7 @@ func TestTheVerdictOfALook(t *testing.T) {
 	} {
 		err := retry.Sense(func(context.Context) error { return cause }, nil)(t.Context())
 		assert.Equal(t, want, attempt.Classify(fmt.Errorf("in a limiter: %w", err)))
-		var unsent interface{ NotSent() bool }
-		require.ErrorAs(t, err, &unsent)
-		assert.True(t, unsent.NotSent())
+		assert.True(t, attempt.NotSent(err))
 	}
 }
 

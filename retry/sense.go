@@ -17,12 +17,11 @@ type senseError struct{ cause error }
 func (e *senseError) Error() string   { return fmt.Sprintf("%v: %v", ErrSense, e.cause) }
 func (e *senseError) Unwrap() []error { return []error{ErrSense, e.cause} }
 
-// NotSent says that the request was not sent, so work that may not be done twice is tried again.
-func (e *senseError) NotSent() bool { return true }
-
-// Verdict is neutral, and another attempt may succeed. A Retry-After of the cause is obeyed.
-func (e *senseError) Verdict() attempt.Verdict {
-	return attempt.Verdict{Meaning: answer.Passing, Wait: attempt.Classify(e.cause).Wait}
+// Facts says that another attempt may succeed, for work that may not be done twice too. A Retry-After of the cause is
+// obeyed.
+func (e *senseError) Facts() attempt.Facts {
+	v := attempt.Verdict{Meaning: answer.Passing, Wait: attempt.Classify(e.cause).Wait}
+	return attempt.Facts{Verdict: v, Reach: attempt.Unsent}
 }
 
 // Sense is carrier sense, Ethernet's look before sending. It returns a function for Do, here or of a limiter, that

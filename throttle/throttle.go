@@ -117,8 +117,10 @@ type throttled struct{}
 
 func (throttled) Error() string { return "throttle: rejected by the client" }
 
-// Verdict is for attempt.Classify: the service was not asked.
-func (throttled) Verdict() attempt.Verdict { return attempt.Verdict{Meaning: answer.Final} }
+// Facts says that the service was not asked.
+func (throttled) Facts() attempt.Facts {
+	return attempt.Facts{Verdict: attempt.Verdict{Meaning: answer.Final}, Reach: attempt.Unsent}
+}
 
 type rejected struct {
 	probability       float64
@@ -133,6 +135,3 @@ func (e *rejected) Error() string {
 }
 
 func (e *rejected) Unwrap() error { return ErrThrottled }
-
-// NotSent says that the request was not sent, for retry policies and other guards.
-func (e *rejected) NotSent() bool { return true }

@@ -240,11 +240,15 @@ func withRetryAfter(err error) error {
 	return err
 }
 
-// refusal is an error with the Retry-After that came with it, in the way that classifiers look for it.
+// refusal is an error with the Retry-After that came with it.
 type refusal struct {
 	error
 	after time.Duration
 }
 
-func (r *refusal) Unwrap() error             { return r.error }
-func (r *refusal) RetryAfter() time.Duration { return r.after }
+func (r *refusal) Unwrap() error { return r.error }
+
+// Facts has the wait; Classify reads the rest.
+func (r *refusal) Facts() attempt.Facts {
+	return attempt.Facts{Verdict: attempt.Verdict{Wait: r.after}}
+}

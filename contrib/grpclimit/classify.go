@@ -43,14 +43,12 @@ func Classify(err error) attempt.Verdict {
 // answerError is the error of a call with the service's further information.
 type answerError struct {
 	error
-	verdict   attempt.Verdict
-	unreached bool
+	facts attempt.Facts
 }
 
 func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
-func (e *answerError) Verdict() attempt.Verdict   { return e.verdict }
-func (e *answerError) Unreached() bool            { return e.unreached }
+func (e *answerError) Facts() attempt.Facts       { return e.facts }
 
 // read returns the error with the information of its status and the call's trailer beyond the code, or
 // the same error without such information. reached: the service sent a header or a trailer; an
@@ -60,7 +58,7 @@ func read(err error, trailer metadata.MD, reached bool) error {
 	if err == nil || !ok {
 		return err
 	}
-	var known interface{ Verdict() attempt.Verdict }
+	var known attempt.Factual
 	if errors.As(err, &known) {
 		return err // of an interceptor inside of this one
 	}
@@ -78,7 +76,11 @@ func read(err error, trailer metadata.MD, reached bool) error {
 			v.Reason = errForbidden
 		}
 	}
-	return &answerError{err, v, unreached}
+	facts := attempt.Facts{Verdict: v}
+	if unreached {
+		facts.Reach = attempt.Unreached
+	}
+	return &answerError{err, facts}
 }
 
 func retryInfo(s *status.Status) time.Duration {

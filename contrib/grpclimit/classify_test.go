@@ -85,7 +85,7 @@ func TestClassify(t *testing.T) {
 }
 
 func TestPushback(t *testing.T) {
-	forbidden := attempt.Verdict{Meaning: answer.Refused}
+	forbidden := attempt.Verdict{Meaning: answer.Refused, Reason: grpclimit.ErrForbidden}
 	for _, c := range []struct {
 		trailer []string
 		want    attempt.Verdict

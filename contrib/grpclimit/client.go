@@ -105,12 +105,12 @@ func (e *callError) Error() string {
 	return e.story.Error()
 }
 
-// Verdict is neutral for a call that was not sent, whatever its code, and otherwise unknown.
-func (e *callError) Verdict() attempt.Verdict {
+// Facts says that a call which was not sent is final, whatever its code.
+func (e *callError) Facts() (f attempt.Facts) {
 	if e.story.Attempts == 0 {
-		return attempt.Verdict{Meaning: answer.Final}
+		f.Verdict.Meaning = answer.Final
 	}
-	return attempt.Verdict{}
+	return f
 }
 
 // GRPCStatus returns the status of the context's end or of the last attempt.

@@ -373,7 +373,7 @@ func TestNotSent(t *testing.T) {
 					err = send(ctx, l)
 					var story *attempt.Error
 					require.ErrorAs(t, err, &story)
-					assert.True(t, story.NotSent())
+					assert.True(t, attempt.NotSent(story))
 					requireCode(t, c.code, err)
 					assert.ErrorIs(t, err, c.want)
 					assert.EqualError(t, err, "rpc error: code = "+c.code.String()+" desc = grpclimit: not sent: "+story.Reason.Error())

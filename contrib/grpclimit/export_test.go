@@ -7,7 +7,10 @@ import (
 	"github.com/aimd-go/aimd/admission"
 )
 
-var NotSent = notSent
+var (
+	NotSent      = notSent
+	ErrForbidden = errForbidden
+)
 
 func UnaryClientInterceptor(l *aimd.Limiter) grpc.UnaryClientInterceptor {
 	return newClient(l).unary

@@ -119,7 +119,7 @@ func TestTheErrorOfACallThatWasTriedAgain(t *testing.T) {
 	l.Close()
 	err = call(t.Context(), to(t, &service{}, retried(l.Limiter)...))
 	require.ErrorAs(t, err, &story)
-	require.True(t, story.NotSent())
+	require.True(t, attempt.NotSent(story))
 	require.ErrorIs(t, err, aimd.ErrClosed)
 	requireCode(t, codes.Canceled, err)
 

@@ -38,8 +38,8 @@ type failure struct {
 
 func (f *failure) Error() string { return f.why }
 
-// Verdict is the verdict of attempt.Classify. If it is the zero value, package attempt decides.
-func (f *failure) Verdict() attempt.Verdict { return f.verdict }
+// Facts has the verdict of the rules. If it is the zero value, package attempt decides.
+func (f *failure) Facts() attempt.Facts { return attempt.Facts{Verdict: f.verdict} }
 
 type try struct {
 	command  []string
