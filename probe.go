@@ -65,8 +65,9 @@ import (
 //	    sooner after the one before than half of the gap. The share is of as many of the last answers as fly, 40 at
 //	    most, without timeouts. It falls by a 50th with each round trip without early attempts, and half as fast after
 //	    each time that it rises over a fifth.
-//	  - While all is refused, each burst of refusals halves the window, at most down to a 60th of
-//	    the rate before, and one a second. From there each refusal takes a twentieth.
+//	  - While all is refused, each burst of refusals halves the window: at most down to a quarter of
+//	    the rate before, after 20 in a row or where a refusal lasts down to a 60th, and down to one a second. From there
+//	    each refusal takes a twentieth.
 //	  - The first success after a silence restores half of what was accepted in a round trip before,
 //	    and the initial window at most. The ceiling is what was accepted before. After a silence of
 //	    a second, or two round trips, the accepted rate is as before.
@@ -412,7 +413,11 @@ func (p *probe) cut(now, w float64, a window.Answer) float64 {
 	}
 	before := min(1, w)
 	if w = min(w, max(float64(a.Flying-1), good)); w < 1 {
-		w = max(before/2, min(before-before/p.batch, p.before*p.touch, p.trip), good)
+		least := p.before * p.touch
+		if p.refused <= p.batch && p.lasts <= p.few { // company, and no outage: who falls far ends late
+			least = p.before / p.few
+		}
+		w = max(before/2, min(before-before/p.batch, least, p.trip), good)
 	}
 	p.ceiling, p.half, p.found = w, max(1, w/2), false
 	return w
