@@ -8,7 +8,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/delay"
-	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/limiter"
 )
 
 // pause is a pause for all operations, which the gate has begun, or the wait for a quota.
@@ -19,7 +19,7 @@ type pause struct {
 	// refusal is the error of the attempt that asked for it.
 	refusal error
 	// quota is the service's that is used up, if that is the cause.
-	quota *quota.State
+	quota *limiter.QuotaState
 }
 
 // paused notes a pause that has begun, and dismisses the operations that cannot wait for its end.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -27,12 +27,13 @@ func (s *slots) Settle(t window.Ticket, v attempt.Verdict, err error) {
 	Permit{s.limiter(), t}.release(v.Outcome(), v, err)
 }
 
-func (s *slots) Reported(t window.Ticket, a quota.Answer) {
+func (s *slots) Reported(t window.Ticket, v attempt.Verdict, reports []answer.Quota) {
 	l := s.limiter()
 	l.mu.Lock()
 	now := l.now()
 	before, _ := l.gate.ClosedUntil()
-	if used, ok := l.gate.Reported(now, t, a); ok {
+	head := limiter.Head{Refused: v.Outcome().Overloaded(), Stop: v.Meaning == answer.Stopped, RetryAfter: v.Wait, Reports: reports}
+	if used, ok := l.gate.Reported(now, t, head); ok {
 		q := l.quota(used)
 		l.note(now, Event{Kind: EventUsedUp, Quota: &q, Wait: used.Until - now})
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -78,7 +78,7 @@ func (q Quota) name() string {
 	return fmt.Sprintf("%s (%s of %s left)", q.Name, number(q.Left), number(q.Limit))
 }
 
-func (l *Limiter) quota(s quota.State) Quota {
+func (l *Limiter) quota(s limiter.QuotaState) Quota {
 	q := Quota{Name: s.Name, Limit: s.Limit, Left: s.Left}
 	if s.Back > 0 {
 		q.Reset = l.made.Add(s.Back)

@@ -10,7 +10,6 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -125,8 +124,7 @@ func (a *Attempt) Reported(reports ...answer.Quota) {
 	if !a.owns {
 		ticket, _ = a.ctx.Value(s).(window.Ticket)
 	}
-	v := a.head()
-	s.Reported(ticket, quota.Answer{Reports: reports, Refused: v.Outcome().Overloaded(), Stop: v.Meaning == answer.Stopped, RetryAfter: v.Wait})
+	s.Reported(ticket, a.head(), reports)
 }
 
 // End implements Attempt.

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -73,10 +73,10 @@ func (d *desk) Settle(_ window.Ticket, v attempt.Verdict, _ error) {
 	d.free <- struct{}{}
 }
 
-func (d *desk) Reached() bool                          { return true }
-func (d *desk) Reported(window.Ticket, quota.Answer)   {}
-func (d *desk) Contact(bool, error) (bool, error)      { return true, nil }
-func (d *desk) Denied(window.Ticket, error, bool) bool { return false }
+func (d *desk) Reached() bool                                           { return true }
+func (d *desk) Reported(window.Ticket, attempt.Verdict, []answer.Quota) {}
+func (d *desk) Contact(bool, error) (bool, error)                       { return true, nil }
+func (d *desk) Denied(window.Ticket, error, bool) bool                  { return false }
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 

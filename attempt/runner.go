@@ -9,7 +9,6 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/delay"
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -199,8 +198,9 @@ type Slots interface {
 	Take(ctx context.Context, retry bool) (window.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
 	Settle(t window.Ticket, v Verdict, err error)
-	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket.
-	Reported(t window.Ticket, a quota.Answer)
+	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket; v is the verdict
+	// on the head.
+	Reported(t window.Ticket, v Verdict, quotas []answer.Quota)
 	// Reached reports whether the service has ever answered.
 	Reached() bool
 	// Contact notes whether the service answered an attempt; if it did not, err is the attempt's error. It

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/delay"
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -226,10 +225,10 @@ func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
 // ClosedUntil is the earliest time of the next send by what the service said: after the pause for all, or
 // when the quota comes back that is used up for longer than that.
-func (g *Gate) ClosedUntil() (until time.Duration, used *quota.State) {
+func (g *Gate) ClosedUntil() (until time.Duration, used *QuotaState) {
 	if g.told != nil {
 		if q, ok := g.told.UsedUp(g.now); ok && q.Until > g.pausedUntil {
-			return q.Until, &q
+			return q.Until, (*QuotaState)(&q)
 		}
 	}
 	return g.pausedUntil, nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -58,10 +57,10 @@ func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
 
 	state, used := g.Reported(time.Second, second, refusal(requests(0)))
 	assert.True(t, used)
-	assert.Equal(t, quota.State{Name: "requests", Limit: 60, Back: state.Until, Until: state.Until}, state)
+	assert.Equal(t, limiter.QuotaState{Name: "requests", Limit: 60, Back: state.Until, Until: state.Until}, state)
 	a, _ := g.Answered(time.Second, second, window.Overload, 0)
 	assert.Equal(t, window.Neutral, a.Outcome)
-	assert.Equal(t, []quota.State{state}, g.Quotas(time.Second))
+	assert.Equal(t, []limiter.QuotaState{state}, g.Quotas(time.Second))
 	at := closedUntil(t, g, 2*time.Second, 62*time.Second, time.Second) // a second of rounding, one of jitter
 	assert.Equal(t, state.Until, at)
 	assert.EqualValues(t, 20, g.State().Cwnd)

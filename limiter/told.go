@@ -3,15 +3,30 @@ package limiter
 import (
 	"time"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Head is the head of an answer that reports quotas: whether it is a refusal (Refused), and one for everybody (Stop),
-// its RetryAfter, and the Reports. Reported sets the Number. The state of a quota that a Gate returns has its Name, Limit
-// and what is Left, and two times: Back, when it is whole again, and Until, when the next attempt may go, 0 if it is not
-// used up.
-type Head = quota.Answer
+// Head is the head of an answer that reports quotas.
+type Head struct {
+	// Refused: the answer is a refusal, and with Stop one for everybody.
+	Refused, Stop bool
+	// RetryAfter is the service's Retry-After, 0 without one.
+	RetryAfter time.Duration
+	Reports    []answer.Quota
+}
+
+// QuotaState is how one quota of the service stands.
+type QuotaState struct {
+	Name string
+	// Limit and Left are the whole quota and its rest, in the service's unit.
+	Limit, Left float64
+	// Back is the time at which the quota is whole again, or a refused request may be sent again; 0: not known.
+	Back time.Duration
+	// Until is the time at which the next attempt may go, if the quota is used up; 0: it is not.
+	Until time.Duration
+}
 
 // told is what the service reports of its quotas, and of a bound on the attempts in flight (Window.Bound).
 type told struct {
@@ -48,7 +63,7 @@ func (g *Gate) soon() time.Duration {
 // Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
 func (g *Gate) Withdrawn(t window.Ticket) bool {
 	if g.told != nil {
-		g.told.Answered(g.now, Head{Number: t.ID(), Refused: true})
+		g.told.Noted(g.now, quota.Head{Number: t.ID(), Refused: true})
 		delete(g.told.heads, t.ID())
 	}
 	return g.Window.Withdrawn(t)
@@ -56,8 +71,8 @@ func (g *Gate) Withdrawn(t window.Ticket) bool {
 
 // Reported notes the quotas that the head of an answer reports, before Answered: a refusal for a quota that
 // is used up does not cut the window. It returns the quota that is used up for longest, if it was not before.
-func (g *Gate) Reported(now time.Duration, t window.Ticket, a Head) (used quota.State, ok bool) {
-	if len(a.Reports) == 0 || !g.Has(t) {
+func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaState, ok bool) {
+	if len(h.Reports) == 0 || !g.Has(t) {
 		return used, false
 	}
 	if g.told == nil {
@@ -66,22 +81,23 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, a Head) (used quota.
 	}
 	q := g.told
 	before, _ := q.UsedUp(g.seen(now))
-	for _, r := range a.Reports {
+	for _, r := range h.Reports {
 		if r.InFlight && r.Valid() {
 			g.Bound, q.boundAt, q.boundedUntil = int(min(r.Limit, window.MaxWindow)), g.last, g.now+g.rules.MaxRetryAfter
 		}
 	}
-	a.Number, q.Soon, q.Reserve, q.MaxRetryAfter = t.ID(), g.soon(), g.rules.QuotaReserve, g.rules.MaxRetryAfter
-	q.heads[t.ID()] = q.Answered(g.now, a) || q.heads[t.ID()]
-	used, ok = q.UsedUp(g.now)
-	return used, ok && used.Name != before.Name
+	q.Soon, q.Reserve, q.MaxRetryAfter = g.soon(), g.rules.QuotaReserve, g.rules.MaxRetryAfter
+	head := quota.Head{Number: t.ID(), Refused: h.Refused, Stop: h.Stop, RetryAfter: h.RetryAfter, Reports: h.Reports}
+	q.heads[t.ID()] = q.Noted(g.now, head) || q.heads[t.ID()]
+	last, ok := q.UsedUp(g.now)
+	return QuotaState(last), ok && last.Name != before.Name
 }
 
 // ended notes the end of an attempt, and returns its outcome for the window.
 func (g *Gate) ended(t window.Ticket, o window.Outcome) window.Outcome {
 	short, begun := g.told.heads[t.ID()]
 	if !begun {
-		g.told.Answered(g.now, Head{Number: t.ID(), Refused: !o.Accepted()})
+		g.told.Noted(g.now, quota.Head{Number: t.ID(), Refused: !o.Accepted()})
 	}
 	delete(g.told.heads, t.ID())
 	if t.ID() > g.told.boundAt { // sent after the bound was reported, and its answer has none
@@ -94,9 +110,12 @@ func (g *Gate) ended(t window.Ticket, o window.Outcome) window.Outcome {
 }
 
 // Quotas returns how the quotas stand that the service reports.
-func (g *Gate) Quotas(now time.Duration) []quota.State {
+func (g *Gate) Quotas(now time.Duration) (all []QuotaState) {
 	if g.told == nil {
 		return nil
 	}
-	return g.told.States(g.seen(now))
+	for _, s := range g.told.States(g.seen(now)) {
+		all = append(all, QuotaState(s))
+	}
+	return all
 }

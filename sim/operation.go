@@ -7,7 +7,6 @@ import (
 	loop "github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/grid"
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
@@ -219,7 +218,7 @@ func (e *engine) answered(a *attempt) {
 func (e *engine) read(a *attempt) {
 	a.waited = false
 	if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
-		c.core.Reported(e.now, a.ticket, quota.Answer{Refused: a.means == answer.Refused, RetryAfter: a.retryAfter, Reports: a.reports})
+		c.core.Reported(e.now, a.ticket, limiter.Head{Refused: a.means == answer.Refused, RetryAfter: a.retryAfter, Reports: a.reports})
 	}
 	v := loop.Verdict{Meaning: a.means, Wait: a.retryAfter, Reason: a.final}
 	if c := a.op.client; c.core != nil && a.final == errForbidden {

@@ -32,7 +32,7 @@ type model struct {
 }
 
 type returning struct {
-	Answer
+	Head
 	left time.Duration
 }
 
@@ -79,7 +79,7 @@ func (m *model) due(waiting int) time.Duration {
 }
 
 func (m *model) answered(i int) {
-	a := m.back[i].Answer
+	a := m.back[i].Head
 	m.back = append(m.back[:i], m.back[i+1:]...)
 	m.heard = m.now
 	m.longest = max(m.longest, min(a.RetryAfter, modelMost))
@@ -88,7 +88,7 @@ func (m *model) answered(i int) {
 			m.longest = max(m.longest, r.Reset)
 		}
 	}
-	m.Answered(m.now, a)
+	m.Noted(m.now, a)
 }
 
 // fill adds what has come back since, less what others spent.
@@ -105,13 +105,13 @@ func (m *model) fill() {
 	}
 }
 
-func (m *model) served(number uint64, lie bool) Answer {
+func (m *model) served(number uint64, lie bool) Head {
 	m.fill()
 	cost := 1.
 	if m.amounts {
 		cost += float64(number % 3)
 	}
-	a := Answer{Number: number, Refused: m.left < cost}
+	a := Head{Number: number, Refused: m.left < cost}
 	if a.Refused {
 		m.refused++
 	} else {

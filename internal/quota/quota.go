@@ -70,10 +70,10 @@ func (q *Quotas) Asked(now time.Duration) { q.sent, q.stopped = now-q.MaxRetryAf
 // Sent notes that a request goes.
 func (q *Quotas) Sent(now time.Duration, number uint64) { q.sent, q.last = now, number }
 
-// Answered notes what the head of an answer reports or, without a report, that a request has ended. It
+// Noted notes what the head of an answer reports or, without a report, that a request has ended. It
 // returns true for a refusal because a quota is used up, which is no reason to cut the window.
-func (q *Quotas) Answered(now time.Duration, a Answer) (short bool) {
-	for _, r := range a.Reports {
+func (q *Quotas) Noted(now time.Duration, h Head) (short bool) {
+	for _, r := range h.Reports {
 		known := slices.ContainsFunc(q.all, func(d quota) bool { return d.Name == r.Name })
 		if !known && len(q.all) < most && r.Valid() && !r.InFlight && max(r.Limit, r.Left) >= 1 {
 			q.all = append(q.all, quota{Quota: answer.Quota{Name: r.Name}})
@@ -81,9 +81,9 @@ func (q *Quotas) Answered(now time.Duration, a Answer) (short bool) {
 	}
 	for i := range q.all {
 		d := &q.all[i]
-		if j := slices.IndexFunc(a.Reports, d.named); j >= 0 {
-			short = q.answered(d, now, a, a.Reports[j]) || short
-		} else if !a.Refused && (a.Number > d.read || len(a.Reports) > 0) {
+		if j := slices.IndexFunc(h.Reports, d.named); j >= 0 {
+			short = q.noted(d, now, h, h.Reports[j]) || short
+		} else if !h.Refused && (h.Number > d.read || len(h.Reports) > 0) {
 			d.accepted++
 			d.did(now)
 			if d.whole(now) { // the service reports it no longer
@@ -103,8 +103,8 @@ func (d *quota) did(now time.Duration) {
 	d.untrue = d.untrue || d.end > now && d.deeds > d.Left+back+1
 }
 
-// answered takes the report if it counts. It returns true for a refusal because the quota is used up.
-func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r answer.Quota) bool {
+// noted takes the report if it counts. It returns true for a refusal because the quota is used up.
+func (q *Quotas) noted(d *quota, now time.Duration, h Head, r answer.Quota) bool {
 	if r.Limit < 0 {
 		r.Limit = max(d.Limit, r.Left)
 	}
@@ -112,22 +112,22 @@ func (q *Quotas) answered(d *quota, now time.Duration, a Answer, r answer.Quota)
 		*d = quota{Quota: answer.Quota{Name: r.Name, Limit: r.Limit, Left: -1}, fell: 1}
 	}
 	d.longest = max(d.longest, r.Reset)
-	if !a.Refused {
+	if !h.Refused {
 		if d.answers++; r.Left == d.Left {
 			d.did(now)
 		}
 	}
-	if a.Number > d.read || r.Left < d.left(now) {
+	if h.Number > d.read || r.Left < d.left(now) {
 		q.take(d, now, r)
 	}
-	if !a.Refused || d.untrue || q.soon(d) || r.Left >= d.use() || r.Reset <= 0 && a.RetryAfter <= 0 {
+	if !h.Refused || d.untrue || q.soon(d) || r.Left >= d.use() || r.Reset <= 0 && h.RetryAfter <= 0 {
 		return false
 	}
 	d.Left = 0
-	if a.Stop {
-		q.stopped = max(d.end, now+delay.Asked{After: a.RetryAfter, Stop: true}.Within(q.MaxRetryAfter))
-	} else if a.RetryAfter > 0 { // nothing comes back before that
-		d.Bucket, d.end = false, now+delay.Asked{After: a.RetryAfter}.Jittered(q.MaxRetryAfter, q.Rand)
+	if h.Stop {
+		q.stopped = max(d.end, now+delay.Asked{After: h.RetryAfter, Stop: true}.Within(q.MaxRetryAfter))
+	} else if h.RetryAfter > 0 { // nothing comes back before that
+		d.Bucket, d.end = false, now+delay.Asked{After: h.RetryAfter}.Jittered(q.MaxRetryAfter, q.Rand)
 	}
 	return true
 }

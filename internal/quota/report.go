@@ -6,8 +6,8 @@ import (
 	"github.com/aimd-go/aimd/answer"
 )
 
-// Answer is the answer to a request, which has the number that it was sent with.
-type Answer struct {
+// Head is the head of an answer to the request with the Number.
+type Head struct {
 	Number  uint64
 	Refused bool
 	// Stop: the refusal speaks for all requests.

@@ -232,15 +232,10 @@ func (w walk) named(at string, o *types.TypeName) {
 
 // still are those that are left. The list may only become shorter.
 var still = []string{
-	"limiter.Gate.ClosedUntil: github.com/aimd-go/aimd/internal/quota.State",
-	"limiter.Gate.Quotas: github.com/aimd-go/aimd/internal/quota.State",
-	"limiter.Gate.Reported: github.com/aimd-go/aimd/internal/quota.State",
-	"limiter.Head: github.com/aimd-go/aimd/internal/quota.Answer",
 	".Config.Clock: github.com/benbjohnson/clock.Clock",
 	".KeyedConfig.Clock: github.com/benbjohnson/clock.Clock",
 	"admission.Config.Clock: github.com/benbjohnson/clock.Clock",
 	"retry.BudgetConfig.Clock: github.com/benbjohnson/clock.Clock",
-	"attempt.Slots.Reported: github.com/aimd-go/aimd/internal/quota.Answer",
 	"schedule.Config.Clock: github.com/benbjohnson/clock.Clock",
 	"remote.Config.Clock: github.com/benbjohnson/clock.Clock",
 	"throttle.Config.Clock: github.com/benbjohnson/clock.Clock",

@@ -27,7 +27,7 @@ var root, _ = filepath.Abs("../..")
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/delay", "internal/quota"},
+	"":          {"setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/delay"},
 	"window":    {"internal/check"},
 	"setting":   {},
 	"queue":     {},
@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"backoff":   {"internal/check"},
 	"schedule":  {"internal/grid"},
 	"answer":    {},
-	"attempt":   {"window", "answer", "internal/ahead", "internal/delay", "internal/quota"},
+	"attempt":   {"window", "answer", "internal/ahead", "internal/delay"},
 	"limiter":   {"window", "answer", "internal/delay", "internal/quota", "internal/check"},
 	"admission": {"window", "queue", "tag", "limiter", "internal/check"},
 	"httplimit": {"", "answer", "attempt", "internal/ahead", "retry", "admission", "window", "tag", "internal/check"},
@@ -64,7 +64,7 @@ var mayImport = map[string][]string{
 
 	"remote": {"", "answer", "attempt", "window", "retry", "schedule", "tag", "internal/check"},
 
-	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/quota", "internal/delay", "internal/grid", "internal/budget", "internal/rejection"},
+	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/delay", "internal/grid", "internal/budget", "internal/rejection"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.
