@@ -32,7 +32,7 @@ type Rules struct {
 	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
 	// QuotaReserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
-	// at once. It needs reports: package httplimit, or attempt.Attempt.Reported. 0 means a tenth, and only if
+	// at once. It needs reports: package httplimit, or attempt.Attempt.Head. 0 means a tenth, and only if
 	// more operations wait than are left.
 	QuotaReserve float64
 	// MaxRate is the most attempts that all operations together send in a second, as a contract says: the limiter

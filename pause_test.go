@@ -172,8 +172,7 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 				told <- err
 			}()
 			synctest.Wait()
-			a.Answered(nil)
-			a.Reported(answer.Quota{Name: "core", Limit: 60, Left: 0, Reset: time.Hour})
+			a.Head(nil, answer.Quota{Name: "core", Limit: 60, Left: 0, Reset: time.Hour})
 			a.End(nil)
 			const why = "paused until 01:00:01: the service's quota is used up, 0 of 60 core left"
 			for _, err := range []error{<-told, func() error { _, err := l.Acquire(ctx); return err }()} {
@@ -211,7 +210,7 @@ func TestThePauseNamesTheHeadOfTheAnswer(t *testing.T) {
 		for range 5 {
 			a, err := l.Begin(t.Context())
 			require.NoError(t, err)
-			a.Answered(usedUp)
+			a.Head(usedUp)
 			a.End(io.ErrUnexpectedEOF)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -13,14 +13,16 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Attempt is one attempt of an operation: its guards have admitted it, and it has a slot.
-// aimd.Limiter.Begin makes it. It ends with the first call of End or Drop, or with the body of Body;
-// later calls have no effect.
+// Attempt is one attempt of an operation: its guards have admitted it, and it has a slot. aimd.Limiter.Begin makes it,
+// or a Runner.
+//
+// An attempt has to be ended, or its slot is never free again. It ends with the first call of End or Drop, or with the
+// body of Body; later calls have no effect. So "defer a.Drop()" after Begin is right, and covers a panic.
 //
 // End, Drop and the methods of the body are safe for any number of goroutines. One goroutine calls the
 // other methods, before the end, and Next after it.
 type Attempt struct {
-	// With the body of its answer it is one allocation of 112 bytes, so that a limiter costs little in front of HTTP.
+	// With the body of its answer an attempt is one allocation of 112 bytes: a limiter costs little in front of HTTP.
 
 	runner *Runner
 	ctx    context.Context
@@ -76,7 +78,7 @@ func (a *Attempt) more() *rest {
 	return a.rest
 }
 
-// Context implements Attempt.
+// Context is the caller's context with the attempt's Number and its slot. Do the work of the attempt under it.
 func (a *Attempt) Context() context.Context {
 	if a.rest != nil && a.rest.limited != nil {
 		return a.rest.limited
@@ -84,7 +86,7 @@ func (a *Attempt) Context() context.Context {
 	return (*scope)(a)
 }
 
-// Within implements Attempt.
+// Within reports whether the attempt is part of another one, as within Do, whose slot it uses.
 func (a *Attempt) Within() bool { return a.runner.Slots != nil && !a.owns }
 
 func (a *Attempt) limit(d time.Duration) {
@@ -94,8 +96,10 @@ func (a *Attempt) limit(d time.Duration) {
 	}
 }
 
-// Answered implements Attempt.
-func (a *Attempt) Answered(err error) Verdict {
+// Head notes the head of an answer whose end comes later. err is what the head says, nil for a success. quotas are those
+// that it reports: the limiter paces the attempts by them, and leaves out a report that cannot be. Head returns the
+// verdict on the head, and is called once, before the end. If the rest breaks off, the service has answered nevertheless.
+func (a *Attempt) Head(err error, quotas ...answer.Quota) Verdict {
 	v := Verdict{Meaning: answer.Success}
 	if err != nil {
 		v = a.judged(err, walk(err))
@@ -105,18 +109,17 @@ func (a *Attempt) Answered(err error) Verdict {
 	a.heard = true
 	if s := a.runner.Slots; s != nil {
 		s.Contact(true, nil)
+		a.reported(s, v, quotas)
 	}
 	return v
 }
 
-// Reported implements Attempt.
-//
-// An attempt without a slot of its own reports for the attempt that has the slot.
-func (a *Attempt) Reported(reports ...answer.Quota) {
-	s, ticket := a.runner.Slots, a.ticket
-	if s == nil || len(reports) == 0 {
+// reported passes the reports on. An attempt without a slot of its own reports for the attempt that has the slot.
+func (a *Attempt) reported(s Slots, v Verdict, reports []answer.Quota) {
+	if len(reports) == 0 {
 		return
 	}
+	ticket := a.ticket
 	reports = slices.Clone(reports)
 	for i := range reports {
 		reports[i].Name = answer.Cleaned(reports[i].Name)
@@ -124,10 +127,12 @@ func (a *Attempt) Reported(reports ...answer.Quota) {
 	if !a.owns {
 		ticket, _ = a.ctx.Value(s).(window.Ticket)
 	}
-	s.Reported(ticket, a.head(), reports)
+	s.Reported(ticket, v, reports)
 }
 
-// End implements Attempt.
+// End ends the attempt: it classifies the error, gives the slot back and notifies the guards. nil is a success, or what
+// the Head said. End returns the verdict, or the zero Verdict if the attempt had ended before. If the classifier panics,
+// the attempt ends as with Drop, and the panic continues.
 func (a *Attempt) End(err error) Verdict {
 	if !a.claim() {
 		return Verdict{}
@@ -135,7 +140,7 @@ func (a *Attempt) End(err error) Verdict {
 	return a.end(err)
 }
 
-// Drop implements Attempt.
+// Drop ends an attempt without a result. It is neutral, unless the Head was an overload.
 func (a *Attempt) Drop() {
 	if a.claim() {
 		a.drop()
@@ -163,7 +168,7 @@ func (a *Attempt) end(err error) Verdict {
 func (a *Attempt) drop() {
 	v, heard := Verdict{Meaning: answer.Final}, window.Outcome(0)
 	if a.heard {
-		if head := a.head(); head.Outcome().Overloaded() {
+		if head := a.begun(); head.Outcome().Overloaded() {
 			v = head
 		}
 		heard = v.Outcome()
@@ -191,7 +196,8 @@ func (a *Attempt) settle(v Verdict, heard window.Outcome, err error) {
 	}
 }
 
-func (a *Attempt) head() Verdict {
+// begun is the verdict on the head, a success without one.
+func (a *Attempt) begun() Verdict {
 	if a.rest == nil || a.rest.verdict == (Verdict{}) {
 		return Verdict{Meaning: answer.Success}
 	}
@@ -202,8 +208,8 @@ func (a *Attempt) verdict(err error, f *tree) Verdict {
 	switch {
 	case err == nil && !a.heard:
 		return Verdict{Meaning: answer.Success}
-	case err == nil, a.heard && a.head().Outcome().Overloaded(): // how a refusal breaks off is no news
-		return a.head()
+	case err == nil, a.heard && a.begun().Outcome().Overloaded(): // how a refusal breaks off is no news
+		return a.begun()
 	}
 	return a.judged(err, f)
 }

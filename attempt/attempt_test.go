@@ -196,7 +196,7 @@ func TestAnAnswerThatBegan(t *testing.T) {
 			d, w := newDesk(1), &warden{}
 			a, err := (&attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context())
 			require.NoError(t, err)
-			a.Answered(c.head)
+			a.Head(c.head)
 			require.Empty(t, d.settled)
 			c.end(a)
 			require.Equal(t, c.want, d.last(t))

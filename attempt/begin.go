@@ -8,12 +8,19 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Begin asks the guards and waits for a slot, as aimd.Limiter.Begin.
+// Begin asks the guards, waits for a slot and returns the attempt, which has to be ended. With an error nothing was
+// begun, and no guard waits for an end. The error is that of the context, of a guard, or of the limiter. The context
+// says by its Number which attempt of its operation it is.
+//
+// If the context has a slot of the same limiter already, the attempt is part of the one that took it: Begin asks no
+// guard and does not wait.
 func (r *Runner) Begin(ctx context.Context) (*Attempt, error) {
 	return r.begin(ctx, try{number: Number(ctx), asked: asked(ctx)})
 }
 
-// Next implements Attempt.
+// Next begins the attempt after this one, which has failed and ended, for SDKs that decide by themselves
+// whether there is one. It backs off as aimd.Do does without a policy, less the time since the end.
+// At the limiter's limit of attempts its error is ErrAttempts. Its other errors are those of Begin.
 func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 	r := a.runner
 	number := max(int(a.number), 1) // at least

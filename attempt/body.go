@@ -9,10 +9,14 @@ import (
 // WriteTo of the body beneath would bypass Read. Read, Close and the end of the context may come together.
 type body Attempt
 
-// Body implements Attempt.
+// Body returns an answer's body in a form that ends the attempt when it is closed or read to its end,
+// when reading fails, or when the caller's context ends. Call Head first.
+//
+// A body that is an io.Writer too is a connection that has become another protocol's (101 Switching Protocols). With
+// net/http it outlives the context, so its slot does too, and an error is neutral.
 func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
 	a.inner = inner
-	if a.ctx.Done() != nil {
+	if a.ctx.Done() != nil && !a.upgraded() {
 		// The function must not touch a.forget: it may run before that is set.
 		a.forget = context.AfterFunc(a.ctx, func() {
 			if reading := a.beingRead(); a.claim() {
@@ -23,17 +27,8 @@ func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
 	return (*body)(a)
 }
 
-// Connection is Body for an answer whose connection becomes another protocol's. With net/http it outlives
-// the context, so its slot does too, and an error is neutral.
-func (a *Attempt) Connection(inner io.ReadCloser) io.ReadCloser {
-	a.inner = connection{inner}
-	return (*body)(a)
-}
-
-type connection struct{ io.ReadCloser }
-
 func (a *Attempt) upgraded() bool {
-	_, ok := a.inner.(connection)
+	_, ok := a.inner.(io.Writer)
 	return ok
 }
 

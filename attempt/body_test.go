@@ -100,9 +100,9 @@ func TestTheEndsOfABody(t *testing.T) {
 					ctx := &watched{Context: ends}
 					a, err := (&attempt.Runner{Slots: d}).Begin(ctx)
 					require.NoError(t, err)
-					a.Answered(c.head)
+					a.Head(c.head)
 					p := newPipe()
-					b := map[string]func(io.ReadCloser) io.ReadCloser{"Body": a.Body, "Connection": a.Connection}[hold](p)
+					b := map[string]func(io.ReadCloser) io.ReadCloser{"Body": a.Body, "Connection": func(r io.ReadCloser) io.ReadCloser { return a.Body(connection{r, nil}) }}[hold](p)
 					require.Zero(t, d.ends())
 					c.end(b, p, func() { time.Sleep(time.Minute); synctest.Wait() })
 					require.Equal(t, want, d.last(t))
@@ -138,7 +138,7 @@ func TestTheDeadlineBreaksOffARead(t *testing.T) {
 		d, ctx, p := newDesk(1), &asked{Context: ends}, newPipe()
 		a, err := (&attempt.Runner{Slots: d}).Begin(ctx)
 		require.NoError(t, err)
-		a.Answered(nil)
+		a.Head(nil)
 		b, read := a.Body(p), make(chan error)
 		go func() { _, err := b.Read(nil); read <- err }()
 		<-p.reading
@@ -195,4 +195,10 @@ func TestOneEndOfMany(t *testing.T) {
 		require.Equal(t, i+1, d.ends())
 		d.free <- slot
 	}
+}
+
+// connection is a body that can be written to.
+type connection struct {
+	io.ReadCloser
+	io.Writer
 }

@@ -89,7 +89,7 @@ func ExampleFactual() {
 
 // An integration of another protocol says what an answer reports of the service's quotas: here one that is used
 // up for an hour. Callers with less time hear of it at once.
-func ExampleAttempt_reported() {
+func ExampleAttempt_Head() {
 	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		panic(err)
@@ -100,8 +100,7 @@ func ExampleAttempt_reported() {
 			return err // nothing was sent
 		}
 		defer a.Drop()
-		a.Answered(nil) // the answer's head has come
-		a.Reported(answer.Quota{Name: "calls", Limit: 1000, Left: 0, Reset: time.Hour})
+		a.Head(nil, answer.Quota{Name: "calls", Limit: 1000, Left: 0, Reset: time.Hour}) // the answer's head has come
 		a.End(nil)
 		return nil
 	}

@@ -68,7 +68,7 @@ func (fn function) Try(a *Attempt) (Verdict, error) {
 
 func (function) Between() {}
 
-// Run implements Attempt.
+// Run runs fn as the operation whose first attempt this is, as aimd.Do does.
 func (a *Attempt) Run(fn func(context.Context) error) error { return a.Drive(function(fn), nil) }
 
 // Drive runs the operation whose first attempt this is, as Runner.Do. If the runner has no policy, may decides

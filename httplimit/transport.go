@@ -153,10 +153,11 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 	if resp.Request == sent {
 		resp.Request = req
 	}
-	v := a.Answered(err)
+	var reports []answer.Quota
 	if !t.WithoutQuota {
-		a.Reported(quotas(resp, err)...)
+		reports = quotas(resp, err)
 	}
+	v := a.Head(err, reports...)
 	if bodyless(req, resp) {
 		a.End(nil)
 	} else {
@@ -220,10 +221,14 @@ func (t *Transport) Limiters() iter.Seq2[string, *aimd.Limiter] {
 }
 
 func hold(a *attempt.Attempt, resp *http.Response) io.ReadCloser {
-	if w, ok := resp.Body.(io.Writer); ok && resp.StatusCode == http.StatusSwitchingProtocols {
-		return &duplex{a.Connection(resp.Body), w}
+	w, ok := resp.Body.(io.Writer)
+	switch {
+	case !ok:
+		return a.Body(resp.Body)
+	case resp.StatusCode == http.StatusSwitchingProtocols:
+		return &duplex{a.Body(resp.Body), w}
 	}
-	return a.Body(resp.Body)
+	return a.Body(struct{ io.ReadCloser }{resp.Body})
 }
 
 // duplex is a body that is a connection: an io.ReadWriteCloser, with CloseWrite as net/http has it.

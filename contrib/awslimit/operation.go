@@ -190,7 +190,7 @@ func (b *body) end(err error) {
 
 // hold leaves it to the body to end the attempt, or ends it if the body has ended.
 func (b *body) hold(a *attempt.Attempt) {
-	a.Answered(nil)
+	a.Head(nil)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
