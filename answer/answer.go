@@ -47,6 +47,8 @@ type Answer struct {
 	fromXML bool
 	// whole: the wait is until a quota is whole again, for which nothing is served (GitHub).
 	whole bool
+	// meant is the meaning of As; Unknown: none.
+	meant Meaning
 }
 
 // MostBody is the part of a body that is read, in bytes, packed and unpacked. Our choice: error documents are shorter.

@@ -167,6 +167,9 @@ var never = []int{401, 404, 405, 407, 410, 411, 412, 414, 415, 416, 422, 501, 50
 // Meaning returns what the answer means. longest is the longest wait that the client obeys: a wait that is longer, beside
 // a word for a quota, is Spent.
 func (a Answer) Meaning(longest time.Duration) Meaning {
+	if a.meant != Unknown {
+		return a.meant
+	}
 	word, known := a.worded()
 	switch {
 	case known && word == Closed:
@@ -192,9 +195,19 @@ func (a Answer) Meaning(longest time.Duration) Meaning {
 	return m
 }
 
+// As returns the answer with a meaning of yours, whatever it says: for a service of which you know more than this package.
+// With Success it is a success, with Unknown it means again what it says.
+func (a Answer) As(m Meaning) Answer {
+	a.meant = m
+	return a
+}
+
 // Failed reports whether the answer is no success: its status is 400 or more, or it had begun as a success and its
 // document is an error: in XML, with a wait, or with words for what may pass.
 func (a Answer) Failed() bool {
+	if a.meant != Unknown {
+		return a.meant != Success
+	}
 	if a.Status >= 400 || !a.Begun {
 		return a.Status >= 400
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // A POST behind nginx's limit_req as it comes, which refuses with 503 and without a Retry-After: with
-// ResendUnavailable none is lost and none is done twice; without it what is refused is the caller's.
+// Resend503 none is lost and none is done twice; without it what is refused is the caller's.
 func TestPostsBehindNginx(t *testing.T) {
 	beside(t)
 	const requests, rate = 200, 50
@@ -26,8 +26,8 @@ func TestPostsBehindNginx(t *testing.T) {
 			b := (&backend{delay: 20 * time.Millisecond}).serve(t)
 			n := nginx{Rate: rate}.start(t, b.address)
 			l := limiter(t, aimd.Config{})
-			transport := httplimit.New(nil, l)
-			transport.ResendUnavailable = resend
+			transport := &httplimit.Transport{Limiter: httplimit.One(l)}
+			transport.Resend503 = resend
 			client := transport.Client()
 			t.Cleanup(client.CloseIdleConnections)
 			lost := atomic.NewInt64(0)

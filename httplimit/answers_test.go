@@ -77,7 +77,7 @@ func TestEveryDoorReadsAlike(t *testing.T) {
 				return seen
 			}})
 			sent := parsed(t, raw)
-			resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) { return sent, nil }), l).RoundTrip(get(t.Context(), anyURL))
+			resp, err := limited(base(func(*http.Request) (*http.Response, error) { return sent, nil }), l).RoundTrip(get(t.Context(), anyURL))
 			require.NoError(t, err)
 			body, err := io.ReadAll(resp.Body)
 			require.NoError(t, err)

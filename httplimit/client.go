@@ -17,7 +17,7 @@ const patience = 15 * time.Minute
 
 var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
 
-// Client returns an http.Client for which each request waits for a slot of the limiter, and is sent again as
+// NewClient returns an http.Client for which each request waits for a slot of the limiter, and is sent again as
 // aimd.Do runs a function again: until its deadline or, without one, for 15 minutes. If the limiter has a
 // policy, the policy decides instead.
 //
@@ -29,7 +29,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	GET, HEAD, OPTIONS, TRACE, PUT, DELETE               after every failure
 //	any, with an Idempotency-Key or retry.WithIdempotent after every failure
 //	any, after a 4xx that is no time-out                 the service did not do the work
-//	any, after a 503                                     with Transport.ResendUnavailable
+//	any, after a 503                                     with Transport.Resend503
 //	any whose connection broke off in its body           the service cannot have the whole request
 //	POST, PATCH and others, after other failures         never
 //	PUT and DELETE with a condition, such as If-Match    as a POST
@@ -44,12 +44,13 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 // deadline.
 //
 // The caller gets the last answer as it came, whatever its status. Without one the error is as with a
-// retrier ([NewRetrier]). Client is short for New(nil, l).Client(): [New] has a base, for a proxy, a private CA, or
-// another client's credentials, and [PerHost] a limiter for each host. Client panics if l is nil.
-func Client(l *aimd.Limiter) *http.Client { return New(nil, l).Client() }
+// retrier ([NewRetrier]). NewClient is short for the [Transport.Client] of a Transport with [One] limiter. Make the
+// Transport yourself for a base (a proxy, a private CA, another client's credentials) or for several limiters. NewClient
+// panics if l is nil.
+func NewClient(l *aimd.Limiter) *http.Client { return (&Transport{Limiter: One(l)}).Client() }
 
-// Client returns an http.Client that sends each request through the Transport, and again by the rules of the
-// function [Client].
+// Client returns an http.Client that sends each request through the Transport, and again by the rules of
+// [NewClient].
 func (t *Transport) Client() *http.Client { return &http.Client{Transport: patient{t}} }
 
 type patient struct{ *Transport }
@@ -79,7 +80,7 @@ func (p patient) again(ctx context.Context, f attempt.Failure) (bool, error) {
 	if _, bounded := ctx.Deadline(); !bounded && f.Elapsed >= patience {
 		return false, errPatience
 	}
-	d := refusals{sendable, p.ResendUnavailable}.Decide(ctx, f)
+	d := refusals{sendable, p.Resend503}.Decide(ctx, f)
 	return d.Retry, d.Reason
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // What is sent again, and what is not: the caller gets the last answer as it came. A POST after a 429 was
-// not done. After a 503 ResendUnavailable says so.
+// not done. After a 503 Resend503 says so.
 func TestWhatAClientSendsAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, body string
@@ -33,20 +33,20 @@ func TestWhatAClientSendsAgain(t *testing.T) {
 		want         int
 		after        time.Duration
 	}{
-		"GET":                            {method: "GET", status: 503, want: 200},
-		"PUT with its body":              {method: "PUT", body: "payload", status: 500, want: 200},
-		"POST":                           {method: "POST", body: "payload", status: 503, want: 503},
-		"POST with a key":                {method: "POST", body: "payload", sent: http.Header{"Idempotency-Key": {"1"}}, status: 503, want: 200},
-		"POST by its context":            {method: "POST", body: "payload", ctx: true, status: 503, want: 200},
-		"GET of what is not":             {method: "GET", status: 404, want: 404},
-		"GET without a quota":            {method: "GET", status: 402, want: 402},
-		"GET, later":                     {method: "GET", status: 429, header: http.Header{"Retry-After": {"30"}}, want: 200, after: 30 * time.Second},
-		"POST, 429":                      {method: "POST", body: "payload", status: 429, want: 200},
-		"POST, a 429 that forbids it":    {method: "POST", body: "payload", status: 429, header: http.Header{"X-Should-Retry": {"false"}}, want: 429},
-		"POST, later":                    {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, want: 503},
-		"POST, later, ResendUnavailable": {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, resend: true, want: 200, after: time.Second},
-		"POST, nginx's limit_req, ResendUnavailable": {method: "POST", body: "payload", status: 503, resend: true, want: 200},
-		"POST, a 500, later, ResendUnavailable":      {method: "POST", body: "payload", status: 500, header: http.Header{"Retry-After": {"1"}}, resend: true, want: 500},
+		"GET":                                {method: "GET", status: 503, want: 200},
+		"PUT with its body":                  {method: "PUT", body: "payload", status: 500, want: 200},
+		"POST":                               {method: "POST", body: "payload", status: 503, want: 503},
+		"POST with a key":                    {method: "POST", body: "payload", sent: http.Header{"Idempotency-Key": {"1"}}, status: 503, want: 200},
+		"POST by its context":                {method: "POST", body: "payload", ctx: true, status: 503, want: 200},
+		"GET of what is not":                 {method: "GET", status: 404, want: 404},
+		"GET without a quota":                {method: "GET", status: 402, want: 402},
+		"GET, later":                         {method: "GET", status: 429, header: http.Header{"Retry-After": {"30"}}, want: 200, after: 30 * time.Second},
+		"POST, 429":                          {method: "POST", body: "payload", status: 429, want: 200},
+		"POST, a 429 that forbids it":        {method: "POST", body: "payload", status: 429, header: http.Header{"X-Should-Retry": {"false"}}, want: 429},
+		"POST, later":                        {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, want: 503},
+		"POST, later, Resend503":             {method: "POST", body: "payload", status: 503, header: http.Header{"Retry-After": {"1"}}, resend: true, want: 200, after: time.Second},
+		"POST, nginx's limit_req, Resend503": {method: "POST", body: "payload", status: 503, resend: true, want: 200},
+		"POST, a 500, later, Resend503":      {method: "POST", body: "payload", status: 500, header: http.Header{"Retry-After": {"1"}}, resend: true, want: 500},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -69,8 +69,8 @@ func TestWhatAClientSendsAgain(t *testing.T) {
 				require.NoError(t, err)
 				maps.Copy(req.Header, c.sent)
 				start := time.Now()
-				tr := httplimit.New(s.Client().Transport, l)
-				tr.ResendUnavailable = c.resend
+				tr := limited(s.Client().Transport, l)
+				tr.Resend503 = c.resend
 				resp, err := tr.Client().Do(req)
 				require.NoError(t, err)
 				require.Equal(t, c.want, resp.StatusCode)
@@ -113,7 +113,7 @@ var resenders = map[string]func(*testing.T, http.RoundTripper, *aimd.Limiter) ht
 		return clientOn(b, l).Transport
 	},
 	"Retrier": func(t *testing.T, b http.RoundTripper, l *aimd.Limiter) http.RoundTripper {
-		return newRetrier(t, httplimit.New(b, l), retry.Config{})
+		return newRetrier(t, limited(b, l), retry.Config{})
 	},
 }
 
@@ -174,7 +174,7 @@ func TestATaggerAboveWhatSendsAgain(t *testing.T) {
 // the first contact.
 func TestAnErrorOfTheTransportIsNoContact(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr := httplimit.New(base(func(*http.Request) (*http.Response, error) {
+		tr := limited(base(func(*http.Request) (*http.Response, error) {
 			return nil, errors.New("http: server closed idle connection")
 		}), narrow(t, aimd.Config{}))
 		var err error

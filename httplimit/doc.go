@@ -6,7 +6,7 @@
 //
 // There are four ways; a request needs one.
 //
-//   - [Client] is an http.Client that waits for slots and sends again. Its comment says which requests.
+//   - [NewClient] is an http.Client that waits for slots and sends again. Its comment says which requests.
 //   - [Transport] is for a client that retries on its own: the SDK of a cloud, or a loop of your own.
 //     Every attempt waits for a slot, and holds it until the body of its answer is read or closed. A
 //     Transport never retries.
@@ -16,9 +16,9 @@
 //
 // The first two and the last:
 //
-//	client := httplimit.Client(lim)
-//	client := &http.Client{Transport: httplimit.New(nil, lim)}
-//	retrier, err := httplimit.NewRetrier(httplimit.New(nil, lim), policy)
+//	client := httplimit.NewClient(lim)
+//	client := &http.Client{Transport: &httplimit.Transport{Limiter: httplimit.One(lim)}}
+//	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Limiter: httplimit.One(lim)}, policy)
 //
 // The comment of package attempt says how an attempt ends, and which outcome that is. With HTTP:
 //
@@ -32,7 +32,7 @@
 // slots. If all slots are held in this way, every request waits for ever. Read the body first, or use a
 // limiter for each kind of request.
 //
-// An http.Transport of your own keeps two idle connections for each host; see [New]. Bound an attempt by
+// An http.Transport of your own keeps two idle connections for each host; see [Transport]. Bound an attempt by
 // http.Transport.ResponseHeaderTimeout, since http.Client.Timeout includes the wait. Request.Cancel has no effect
 // in the queue.
 //
@@ -46,7 +46,7 @@
 // Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time
 // to the reset. Requests are held back by it, before the service refuses one. What is left may be sent at
 // once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.Rules.QuotaReserve sets
-// another share, Transport.WithoutQuota switches the reading off. docs/quota.md has the rules.
+// another share, Transport.IgnoreQuotas switches the reading off. docs/quota.md has the rules.
 //
 // Read are X-RateLimit-* of GitHub, Discord, Atlassian and the like, X-Rate-Limit-* of Okta and X, GitLab's and
 // Docker's RateLimit-*, HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts: all comes back at the reset. Of OpenAI's

@@ -71,7 +71,7 @@ func TestARefusalInTheMiddleOfABody(t *testing.T) {
 				require.NoError(t, err)
 				retrier, err := httplimit.NewRetrier(service, nil)
 				require.NoError(t, err)
-				for _, client := range []*http.Client{httplimit.New(service, l).Client(), {Transport: retrier}} {
+				for _, client := range []*http.Client{limited(service, l).Client(), {Transport: retrier}} {
 					bodies = nil
 					resp, err := post(client)
 					require.Len(t, bodies, c.asked, name)
@@ -101,7 +101,7 @@ func TestABodyThatIsSentBeneath(t *testing.T) {
 		assert.NoError(t, err)
 		return nil, syscall.ECONNRESET
 	})
-	_, err := httplimit.New(service, narrow(t, aimd.Config{})).Client().Post("http://a/", "", strings.NewReader("0123456789"))
+	_, err := limited(service, narrow(t, aimd.Config{})).Client().Post("http://a/", "", strings.NewReader("0123456789"))
 	assert.ErrorIs(t, err, syscall.ECONNRESET)
 	assert.Equal(t, 1, asked)
 }

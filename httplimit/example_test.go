@@ -11,6 +11,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
@@ -26,7 +27,7 @@ func ExampleTransport() {
 	if err != nil {
 		panic(err)
 	}
-	client := &http.Client{Transport: httplimit.New(service.Client().Transport, lim)}
+	client := &http.Client{Transport: &httplimit.Transport{Base: service.Client().Transport, Limiter: httplimit.One(lim)}}
 
 	resp, err := client.Get(service.URL)
 	if err != nil {
@@ -44,6 +45,47 @@ func ExampleTransport() {
 	// hello, in flight: 0
 }
 
+// A service whose answers mean something of their own: the page of its firewall, and an error that it calls a success.
+func ExampleTransport_read() {
+	service := httptest.NewServer(http.HandlerFunc(func() http.HandlerFunc {
+		refusals := []int{http.StatusForbidden, http.StatusOK}
+		return func(w http.ResponseWriter, _ *http.Request) {
+			if len(refusals) > 0 {
+				w.Header().Set("X-Throttled", "1")
+				w.WriteHeader(refusals[0])
+				refusals = refusals[1:]
+				return
+			}
+			fmt.Fprint(w, "hello")
+		}
+	}()))
+	defer service.Close()
+
+	lim, err := aimd.New(aimd.Config{})
+	if err != nil {
+		panic(err)
+	}
+	client := (&httplimit.Transport{
+		Base:    service.Client().Transport,
+		Limiter: httplimit.One(lim),
+		Read: func(a answer.Answer) answer.Answer {
+			if a.Status == http.StatusForbidden || a.Header["X-Throttled"] != nil {
+				return a.As(answer.Refused)
+			}
+			return a
+		},
+	}).Client()
+
+	resp, err := client.Get(service.URL)
+	if err != nil {
+		panic(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	fmt.Printf("%s, error: %v, refused: %d\n", body, err, lim.Snapshot().Overloads)
+	// Output: hello, error: <nil>, refused: 2
+}
+
 // A client that talks to many services, each with a limit of its own.
 func ExamplePerHost() {
 	service := hello(0)
@@ -52,14 +94,14 @@ func ExamplePerHost() {
 	base := &http.Transport{Proxy: func(*http.Request) (*url.URL, error) { return url.Parse(service.URL) }}
 	defer base.CloseIdleConnections()
 
-	transport, err := httplimit.PerHost(base, func(host string) (*aimd.Limiter, error) {
+	limiters, err := aimd.NewKeyed(func(host string) (*aimd.Limiter, error) {
 		fmt.Println("new:", host)
-		return aimd.New(aimd.Config{})
+		return aimd.New(aimd.Config{Name: host})
 	}, aimd.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}
-	client := &http.Client{Transport: transport}
+	client := (&httplimit.Transport{Base: base, Limiter: httplimit.PerHost(limiters)}).Client()
 	for _, u := range []string{"http://one.example/a", "http://ONE.example:80/b", "http://two.example/"} {
 		resp, err := client.Get(u)
 		if err != nil {
@@ -68,7 +110,7 @@ func ExamplePerHost() {
 		resp.Body.Close()
 	}
 	// The one used last comes first.
-	for host, lim := range transport.Limiters() {
+	for host, lim := range limiters.All() {
 		fmt.Println(host, lim.Snapshot().Successes)
 	}
 	// Output:
@@ -96,7 +138,7 @@ func ExampleNewRetrier() {
 	if err != nil {
 		panic(err)
 	}
-	retrier, err := httplimit.NewRetrier(httplimit.New(service.Client().Transport, lim), policy)
+	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Base: service.Client().Transport, Limiter: httplimit.One(lim)}, policy)
 	if err != nil {
 		panic(err)
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -131,7 +130,7 @@ func TestSlotsThatAreToldAsAQuota(t *testing.T) {
 					l, err := aimd.New(aimd.Config{})
 					require.NoError(t, err)
 					free := make(chan struct{}, slots)
-					rt := httplimit.New(base(func(r *http.Request) (*http.Response, error) {
+					rt := limited(base(func(r *http.Request) (*http.Response, error) {
 						h, status := http.Header{}, 200
 						select {
 						case free <- struct{}{}:
@@ -171,7 +170,7 @@ func TestAClockThatIsSet(t *testing.T) {
 						require.NoError(t, err)
 						began, end, left := time.Now(), time.Now(), 0
 						var mu sync.Mutex
-						accepted, wait := busy(t.Context(), httplimit.New(base(func(r *http.Request) (*http.Response, error) {
+						accepted, wait := busy(t.Context(), limited(base(func(r *http.Request) (*http.Response, error) {
 							time.Sleep(100 * time.Millisecond)
 							mu.Lock()
 							defer mu.Unlock()

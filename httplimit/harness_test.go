@@ -70,9 +70,14 @@ func narrow(t *testing.T, config aimd.Config) *aimd.Limiter {
 	return l
 }
 
-// clientOn is httplimit.Client over that base.
+// limited is a Transport with one limiter over that base.
+func limited(base http.RoundTripper, l *aimd.Limiter) *httplimit.Transport {
+	return &httplimit.Transport{Base: base, Limiter: httplimit.One(l)}
+}
+
+// clientOn is httplimit.NewClient over that base.
 func clientOn(base http.RoundTripper, l *aimd.Limiter) *http.Client {
-	return httplimit.New(base, l).Client()
+	return limited(base, l).Client()
 }
 
 // ended waits until the next attempt ended, and says how.

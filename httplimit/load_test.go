@@ -103,7 +103,7 @@ func fetch(ctx context.Context, client *http.Client, url, want string) error {
 func TestNoRequestIsLost(t *testing.T) {
 	for name, door := range map[string]func(*testing.T, *aimd.Limiter, http.RoundTripper) http.RoundTripper{
 		"a Transport and a loop": func(_ *testing.T, l *aimd.Limiter, rt http.RoundTripper) http.RoundTripper {
-			limited := httplimit.New(rt, l)
+			limited := limited(rt, l)
 			return base(func(r *http.Request) (*http.Response, error) {
 				for {
 					resp, err := limited.RoundTrip(r)
@@ -117,7 +117,7 @@ func TestNoRequestIsLost(t *testing.T) {
 			})
 		},
 		"a retrier above a Transport": func(t *testing.T, l *aimd.Limiter, rt http.RoundTripper) http.RoundTripper {
-			return newRetrier(t, httplimit.New(rt, l), retry.Config{Backoff: backoff.Exponential{Min: time.Millisecond, Factor: 1}, MaxAttempts: -1})
+			return newRetrier(t, limited(rt, l), retry.Config{Backoff: backoff.Exponential{Min: time.Millisecond, Factor: 1}, MaxAttempts: -1})
 		},
 		"a Client": func(_ *testing.T, l *aimd.Limiter, rt http.RoundTripper) http.RoundTripper {
 			return clientOn(rt, l).Transport
@@ -143,7 +143,7 @@ func TestNoSlotIsLostWhateverCallersDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := loaded(t)
 		s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 100<<10)) }))
-		client := &http.Client{Transport: httplimit.New(s.Client().Transport, l)}
+		client := &http.Client{Transport: limited(s.Client().Transport, l)}
 		var all sync.WaitGroup
 		for range 32 {
 			all.Go(func() {
@@ -199,7 +199,7 @@ func TestWhatALimiterAllocates(t *testing.T) {
 				}
 			})
 		}
-		require.LessOrEqual(t, allocates(httplimit.New(bare, l))-allocates(bare), c.want, c.name)
+		require.LessOrEqual(t, allocates(limited(bare, l))-allocates(bare), c.want, c.name)
 	}
 }
 
@@ -217,7 +217,7 @@ func BenchmarkOverhead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	hosts, err := httplimit.PerHost(bare, func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5)}) }, aimd.KeyedConfig{})
+	limiters, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5)}) }, aimd.KeyedConfig{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -229,10 +229,10 @@ func BenchmarkOverhead(b *testing.B) {
 		ctx  context.Context
 	}{
 		{"bare", bare, context.Background()},
-		{"limited", httplimit.New(bare, l), context.Background()},
-		{"perhost", hosts, context.Background()},
+		{"limited", limited(bare, l), context.Background()},
+		{"perhost", &httplimit.Transport{Base: bare, Limiter: httplimit.PerHost(limiters)}, context.Background()},
 		{"bare-cancel", bare, ctx},
-		{"limited-cancel", httplimit.New(bare, l), ctx},
+		{"limited-cancel", limited(bare, l), ctx},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()

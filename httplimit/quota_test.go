@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/httplimit"
 )
 
 // The tests are named after the rules of docs/quota.md.
@@ -79,7 +78,7 @@ func TestAQuotaIsRead(t *testing.T) {
 		require.NoError(t, err)
 		var left, refused int
 		var ends time.Time
-		accepted, wait := busy(t.Context(), httplimit.New(reporting(50*time.Millisecond, 0, func() (int, []any) {
+		accepted, wait := busy(t.Context(), limited(reporting(50*time.Millisecond, 0, func() (int, []any) {
 			if now := time.Now(); !now.Before(ends) {
 				left, ends = 60, now.Truncate(time.Minute).Add(time.Minute)
 			}
@@ -110,7 +109,7 @@ func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
 		require.NoError(t, err)
 		began, at, left := time.Now(), time.Now(), 10.
 		ctx, cancel := context.WithCancel(t.Context())
-		accepted, wait := busy(ctx, httplimit.New(reporting(50*time.Millisecond, 0, func() (int, []any) {
+		accepted, wait := busy(ctx, limited(reporting(50*time.Millisecond, 0, func() (int, []any) {
 			now := time.Now()
 			left, at = min(10, left+now.Sub(at).Seconds()), now
 			if since := now.Sub(began); since > time.Second && since < 2*time.Minute {
@@ -143,7 +142,7 @@ func TestAQuotaWithoutAResetIsUsedUp(t *testing.T) {
 			const limit, window = 300, 10 * time.Second
 			began, used, at := time.Now(), 0, time.Duration(-1)
 			ctx, cancel := context.WithCancel(t.Context())
-			rt := httplimit.New(reporting(150*time.Millisecond, 150*time.Millisecond, func() (int, []any) {
+			rt := limited(reporting(150*time.Millisecond, 150*time.Millisecond, func() (int, []any) {
 				since := time.Since(began)
 				if now := since / window; now != at {
 					at, used = now, 0
@@ -154,7 +153,7 @@ func TestAQuotaWithoutAResetIsUsedUp(t *testing.T) {
 				}
 				return 429, []any{"X-RateLimit-Limit", limit, "X-RateLimit-Remaining", 0, "Retry-After", math.Ceil(((at+1)*window - since).Seconds())}
 			}), l)
-			rt.WithoutQuota = unread
+			rt.IgnoreQuotas = unread
 			accepted, wait := busy(ctx, rt, 512, 0)
 			time.Sleep(10 * time.Minute)
 			t.Logf("%s: %.2f of the quota", name, float64(accepted())/(60*limit))
@@ -186,7 +185,7 @@ func TestOneAnswerStopsNoClientForLongerThanMaxRetryAfter(t *testing.T) {
 				l, err := aimd.New(aimd.Config{Rules: aimd.Rules{MaxRetryAfter: time.Minute}})
 				require.NoError(t, err)
 				n, forever := 0, strings.HasSuffix(name, "no answer")
-				rt := httplimit.New(reporting(0, 10*time.Millisecond, func() (int, []any) {
+				rt := limited(reporting(0, 10*time.Millisecond, func() (int, []any) {
 					if n++; n == 1 {
 						return c.status, c.header
 					}
@@ -263,7 +262,7 @@ func TestReportsThatAreUntrueCostLittle(t *testing.T) {
 				slots := make(chan struct{}, 32)
 				began := time.Now()
 				service := reporting(0, 20*time.Millisecond, func() (int, []any) { n++; return 200, header(n) })
-				accepted, wait := busy(ctx, httplimit.New(base(func(r *http.Request) (*http.Response, error) {
+				accepted, wait := busy(ctx, limited(base(func(r *http.Request) (*http.Response, error) {
 					select {
 					case slots <- struct{}{}:
 						defer func() { <-slots }()
@@ -284,7 +283,7 @@ func TestReportsThatAreUntrueCostLittle(t *testing.T) {
 func TestReportsWithinDoLeaveNothing(t *testing.T) {
 	l, err := aimd.New(aimd.Config{})
 	require.NoError(t, err)
-	rt := httplimit.New(reporting(0, 0, func() (int, []any) {
+	rt := limited(reporting(0, 0, func() (int, []any) {
 		return 200, []any{"X-RateLimit-Limit", 1000000, "X-RateLimit-Remaining", 999999, "X-RateLimit-Reset", 3600}
 	}), l)
 	work := func() {

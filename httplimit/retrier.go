@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 )
 
 // NewRetrier returns an http.RoundTripper that sends a request again if a policy allows it, for a retry.Policy
-// of your own; without one, take a [Client]. Put it above a [Transport], so that each attempt waits for its own
+// of your own; without one, take [NewClient]. Put it above a [Transport], so that each attempt waits for its own
 // slot. A retry waits at the front of the queue, and holds no slot before.
 //
 // Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the limiter: the policy's
@@ -28,7 +29,7 @@ import (
 // may be done twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110,
 // section 9.2.2), if it has an Idempotency-Key or X-Idempotency-Key header, or if its context says so
 // (retry.WithIdempotent). A request that was refused with a 4xx was not done, unless that is a time-out. A PUT with a
-// condition and a request with a nonce are as with a [Client]. A request is sent again only if its body can be: it
+// condition and a request with a nonce are as with [NewClient]. A request is sent again only if its body can be: it
 // has none, or GetBody, as http.NewRequest sets it for the readers that it knows.
 //
 // An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and closed, so
@@ -45,13 +46,22 @@ func NewRetrier(base http.RoundTripper, p *retry.Policy) (http.RoundTripper, err
 	if runner.AttemptTimeout != 0 {
 		return nil, fmt.Errorf("httplimit: %w", check.Wrong("AttemptTimeout", runner.AttemptTimeout, "none in a retrier's policy, and http.Transport.ResponseHeaderTimeout instead"))
 	}
-	return &retrier{over(base), &runner}, nil
+	r := &retrier{base: cmp.Or(base, http.DefaultTransport), runner: &runner}
+	if t, ok := base.(*Transport); ok {
+		r.read = t.Read
+	}
+	return r, nil
 }
 
 type retrier struct {
-	beneath
+	base   http.RoundTripper
 	runner *attempt.Runner
+	// read is that of a Transport beneath.
+	read func(answer.Answer) answer.Answer
 }
+
+// CloseIdleConnections is for http.Client.
+func (r *retrier) CloseIdleConnections() { closeIdle(r.base) }
 
 // RoundTrip sends the request, again if need be.
 func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -70,7 +80,7 @@ func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // send makes an attempt that ends with the head of its answer.
 func (r *retrier) send(a *attempt.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
-	resp, err := r.ask(req)
+	resp, err := ask(r.base, req, r.read)
 	return resp, a.End(err), err
 }
 

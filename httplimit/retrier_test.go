@@ -258,7 +258,7 @@ func TestARetrierSendsWhatWasNotDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := narrow(t, aimd.Config{Rules: aimd.Rules{QueueBound: 1}})
 		s := &script{statuses: []int{429, 200}}
-		r := newRetrier(t, httplimit.New(s, l), retry.Config{})
+		r := newRetrier(t, limited(s, l), retry.Config{})
 		p, err := l.Acquire(t.Context())
 		require.NoError(t, err)
 		go func() {

@@ -45,7 +45,7 @@ type StatusError struct {
 // It is for aimd.Do around a plain client. Read the body of a good answer within the function: the slot is
 // held as long as the function runs.
 func Check(resp *http.Response) error {
-	e := glance(resp)
+	e := glance(resp, nil)
 	if e == nil {
 		return nil
 	}
@@ -60,15 +60,19 @@ func Check(resp *http.Response) error {
 }
 
 // glance returns an answer that is no success as a StatusError, nil for a success, and leaves the body readable.
-func glance(resp *http.Response) *StatusError {
+// read is Transport.Read.
+func glance(resp *http.Response, read func(answer.Answer) answer.Answer) *StatusError {
 	var start []byte
 	var late bool
 	if resp.StatusCode >= http.StatusBadRequest {
 		start, late = ahead.Peek(resp)
-	} else if start = ahead.Within(resp); start == nil {
+	} else if start = ahead.Within(resp); start == nil && read == nil {
 		return nil
 	}
 	said := answer.Read(resp.StatusCode, resp.Header, start, time.Now())
+	if read != nil {
+		said = read(said)
+	}
 	if !said.Failed() {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package httplimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,7 +155,7 @@ func forbidden(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune
 // http.DefaultTransport is now. The error names the name that is not allowed.
 //
 // Headers that a request has already stay, see [AddTags]. Clients that retry stand above the tagger, except a
-// retrier ([NewRetrier]) and a [Client], which number the attempts by themselves.
+// retrier ([NewRetrier]) and the client of [NewClient], which number the attempts by themselves.
 func NewTagger(base http.RoundTripper, client, version string) (http.RoundTripper, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		if n.value != "" && !isName(n.value) {
@@ -164,13 +165,16 @@ func NewTagger(base http.RoundTripper, client, version string) (http.RoundTrippe
 	if client == "" && version != "" {
 		return nil, fmt.Errorf("httplimit: %w", check.Wrong("version", strconv.Quote(version)+" without a client", "none"))
 	}
-	return &tagger{over(base), client, version}, nil
+	return &tagger{cmp.Or(base, http.DefaultTransport), client, version}, nil
 }
 
 type tagger struct {
-	beneath
+	base            http.RoundTripper
 	client, version string
 }
+
+// CloseIdleConnections is for http.Client.
+func (t *tagger) CloseIdleConnections() { closeIdle(t.base) }
 
 // RoundTrip sends the request with its tags.
 func (t *tagger) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -1,15 +1,12 @@
 package httplimit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
-	"net/url"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/aimd-go/aimd"
@@ -29,69 +26,65 @@ import (
 // A Transport does not retry, its [Transport.Client] does; attempt.WithRetry marks a request as a retry. A request
 // without a slot fails with an [*attempt.Error] of no attempt, so it may be sent again even if it is not
 // idempotent. The reason is aimd.ErrClosed, aimd.ErrQueueFull, the cause of the context's end (context.Cause),
-// or the error of a guard or of PerHost's newLimiter. Other errors are the base's, within an attempt.Error if the
+// or the error of a guard or of the field Limiter. Other errors are the base's, within an attempt.Error if the
 // service has never answered (aimd.ErrNeverAnswered).
 //
 // A base other than an *http.Transport gets a copy of the request, whose context says that it has a slot.
-// A Transport is safe for any number of goroutines. The zero value sends nothing; make one with [New] or
-// [PerHost], and set its fields before the first request.
+// A Transport is safe for any number of goroutines. Do not copy it, nor change its fields, after the first request. The
+// zero value sends nothing: each request fails for want of a Limiter.
 type Transport struct {
-	// ResendUnavailable lets a [Transport.Client] send every request again after a 503, a POST too. It is for a
+	// Base sends. nil is a copy of what http.DefaultTransport is at the first request, which keeps as many idle
+	// connections as the window may need, if that is an *http.Transport. Set MaxIdleConnsPerHost of an http.Transport
+	// of your own to the largest window that you expect: it keeps two by default, and the other connections are made
+	// again for each request.
+	Base http.RoundTripper
+	// Limiter returns the limiter of a request: [One], [PerHost] and [By] make such functions. A request for which it
+	// returns an error, or nil, fails and is not sent. It must be safe for several goroutines.
+	Limiter func(*http.Request) (*aimd.Limiter, error)
+	// Resend503 lets a [Transport.Client] send every request again after a 503, a POST too. It is for a
 	// service that refuses with 503 before it does any of the work, as nginx does by limit_req and limit_conn.
-	ResendUnavailable bool
-	// WithoutQuota leaves the quotas alone that a service reports in its answers. The default is to pace the
+	Resend503 bool
+	// IgnoreQuotas leaves the quotas alone that a service reports in its answers. The default is to pace the
 	// requests by them, as the package comment says.
-	WithoutQuota bool
-	// By says which limiter of a [PerHost] a request has, for services that limit by something else than the
-	// host: by the credential, the tenant or the model. Requests with the same key share a limiter. newLimiter
-	// gets the key as its host. By must be safe for several goroutines; nil is the host.
-	By func(*http.Request) string
+	IgnoreQuotas bool
+	// Read sees what package answer has read of each answer, and returns it, or another reading of a service that you
+	// know better: see [answer.Answer.As]. Of a success it has status and header. It must be safe for several
+	// goroutines. nil changes nothing.
+	Read func(answer.Answer) answer.Answer
 
-	beneath
-	// Either single or hosts is set.
-	single *aimd.Limiter
-	hosts  *aimd.Keyed[string]
+	once sync.Once
+	own  http.RoundTripper // for Base, if that is nil
 }
 
-// New returns a Transport with one limiter for all its requests. It panics if l is nil.
-//
-// base sends. nil is a copy of what http.DefaultTransport is now, which keeps as many idle connections as the
-// window may need, if that is an *http.Transport. Set MaxIdleConnsPerHost of an http.Transport of your own to the
-// largest window that you expect: it keeps two by default, and the other connections are made again for each
-// request.
-func New(base http.RoundTripper, l *aimd.Limiter) *Transport {
-	if l == nil {
-		panic("httplimit: New with a nil limiter")
+func (t *Transport) base() http.RoundTripper {
+	if t.Base != nil {
+		return t.Base
 	}
-	return &Transport{beneath: under(base), single: l}
-}
-
-type beneath struct{ base http.RoundTripper }
-
-func over(base http.RoundTripper) beneath { return beneath{cmp.Or(base, http.DefaultTransport)} }
-
-// under is what a limiter's Transport sends with.
-func under(base http.RoundTripper) beneath {
-	shared, ok := http.DefaultTransport.(*http.Transport)
-	if base != nil || !ok {
-		return over(base)
-	}
-	own := shared.Clone()
-	own.MaxIdleConns, own.MaxIdleConnsPerHost = 0, window.MaxWindow // the window bounds them
-	return beneath{own}
+	t.once.Do(func() {
+		t.own = http.DefaultTransport
+		if shared, ok := t.own.(*http.Transport); ok {
+			own := shared.Clone()
+			own.MaxIdleConns, own.MaxIdleConnsPerHost = 0, window.MaxWindow // the window bounds them
+			t.own = own
+		}
+	})
+	return t.own
 }
 
 // CloseIdleConnections is for http.Client: it closes the idle connections of the base, if it can.
-func (b beneath) CloseIdleConnections() {
-	if c, ok := b.base.(interface{ CloseIdleConnections() }); ok {
+func (t *Transport) CloseIdleConnections() { closeIdle(t.base()) }
+
+func closeIdle(base http.RoundTripper) {
+	if c, ok := base.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// ask sends the request. Without an answer the error is the base's, with one it is what the head says.
-func (b beneath) ask(req *http.Request) (*http.Response, error) {
+// ask sends the request. Without an answer the error is the base's, with one it is what the head says; read is
+// Transport.Read.
+func ask(base http.RoundTripper, req *http.Request, read func(answer.Answer) answer.Answer) (*http.Response, error) {
 	sent, judge := watched(req)
-	resp, err := b.base.RoundTrip(sent)
+	resp, err := base.RoundTrip(sent)
 	switch {
 	case err != nil:
 		return nil, judge(err)
@@ -101,7 +94,7 @@ func (b beneath) ask(req *http.Request) (*http.Response, error) {
 	if resp.Request == sent {
 		resp.Request = req
 	}
-	if e := glance(resp); e != nil {
+	if e := glance(resp, read); e != nil {
 		return resp, e
 	}
 	return resp, nil
@@ -143,10 +136,11 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 		}
 	}()
 	sent := req
-	if _, plain := t.base.(*http.Transport); !plain && req.Context() != a.Context() {
+	base := t.base()
+	if _, plain := base.(*http.Transport); !plain && req.Context() != a.Context() {
 		sent = req.WithContext(a.Context()) // what the base begins within has the slot
 	}
-	resp, err := t.ask(sent)
+	resp, err := ask(base, sent, t.Read)
 	if resp == nil {
 		return nil, a.End(unanswered{err}), err
 	}
@@ -154,7 +148,7 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 		resp.Request = req
 	}
 	var reports []answer.Quota
-	if !t.WithoutQuota {
+	if !t.IgnoreQuotas {
 		reports = quotas(resp, err)
 	}
 	v := a.Head(err, reports...)
@@ -194,30 +188,14 @@ func bodyless(req *http.Request, resp *http.Response) bool {
 }
 
 func (t *Transport) limiter(req *http.Request) (*aimd.Limiter, error) {
-	switch {
-	case t.single != nil:
-		return t.single, nil
-	case t.hosts == nil:
-		return nil, errors.New("a Transport that is not made with New or PerHost")
-	case req.URL == nil:
-		return nil, errors.New("a request without a URL")
-	case t.By != nil:
-		return t.hosts.For(t.By(req))
+	if t.Limiter == nil {
+		return nil, fmt.Errorf("httplimit: %w", check.Nil("Transport.Limiter"))
 	}
-	return t.hosts.For(host(req.URL))
-}
-
-// Limiters yields the limiters that there are now, each with its host; the one limiter of New has the
-// host "". It is there for metrics and for draining.
-func (t *Transport) Limiters() iter.Seq2[string, *aimd.Limiter] {
-	if t.hosts != nil {
-		return t.hosts.All()
+	l, err := t.Limiter(req)
+	if err == nil && l == nil {
+		err = fmt.Errorf("httplimit: %w", check.Nil("what Transport.Limiter returned"))
 	}
-	return func(yield func(string, *aimd.Limiter) bool) {
-		if t.single != nil {
-			yield("", t.single)
-		}
-	}
+	return l, err
 }
 
 func hold(a *attempt.Attempt, resp *http.Response) io.ReadCloser {
@@ -244,43 +222,4 @@ func (d *duplex) CloseWrite() error {
 		return c.CloseWrite()
 	}
 	return fmt.Errorf("httplimit: CloseWrite: %w", errors.ErrUnsupported)
-}
-
-// PerHost returns a Transport with a limiter for each host. base sends, as with [New]. newLimiter makes the limiter
-// of a host at its first request, while other requests wait. host is the URL's host in lower case and with its
-// port: "example.com:443". If newLimiter fails, so does the request. If c.Keys limiters are all in use, a request
-// for another host fails and is not sent.
-func PerHost(base http.RoundTripper, newLimiter func(host string) (*aimd.Limiter, error), c aimd.KeyedConfig) (*Transport, error) {
-	if newLimiter == nil {
-		return nil, fmt.Errorf("httplimit: %w", check.Nil("newLimiter"))
-	}
-	hosts, err := aimd.NewKeyed(func(host string) (*aimd.Limiter, error) {
-		l, err := newLimiter(host)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("no limiter for host %q: %w", host, err)
-		case l == nil:
-			return nil, fmt.Errorf("no limiter for host %q: newLimiter returned nil", host)
-		}
-		return l, nil
-	}, c)
-	if err != nil {
-		return nil, fmt.Errorf("httplimit: %w", err)
-	}
-	return &Transport{beneath: under(base), hosts: hosts}, nil
-}
-
-func host(u *url.URL) string {
-	h := strings.ToLower(u.Host)
-	if u.Port() != "" {
-		return h
-	}
-	h = strings.TrimSuffix(h, ":")
-	switch u.Scheme {
-	case "http":
-		return h + ":80"
-	case "https":
-		return h + ":443"
-	}
-	return h
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -27,6 +26,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -63,7 +63,7 @@ func TestWhatAnAnswerSays(t *testing.T) {
 			var w warden
 			c.opts.Guards = append(c.opts.Guards, &w)
 			l := one(t, c.opts)
-			resp, err := httplimit.New(c.base, l.Limiter).RoundTrip(get(t.Context(), anyURL))
+			resp, err := limited(c.base, l.Limiter).RoundTrip(get(t.Context(), anyURL))
 			if err == nil {
 				l.held(1)
 				require.Empty(t, w.outcomes, "the attempt ends with the body")
@@ -78,7 +78,7 @@ func TestWhatAnAnswerSays(t *testing.T) {
 			assert.Equal(t, []window.Outcome{c.guard}, w.outcomes)
 		})
 	}
-	_, err := httplimit.New(fails(nil), narrow(t, aimd.Config{})).RoundTrip(get(t.Context(), anyURL))
+	_, err := limited(fails(nil), narrow(t, aimd.Config{})).RoundTrip(get(t.Context(), anyURL))
 	assert.EqualError(t, err, "httplimit: the base returned neither an answer nor an error")
 }
 
@@ -230,7 +230,7 @@ func TestHowARequestEnds(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := one(t, aimd.Config{})
 					s := p.start(t, http.HandlerFunc(service))
-					c.call(t, l, &http.Client{Transport: httplimit.New(s.Client().Transport, l.Limiter)}, s.URL)
+					c.call(t, l, &http.Client{Transport: limited(s.Client().Transport, l.Limiter)}, s.URL)
 					synctest.Wait()
 					l.ended(c.want)
 				})
@@ -243,7 +243,7 @@ func TestHowARequestEnds(t *testing.T) {
 func TestAnswersMadeByHand(t *testing.T) {
 	for body, held := range map[io.ReadCloser]int{nil: 0, http.NoBody: 0, broken{}: 1} {
 		l := narrow(t, aimd.Config{})
-		resp, err := httplimit.New(base(func(*http.Request) (*http.Response, error) {
+		resp, err := limited(base(func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, ProtoMajor: 1, Body: body}, nil
 		}), l).RoundTrip(get(t.Context(), anyURL))
 		require.NoError(t, err)
@@ -265,7 +265,7 @@ func TestAPanicReleasesTheSlot(t *testing.T) {
 	} {
 		l := one(t, aimd.Config{Classifier: func(error) attempt.Verdict { panic("boom") }})
 		require.PanicsWithValue(t, "boom", func() {
-			resp, err := httplimit.New(b, l.Limiter).RoundTrip(get(t.Context(), anyURL))
+			resp, err := limited(b, l.Limiter).RoundTrip(get(t.Context(), anyURL))
 			require.NoError(t, err)
 			_, _ = resp.Body.Read(nil)
 		}, name)
@@ -302,7 +302,7 @@ func TestNotSent(t *testing.T) {
 				if c.before != nil {
 					c.before(l, cancel)
 				}
-				tr := httplimit.New(base(func(*http.Request) (*http.Response, error) { panic("sent") }), l.Limiter)
+				tr := limited(base(func(*http.Request) (*http.Response, error) { panic("sent") }), l.Limiter)
 				req, body := get(ctx, anyURL), newSent()
 				req.Body = body
 				resp, err := tr.RoundTrip(req)
@@ -329,7 +329,7 @@ func TestTheRequestIsHandedOnAsItIs(t *testing.T) {
 	req := get(t.Context(), anyURL)
 	before := *req
 	var got *http.Request
-	resp, err := httplimit.New(base(func(r *http.Request) (*http.Response, error) {
+	resp, err := limited(base(func(r *http.Request) (*http.Response, error) {
 		got = r
 		_, err := l.Acquire(r.Context())
 		assert.ErrorContains(t, err, "within an attempt")
@@ -353,23 +353,60 @@ func (i *idler) CloseIdleConnections() { i.closed++ }
 
 func TestCloseIdleConnectionsIsForwarded(t *testing.T) {
 	var i idler
-	(&http.Client{Transport: httplimit.New(&i, narrow(t, aimd.Config{}))}).CloseIdleConnections()
+	(&http.Client{Transport: limited(&i, narrow(t, aimd.Config{}))}).CloseIdleConnections()
 	assert.Equal(t, 1, i.closed)
-	httplimit.New(empty, narrow(t, aimd.Config{})).CloseIdleConnections() // a base without any
+	limited(empty, narrow(t, aimd.Config{})).CloseIdleConnections() // a base without any
 }
 
-// New has one limiter, without a name; what is not made has none.
-func TestTheLimiterOfATransport(t *testing.T) {
-	l := narrow(t, aimd.Config{})
-	assert.Equal(t, map[string]*aimd.Limiter{"": l}, maps.Collect(httplimit.New(empty, l).Limiters()))
-	unmade := new(httplimit.Transport)
-	assert.Empty(t, maps.Collect(unmade.Limiters()))
-	req, body := get(t.Context(), anyURL), newSent()
-	req.Body = body
-	_, err := unmade.RoundTrip(req)
-	require.ErrorContains(t, err, "not made with New or PerHost")
-	assert.True(t, body.closed.Load())
-	require.Panics(t, func() { httplimit.New(nil, nil) })
+// "The zero value sends nothing: each request fails for want of a Limiter."
+func TestATransportWithoutALimiter(t *testing.T) {
+	none := func(*http.Request) (*aimd.Limiter, error) { return nil, nil }
+	for tr, want := range map[*httplimit.Transport]string{
+		{}:                           "Transport.Limiter: nil is not allowed",
+		{Base: empty, Limiter: none}: "what Transport.Limiter returned: nil is not allowed",
+	} {
+		req, body := get(t.Context(), anyURL), newSent()
+		req.Body = body
+		_, err := tr.RoundTrip(req)
+		require.EqualError(t, err, "gave up before the first attempt: httplimit: "+want)
+		assert.True(t, body.closed.Load())
+	}
+}
+
+// "Read sees what package answer has read of each answer, and returns it, or another reading of a service that you know
+// better": for the limiter, a Client, and a retrier above. The answer itself stays as it is.
+func TestAnswersAreReadAsTheServiceMeansThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := watch(t, aimd.Config{})
+		var statuses []int
+		tr := limited(base(func(r *http.Request) (*http.Response, error) {
+			status := statuses[0]
+			statuses = statuses[1:]
+			return answers(status, http.Header{"Content-Type": {"text/html"}, "X-Busy": {"yes"}, "Retry-After": {"1"}}, text("hello"))(r)
+		}), l.Limiter)
+		tr.Read = func(a answer.Answer) answer.Answer {
+			if a.Status == http.StatusForbidden || a.Status == http.StatusOK && a.Header["X-Busy"] != nil {
+				return a.As(answer.Refused)
+			}
+			return a
+		}
+		for _, rt := range []http.RoundTripper{tr.Client().Transport, newRetrier(t, tr, retry.Config{})} {
+			statuses = []int{403, 200, 204}
+			resp, err := rt.RoundTrip(get(t.Context(), anyURL))
+			require.NoError(t, err)
+			require.Equal(t, http.StatusNoContent, resp.StatusCode)
+			l.ended(window.Overload)
+			l.ended(window.Overload)
+			l.ended(window.Success)
+		}
+		statuses = []int{403}
+		resp, err := tr.RoundTrip(get(t.Context(), anyURL))
+		require.NoError(t, err)
+		body, err := io.ReadAll(resp.Body)
+		require.NoError(t, err)
+		require.Equal(t, "hello", string(body))
+		l.ended(window.Overload)
+	})
 }
 
 // byDefault makes a round tripper the default one until the test ends.
@@ -392,7 +429,7 @@ func TestConnectionsAreKept(t *testing.T) {
 		}})
 		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 32, Rules: aimd.Rules{MaxWindow: 32}})
 		require.NoError(t, err)
-		client := httplimit.Client(l)
+		client := httplimit.NewClient(l)
 		defer client.CloseIdleConnections()
 		var all sync.WaitGroup
 		for range 32 {
@@ -408,7 +445,7 @@ func TestConnectionsAreKept(t *testing.T) {
 		require.LessOrEqual(t, dials.Load(), int32(32))
 	})
 	byDefault(t, empty)
-	resp, err := httplimit.Client(narrow(t, aimd.Config{})).Do(get(t.Context(), anyURL))
+	resp, err := httplimit.NewClient(narrow(t, aimd.Config{})).Do(get(t.Context(), anyURL))
 	require.NoError(t, err)
 	require.Equal(t, 200, resp.StatusCode)
 }
@@ -426,7 +463,7 @@ func TestNothingWithinAnotherWaitsForASlot(t *testing.T) {
 	type way func(context.Context, func(context.Context) error) error
 	// through is a request whose base runs fn.
 	through := func(ctx context.Context, fn func(context.Context) error) error {
-		_, err := httplimit.New(base(func(r *http.Request) (*http.Response, error) {
+		_, err := limited(base(func(r *http.Request) (*http.Response, error) {
 			if err := fn(r.Context()); err != nil {
 				return nil, err
 			}
@@ -489,7 +526,7 @@ func switched(t *testing.T, rt http.RoundTripper, ctx context.Context, url strin
 func TestSwitchingProtocols(t *testing.T) {
 	l := one(t, aimd.Config{})
 	s := serve(t, upgrade(t))
-	conn, r := switched(t, httplimit.New(s.Client().Transport, l.Limiter), t.Context(), s.URL)
+	conn, r := switched(t, limited(s.Client().Transport, l.Limiter), t.Context(), s.URL)
 	half, ok := conn.(interface{ CloseWrite() error })
 	require.True(t, ok)
 	require.NoError(t, half.CloseWrite())
@@ -510,7 +547,7 @@ func TestUpgradeThroughAReverseProxy(t *testing.T) {
 	require.NoError(t, err)
 	s := serve(t, handler(t, &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		Transport: httplimit.New(service.Client().Transport, l.Limiter),
+		Transport: limited(service.Client().Transport, l.Limiter),
 	}, front))
 	conn, _ := switched(t, s.Client().Transport, t.Context(), s.URL)
 	front.ended(window.Success)
@@ -532,7 +569,7 @@ func TestABodyWithAWriteMethod(t *testing.T) {
 		l := one(t, aimd.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		reset := broken{&net.OpError{Op: "read", Err: syscall.ECONNRESET}}
-		resp, err := httplimit.New(answers(status, nil, rwc{struct {
+		resp, err := limited(answers(status, nil, rwc{struct {
 			io.Reader
 			io.Writer
 		}{reset, new(bytes.Buffer)}}), l.Limiter).RoundTrip(get(ctx, anyURL))

@@ -2,8 +2,7 @@
 // flight, the queue, and each decision with its reason. A Tally sums up limiters for metrics.
 //
 //	mux.Handle("/debug/aimd/", live.Handler(live.Of(lim)))           // one, or some
-//	mux.Handle("/debug/aimd/", live.Handler(live.Keyed(buckets)))    // one for each key
-//	mux.Handle("/debug/aimd/", live.Handler(transport.Limiters))     // one for each host
+//	mux.Handle("/debug/aimd/", live.Handler(live.Keyed(limiters)))   // one for each key or host
 //
 // The page loads no other source, so it works without a network and under Content-Security-Policy: default-src
 // 'self'. It shows names of limiters and how much is sent: serve it where the metrics are served.

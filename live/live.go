@@ -11,7 +11,7 @@ import (
 // too many for the page, the first ones by name are shown. A name may change. While a page is open, its Handler calls
 // the function several times a second, by one goroutine at a time. A Tally calls it at each Read.
 //
-// The methods httplimit.Transport.Limiters and aimd.Keyed[string].All are Limiters as they are.
+// The method All of an aimd.Keyed[string] is one as it is.
 type Limiters = func() iter.Seq2[string, *aimd.Limiter]
 
 // Of yields these limiters under their own names (aimd.Config.Name).

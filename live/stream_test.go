@@ -185,10 +185,10 @@ func TestAQuotaOfTheService(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := reno(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 1}})
 			reported := http.Header{"Ratelimit-Limit": {"100"}, "Ratelimit-Remaining": {left}, "Ratelimit-Reset": {"3600"}}
-			tr := httplimit.New(roundTrip(func(req *http.Request) (*http.Response, error) {
+			tr := &httplimit.Transport{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 				time.Sleep(time.Second)
 				return &http.Response{StatusCode: 200, Header: reported, Body: http.NoBody, Request: req}, nil
-			}), l)
+			}), Limiter: httplimit.One(l)}
 			ctx, cancel := context.WithCancel(t.Context())
 			for range 10 {
 				go func() {

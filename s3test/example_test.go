@@ -65,7 +65,7 @@ func ExampleStore() {
 		return
 	}
 	defer lim.Close()
-	client := httplimit.New(store.Client().Transport, lim).Client()
+	client := (&httplimit.Transport{Base: store.Client().Transport, Limiter: httplimit.One(lim)}).Client()
 	if err := upload(context.Background(), client, store.URL, 40); err != nil {
 		fmt.Println(err)
 		return
@@ -95,7 +95,7 @@ func TestAnUploadOutlastsAnOutage(t *testing.T) {
 		base := &http.Transport{DialContext: store.Dial}
 		defer base.CloseIdleConnections()
 
-		require.NoError(t, upload(t.Context(), httplimit.New(base, lim).Client(), store.URL, 40))
+		require.NoError(t, upload(t.Context(), (&httplimit.Transport{Base: base, Limiter: httplimit.One(lim)}).Client(), store.URL, 40))
 		require.Less(t, time.Since(start), 2*time.Minute)
 		requests, _ := store.Counts()
 		require.Less(t, requests, 400)

@@ -1,8 +1,7 @@
 // Package aimdotel measures limiters of package aimd with OpenTelemetry.
 //
 //	_, err := aimdotel.Register(live.Of(lim))            // one, or some
-//	_, err := aimdotel.Register(live.Keyed(buckets))     // one for each key
-//	_, err := aimdotel.Register(transport.Limiters)      // one for each host
+//	_, err := aimdotel.Register(live.Keyed(limiters))    // one for each key or host
 //
 // They are read when the SDK collects, so a limiter at work costs the same. The instrumentation scope is
 // github.com/aimd-go/aimd/contrib/aimdotel. The instruments, each with the attribute aimd.limiter.name, the

@@ -27,7 +27,7 @@ type instruments struct {
 
 // Register measures the limiters, see the package, until the registration is unregistered. limiters
 // yields the present limiters, each with a name, "" for the limiter's own; several goroutines may call it
-// at once. live.Of and live.Keyed make such a function, and httplimit.Transport.Limiters is one. Each
+// at once. live.Of and live.Keyed make such a function. Each
 // limiter's lock is taken once, shortly, when the SDK collects. Register all limiters at once: of two
 // registrations with limiters of the same name, the SDK may keep one.
 //

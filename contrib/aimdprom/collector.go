@@ -39,7 +39,7 @@ type Collector struct{ tally *live.Tally }
 
 // New returns a Collector. Each function yields the present limiters, each with a name, "" for the
 // limiter's own; several goroutines may call it at once. A limiter that several functions yield counts
-// once. live.Of and live.Keyed make such a function, and httplimit.Transport.Limiters is one. New panics if
+// once. live.Of and live.Keyed make such a function. New panics if
 // a function is nil. A registry takes one Collector, or several with a label each
 // (prometheus.WrapRegistererWith).
 func New(limiters ...func() iter.Seq2[string, *aimd.Limiter]) *Collector {

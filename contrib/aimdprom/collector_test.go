@@ -203,7 +203,7 @@ func TestAQuotaOfTheService(t *testing.T) {
 		w.Header().Set("X-RateLimit-Resource", "caf\xe9") // Latin-1
 	}))
 	defer service.Close()
-	resp, err := (&http.Client{Transport: httplimit.New(service.Client().Transport, l)}).Get(service.URL)
+	resp, err := (&http.Client{Transport: &httplimit.Transport{Base: service.Client().Transport, Limiter: httplimit.One(l)}}).Get(service.URL)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	got := gathered(t, registry(t, aimdprom.New(live.Of(l))))

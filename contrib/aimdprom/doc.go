@@ -1,8 +1,7 @@
 // Package aimdprom shows limiters of package aimd to Prometheus.
 //
 //	prometheus.MustRegister(aimdprom.New(live.Of(lim)))            // one, or some
-//	prometheus.MustRegister(aimdprom.New(live.Keyed(buckets)))     // one for each key
-//	prometheus.MustRegister(aimdprom.New(transport.Limiters))      // one for each host
+//	prometheus.MustRegister(aimdprom.New(live.Keyed(limiters)))    // one for each key or host
 //
 // They are read when Prometheus asks, so a limiter at work costs the same. The metrics, each with the
 // label limiter, the limiter's name (aimd.Config.Name) or key:

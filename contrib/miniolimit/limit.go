@@ -43,7 +43,7 @@ func Limit(opts *minio.Options, l *aimd.Limiter) error {
 		own.MaxIdleConnsPerHost = idleConnections
 		base = own
 	}
-	opts.Transport = httplimit.New(&revealing{base}, l)
+	opts.Transport = &httplimit.Transport{Base: &revealing{base}, Limiter: httplimit.One(l)}
 	if opts.MaxRetries == 0 {
 		opts.MaxRetries = tries
 	}

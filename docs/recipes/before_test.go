@@ -66,7 +66,7 @@ func afterFailsafe() (*http.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return httplimit.Client(lim), nil
+	return httplimit.NewClient(lim), nil
 }
 
 // What the page says of each: a refusal is an item that is lost, or the end, and is tried again after.
@@ -110,7 +110,7 @@ func TestPresigned(t *testing.T) {
 		tr, calls := serve(said{503, map[string]string{"Content-Type": "application/xml"}, `<Error><Code>SlowDown</Code></Error>`}, said{200, nil, ""})
 		byDefault(t, tr)
 		lim := newLimiter(t, aimd.Config{})
-		client := httplimit.Client(lim)
+		client := httplimit.NewClient(lim)
 		require.NoError(t, presigned(t.Context(), client, "http://service.example/bucket/key?X-Amz-Signature=1", "hello"))
 		require.Equal(t, 2, *calls)
 	})

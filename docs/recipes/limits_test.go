@@ -1,7 +1,6 @@
 package recipes
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -16,14 +15,13 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 )
 
 func retrying(base *http.Transport, lim *aimd.Limiter) *retryablehttp.Client {
 	base.ResponseHeaderTimeout = 30 * time.Second // of one attempt, without the wait for its slot
 	client := retryablehttp.NewClient()
-	client.HTTPClient = &http.Client{Transport: httplimit.New(base, lim)} // no Timeout: it covers that wait
+	client.HTTPClient = &http.Client{Transport: &httplimit.Transport{Base: base, Limiter: httplimit.One(lim)}} // no Timeout: it covers that wait
 	return client
 }
 
@@ -71,7 +69,7 @@ func TestInteractiveBesideABatch(t *testing.T) {
 			time.Sleep(10 * time.Millisecond) // and back
 		})
 		get := func(lim *aimd.Limiter) {
-			resp, err := httplimit.New(tr, lim).Client().Get(service)
+			resp, err := (&httplimit.Transport{Base: tr, Limiter: httplimit.One(lim)}).Client().Get(service)
 			if assert.NoError(t, err) {
 				assert.NoError(t, httplimit.Check(resp))
 				assert.NoError(t, resp.Body.Close())
@@ -146,22 +144,21 @@ func (f *firewall) admits() bool {
 	return true
 }
 
-func behindFirewall(perSecond float64) (*aimd.Limiter, error) {
-	blocked := func(err error) attempt.Verdict {
-		var page *httplimit.StatusError
-		if errors.As(err, &page) && page.StatusCode == http.StatusForbidden {
-			return attempt.Verdict{Meaning: answer.Refused}
+func behindFirewall(lim *aimd.Limiter) *httplimit.Transport { // of a limiter with the rate as its MaxRate
+	return &httplimit.Transport{Limiter: httplimit.One(lim), Read: func(a answer.Answer) answer.Answer {
+		if a.Status == http.StatusForbidden {
+			return a.As(answer.Refused)
 		}
-		return attempt.Verdict{}
-	}
-	return aimd.New(aimd.Config{Classifier: attempt.FirstOf(blocked, attempt.Classify), Rules: aimd.Rules{MaxRate: perSecond}})
+		return a
+	}}
 }
 
 // 1000 calls by 64 workers: without the recipe the first ones of a block are lost at the least.
 func TestBehindAFirewall(t *testing.T) {
-	run := func(t *testing.T, lim *aimd.Limiter) (lost int64, took time.Duration) {
+	run := func(t *testing.T, tr *httplimit.Transport) (lost int64, took time.Duration) {
 		f := &firewall{}
-		client := httplimit.New(inMemory(f.ServeHTTP), lim).Client()
+		tr.Base = inMemory(f.ServeHTTP)
+		client := tr.Client()
 		start := time.Now()
 		var refused atomic.Int64
 		each(t, 1000, func(int) error {
@@ -179,15 +176,13 @@ func TestBehindAFirewall(t *testing.T) {
 	}
 	for _, perSecond := range []float64{100, 130} { // a guess that is too high by a fifth, too
 		synctest.Test(t, func(t *testing.T) {
-			lim, err := behindFirewall(perSecond)
-			require.NoError(t, err)
-			lost, took := run(t, lim)
+			lost, took := run(t, behindFirewall(newLimiter(t, aimd.Config{Rules: aimd.Rules{MaxRate: perSecond}})))
 			require.Zero(t, lost)
 			require.True(t, perSecond > 110 || took < 11*time.Second, took)
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		lost, _ := run(t, newLimiter(t, aimd.Config{}))
+		lost, _ := run(t, &httplimit.Transport{Limiter: httplimit.One(newLimiter(t, aimd.Config{}))})
 		require.Positive(t, lost)
 	})
 }

@@ -30,7 +30,7 @@ import (
 
 func newStorage(ctx context.Context, lim *aimd.Limiter, opts ...option.ClientOption) (*storage.Service, error) {
 	opts = append(opts, option.WithScopes(storage.DevstorageReadWriteScope))
-	transport, err := htransport.NewTransport(ctx, httplimit.New(nil, lim), opts...) // authenticates
+	transport, err := htransport.NewTransport(ctx, &httplimit.Transport{Limiter: httplimit.One(lim)}, opts...) // authenticates
 	if err != nil {
 		return nil, err
 	}
@@ -50,13 +50,13 @@ func readObject(ctx context.Context, lim *aimd.Limiter, service *storage.Service
 
 func newBlobs(url string, key *azblob.SharedKeyCredential, lim *aimd.Limiter) (*azblob.Client, error) {
 	return azblob.NewClientWithSharedKeyCredential(url, key, &azblob.ClientOptions{ClientOptions: azcore.ClientOptions{
-		Transport: &http.Client{Transport: httplimit.New(nil, lim)},
+		Transport: &http.Client{Transport: &httplimit.Transport{Limiter: httplimit.One(lim)}},
 	}})
 }
 
 func newBucket(logger log.Logger, config objs3.Config, lim *aimd.Limiter) (objstore.Bucket, error) {
 	return objs3.NewBucketWithConfig(logger, config, "backup", func(base http.RoundTripper) http.RoundTripper {
-		return httplimit.New(base, lim)
+		return &httplimit.Transport{Base: base, Limiter: httplimit.One(lim)}
 	})
 }
 

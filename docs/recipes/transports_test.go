@@ -32,7 +32,7 @@ func gitHub() (*github.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := github.NewClient(httplimit.Client(lim))
+	client := github.NewClient(httplimit.NewClient(lim))
 	client.DisableRateLimitCheck = true // the limiter waits, and go-github does not refuse on its own
 	return client, nil
 }
@@ -137,7 +137,9 @@ func TestGoCloud(t *testing.T) {
 
 func limitKubernetes(config *rest.Config, lim *aimd.Limiter) {
 	config.QPS = -1 // the limiter paces
-	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return httplimit.New(base, lim) })
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
+		return &httplimit.Transport{Base: base, Limiter: httplimit.One(lim)}
+	})
 }
 
 // An API server that sheds load answers 429 with a Retry-After, and client-go retries.

@@ -83,7 +83,7 @@ func TestA503IsSeenAsACutWithinASecond(t *testing.T) {
 	l := reno(t, aimd.Config{InitialWindow: 64})
 	b := browse(t, serve(t, live.Handler(live.Of(l))))
 	b.until(drawn)
-	client := &http.Client{Transport: httplimit.New(nil, l)}
+	client := &http.Client{Transport: &httplimit.Transport{Limiter: httplimit.One(l)}}
 	defer client.CloseIdleConnections()
 	cuts := 0
 	soon(t, time.Second, func() time.Duration {

@@ -40,7 +40,7 @@ type proxy struct {
 	// path is that of the target, without a slash at its end.
 	path    string
 	base    *http.Transport
-	limited *httplimit.Transport
+	limited *aimd.Keyed[string] // by key
 	client  http.RoundTripper
 	reverse *httputil.ReverseProxy
 	metrics *aimdprom.Collector
@@ -71,12 +71,12 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	if p.remote, err = remote.New(file(s.rulesFile), remote.Config{}, p.rules.Apply); err != nil {
 		return nil, err
 	}
-	p.limited, err = httplimit.PerHost(flight{p.base}, p.limiter, aimd.KeyedConfig{Keys: s.keys, Evicted: p.evicted})
+	p.limited, err = aimd.NewKeyed(p.limiter, aimd.KeyedConfig{Keys: s.keys, Evicted: p.evicted})
 	if err != nil {
 		return nil, err
 	}
-	p.limited.By = func(r *http.Request) string { return waitOf(r).key }
-	p.client = p.limited.Client().Transport
+	limiter := httplimit.By(p.limited, func(r *http.Request) string { return waitOf(r).key })
+	p.client = (&httplimit.Transport{Base: flight{p.base}, Limiter: limiter}).Client().Transport
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -121,7 +121,7 @@ func (p *proxy) evicted(l *aimd.Limiter) {
 // limiters yields the limiters under their own names.
 func (p *proxy) limiters() iter.Seq2[string, *aimd.Limiter] {
 	return func(yield func(string, *aimd.Limiter) bool) {
-		for _, l := range p.limited.Limiters() {
+		for _, l := range p.limited.All() {
 			if !yield("", l) {
 				return
 			}

@@ -116,7 +116,7 @@ func TestEachCredentialHasALimiter(t *testing.T) {
 			}
 		}
 		n, names := 0, ""
-		for key, l := range p.limited.Limiters() {
+		for key, l := range p.limited.All() {
 			n++
 			names += key + l.Snapshot().Name
 		}
@@ -202,7 +202,7 @@ func TestNobodyIsHeldForLong(t *testing.T) {
 // narrow lets the proxy's limiters send one request at a time.
 func narrow(t *testing.T, p *proxy) {
 	t.Helper()
-	for _, l := range p.limited.Limiters() {
+	for _, l := range p.limited.All() {
 		rules := l.Snapshot().Rules
 		rules.MaxWindow = 1
 		require.NoError(t, l.Reconfigure(rules))
@@ -211,7 +211,7 @@ func narrow(t *testing.T, p *proxy) {
 
 // state is that of all limiters together.
 func state(p *proxy) (inFlight, queued int) {
-	for _, l := range p.limited.Limiters() {
+	for _, l := range p.limited.All() {
 		s := l.Snapshot()
 		inFlight, queued = inFlight+s.InFlight, queued+s.Queued
 	}
@@ -292,7 +292,7 @@ func TestMoreKeysThanLimiters(t *testing.T) {
 		resp, _ := answer(t, http.MethodGet, url, "", "X-Api-Key", fmt.Sprint(i))
 		require.Equal(t, http.StatusOK, resp.StatusCode)
 	}
-	assert.Len(t, maps.Collect(p.limited.Limiters()), 10)
+	assert.Len(t, maps.Collect(p.limited.All()), 10)
 	var all sync.WaitGroup
 	for i := range 10 {
 		all.Go(func() { answer(t, http.MethodGet, url+"/slow", "", "X-Api-Key", fmt.Sprint(i)) })
