@@ -216,9 +216,8 @@ func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error 
 
 // Begin is for integrations, and for callers that drive their attempts themselves. It asks the guards, waits
 // for a slot and returns an attempt, which has to be ended (attempt.Attempt.End) and may be followed by
-// another (Next). The context says which attempt of its operation it is; a retry waits at the front of the
-// queue (attempt.WithRetry). With an error, of the context, of a guard or of the limiter, no attempt was
-// begun.
+// another (Next). The context says which attempt of its operation it is (attempt.Number); a retry waits at the front
+// of the queue. With an error, of the context, of a guard or of the limiter, no attempt was begun.
 //
 // If ctx holds a slot of the limiter already, the attempt is part of the one that took it: Begin asks no
 // guard and does not wait.

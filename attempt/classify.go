@@ -79,7 +79,3 @@ func Classify(err error) Verdict {
 	}
 	return Verdict{}
 }
-
-// TLSMisfit reports whether the error, which may be nil, is of a TLS that does not fit: a certificate that is not
-// accepted, or a server without TLS. Another attempt fails in the same way, though SDKs make one.
-func TLSMisfit(err error) bool { return walk(err).ofTLS() }

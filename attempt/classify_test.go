@@ -2,14 +2,12 @@ package attempt_test
 
 import (
 	"context"
-	"crypto/tls"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"reflect"
 	"syscall"
@@ -241,16 +239,3 @@ type unsent struct{}
 
 func (unsent) Error() string        { return "not sent" }
 func (unsent) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unsent} }
-
-func TestATLSThatDoesNotFit(t *testing.T) {
-	for err, want := range map[error]bool{
-		&tls.CertificateVerificationError{Err: errors.New("expired")}: true,
-		tls.RecordHeaderError{Msg: "no TLS"}:                          true,
-		http.ErrSchemeMismatch:                                        true,
-		syscall.ECONNREFUSED:                                          false,
-		nil:                                                           false,
-	} {
-		assert.Equal(t, want, attempt.TLSMisfit(err), err)
-		assert.Equal(t, want, attempt.TLSMisfit(&url.Error{Op: "Get", Err: err}), err)
-	}
-}

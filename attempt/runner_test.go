@@ -22,7 +22,11 @@ func TestARetryGoesToTheFront(t *testing.T) {
 		r := &attempt.Runner{Slots: d}
 		fn, _ := failing(2, status{code: 503})
 		require.NoError(t, r.Do(t.Context(), fn))
-		for number, ctx := range []context.Context{t.Context(), 2: attempt.WithRetry(t.Context())} {
+		first, err := new(attempt.Runner).Begin(t.Context())
+		require.NoError(t, err)
+		second, err := first.Next(t.Context())
+		require.NoError(t, err)
+		for number, ctx := range []context.Context{t.Context(), 2: second.Context()} {
 			if ctx == nil {
 				continue
 			}

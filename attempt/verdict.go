@@ -157,15 +157,10 @@ type Decision struct {
 // numberKey is the key of the attempt's number in its context, an int.
 type numberKey struct{}
 
-// Number returns which attempt of its operation the context belongs to, from 1; 0: not known.
+// Number returns which attempt of its operation the context belongs to, from 1; 0: not known. An attempt that begins
+// with a number of 2 or more is a retry: it waits for its slot at the front of the queue, behind other retries, and the
+// queue's bound does not apply.
 func Number(ctx context.Context) int {
 	n, _ := ctx.Value(numberKey{}).(int)
 	return n
-}
-
-// WithRetry marks the attempt that is begun with the context as a retry. It waits for its slot at the front of
-// the queue, behind other retries, and the queue's bound does not apply. The attempts of limiters, of retry.Do
-// and of httplimit's clients are marked already.
-func WithRetry(ctx context.Context) context.Context {
-	return context.WithValue(ctx, numberKey{}, max(Number(ctx), 2))
 }

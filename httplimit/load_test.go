@@ -16,7 +16,6 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
@@ -111,7 +110,6 @@ func TestNoRequestIsLost(t *testing.T) {
 						return resp, err
 					}
 					resp.Body.Close()
-					r = r.WithContext(attempt.WithRetry(r.Context()))
 					time.Sleep(rand.N(10 * time.Millisecond))
 				}
 			})

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
 )
@@ -106,7 +105,6 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 	assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1"}, send(ctx))
 	ctx = tag.WithFeature(tag.WithCriticality(ctx, tag.Sheddable), "nightly")
 	assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "nightly", Criticality: tag.Sheddable}, send(ctx))
-	assert.Equal(t, 2, send(attempt.WithRetry(ctx)).Attempt, "known to be a retry, but not which")
 	assert.Equal(t, "mine", send(ctx, "Aimd-Feature", "mine").Feature, "what the request has already stays")
 	require.NoError(t, narrow(t, aimd.Config{}).Do(ctx, func(ctx context.Context) error {
 		assert.Equal(t, 1, send(ctx).Attempt, "Do says which it is")
@@ -116,7 +114,7 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 	// In the service of a request of somebody else.
 	ctx = tag.NewContext(ctx, tag.Tags{Client: "browser", Version: "7", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3})
 	assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "album", Criticality: tag.CriticalPlus, Attempt: 3},
-		send(attempt.WithRetry(ctx)), "its feature and criticality, our name")
+		send(ctx), "its feature and criticality, our name")
 }
 
 // What a gateway relays stays as its client said it, as long as it is true.

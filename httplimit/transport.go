@@ -23,7 +23,7 @@ import (
 // An answer with a status below 400 is a success, unless it answers a PUT or POST with an error document. The limiter's
 // classifier reads any other as a [StatusError], and it reads the errors of the base.
 //
-// A Transport does not retry, its [Transport.Client] does; attempt.WithRetry marks a request as a retry. A request
+// A Transport does not retry, its [Transport.Client] does. A request
 // without a slot fails with an [*attempt.Error] of no attempt, so it may be sent again even if it is not
 // idempotent. The reason is aimd.ErrClosed, aimd.ErrQueueFull, the cause of the context's end (context.Cause),
 // or the error of a guard or of the field Limiter. Other errors are the base's, within an attempt.Error if the

@@ -2,6 +2,7 @@ package awslimit
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -139,7 +140,7 @@ func (o *operation) failed(a *attempt.Attempt, err error) error {
 	case v.Reason != nil:
 		o.reason = v.Reason
 		return &decided{error: err}
-	case o.useless >= uselessMax, attempt.TLSMisfit(err):
+	case o.useless >= uselessMax, misfit(err):
 		return &decided{error: err}
 	case v.Retry():
 		return &decided{error: err, again: true}
@@ -198,6 +199,14 @@ func (b *body) hold(a *attempt.Attempt) {
 		return
 	}
 	b.inner = a.Body(b.inner)
+}
+
+// misfit reports a TLS that does not fit: a certificate that is not accepted, or a server without TLS. Another attempt
+// fails in the same way, though the SDK makes one.
+func misfit(err error) bool {
+	var certificate *tls.CertificateVerificationError
+	var plain tls.RecordHeaderError
+	return errors.As(err, &certificate) || errors.As(err, &plain) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
 // uselessMax is the most attempts in a row that fail before they are sent, or in a way that only the SDK

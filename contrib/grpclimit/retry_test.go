@@ -215,8 +215,11 @@ func TestTagsArriveAtTheServer(t *testing.T) {
 func TestTagsLeaveOtherMetadataAlone(t *testing.T) {
 	client, seen := heard(t, tagged(t, "photos", "2.1")...)
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "mine", "1", "Aimd-Client", "relayed", "mine", "2", "aimd-attempt", "1")
-	ctx = attempt.WithRetry(ctx)
-	require.NoError(t, call(ctx, client))
+	first, err := new(attempt.Runner).Begin(ctx)
+	require.NoError(t, err)
+	second, err := first.Next(ctx)
+	require.NoError(t, err)
+	require.NoError(t, call(second.Context(), client))
 	md := <-seen
 	assert.Equal(t, []string{"1", "2"}, md["mine"])
 	assert.Equal(t, []string{"relayed"}, md["aimd-client"])
