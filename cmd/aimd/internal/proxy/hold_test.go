@@ -115,6 +115,53 @@ func TestTheHoldIsLongerThanAQuotaOfAMinute(t *testing.T) {
 	}
 }
 
+// Requests that take longer than --hold, of which all that fit begin at once: what waits behind them is not lost.
+func TestAnswersThatTakeLongerThanTheHold(t *testing.T) {
+	var slots chan struct{}
+	inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			time.Sleep(4 * time.Minute)
+			<-slots
+		default:
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+	}), func(*settings) { slots = make(chan struct{}, 8) }, func(t *testing.T, b bubble) {
+		by, took := b.together(t, 80)
+		assert.Equal(t, map[int]int{200: 80}, by)
+		assert.LessOrEqual(t, took, 50*time.Minute, "40 are the optimum")
+		b.settled(t, "all")
+	})
+}
+
+// An attempt that takes longer than --hold, and then fails: a refusal is waited out, and all else ends at once.
+func TestAnAttemptThatFailsAfterTheHold(t *testing.T) {
+	for status, want := range map[int]struct {
+		status, sent int
+		took         time.Duration
+	}{429: {200, 2, 6 * time.Minute}, 503: {200, 2, 6 * time.Minute}, 500: {502, 1, 3 * time.Minute}, 0: {504, 1, 5 * time.Minute}} {
+		var sent atomic.Int64
+		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
+			n := sent.Inc()
+			time.Sleep(3 * time.Minute)
+			switch {
+			case status == 0:
+				time.Sleep(10 * time.Minute)
+			case n == 1:
+				w.WriteHeader(status)
+			}
+		}), nil, func(t *testing.T, b bubble) {
+			began := time.Now()
+			got, header, _ := b.ask(t, get("/"))
+			assert.Equal(t, want.status, got, "%d: %s", status, header)
+			assert.EqualValues(t, want.sent, sent.Load(), status)
+			assert.InDelta(t, want.took.Seconds(), time.Since(began).Seconds(), 5, status)
+			b.settled(t, "all")
+			time.Sleep(15 * time.Minute) // the service ends
+		})
+	}
+}
+
 // Streams that go on are a sign of life: what waits behind them goes on waiting.
 func TestBytesOfAStreamAreALife(t *testing.T) {
 	inBubble(t, func(c net.Conn) {
@@ -135,7 +182,7 @@ func TestBytesOfAStreamAreALife(t *testing.T) {
 	})
 }
 
-// A service that only refuses, one that is silent, and one that is away: each request ends after the hold.
+// A service that only refuses and one that is away: each request ends after the hold; at one that is silent after --idle.
 func TestTheHoldOfAServiceThatIsNotWell(t *testing.T) {
 	refuses := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTooManyRequests) }
 	inBubble(t, handled(refuses), nil, func(t *testing.T, b bubble) {
@@ -144,12 +191,13 @@ func TestTheHoldOfAServiceThatIsNotWell(t *testing.T) {
 		assert.InDelta(t, 120, took.Seconds(), 10)
 		b.settled(t, "refusals")
 	})
-	silent := func(http.ResponseWriter, *http.Request) { time.Sleep(4 * time.Minute) }
+	silent := func(http.ResponseWriter, *http.Request) { time.Sleep(20 * time.Minute) }
 	inBubble(t, handled(silent), func(s *settings) { s.maxWindow = 1 }, func(t *testing.T, b bubble) {
 		by, took := b.together(t, 3)
-		assert.Equal(t, map[int]int{200: 1, 429: 2}, by, "an attempt in flight is not cut off")
-		assert.Equal(t, 4*time.Minute, took)
+		assert.Equal(t, 3, by[504]+by[429], "%v: one may find the slot of another", by)
+		assert.LessOrEqual(t, took, 2*b.idle+time.Second)
 		b.settled(t, "silence")
+		time.Sleep(20 * time.Minute) // the service ends
 	})
 	inBubble(t, func(c net.Conn) { c.Close() }, nil, func(t *testing.T, b bubble) {
 		status, header, _ := b.ask(t, get("/"))

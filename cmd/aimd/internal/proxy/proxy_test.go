@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -218,26 +219,21 @@ func state(p *proxy) (inFlight, queued int) {
 	return inFlight, queued
 }
 
-// One slot, which is taken: the next request gets a refusal of the proxy. That of a queue that is full comes at once.
+// One slot, which is taken by what is refused in the end: the request behind it gets a refusal of the proxy.
 func TestAWaitWithoutASlotIsARefusal(t *testing.T) {
-	free, taken := make(chan struct{}), make(chan struct{}, 100)
-	url, p, _ := behind(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		taken <- struct{}{}
-		<-free
-	}), func(s *settings) { s.one, s.hold = true, time.Millisecond })
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		resp, _ := answer(t, http.MethodGet, url, "")
-		assert.Equal(t, http.StatusOK, resp.StatusCode, "an attempt in flight is not cut off")
+	inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
+		time.Sleep(10 * time.Second)
+		w.WriteHeader(http.StatusTooManyRequests)
+	}), func(s *settings) { s.maxWindow, s.hold = 1, 30*time.Second }, func(t *testing.T, b bubble) {
+		go b.ask(t, get("/first"))
+		synctest.Wait()
+		status, header, _ := b.ask(t, get("/second"))
+		assert.Equal(t, http.StatusTooManyRequests, status)
+		assert.Equal(t, "1", header.Get("Retry-After"))
+		assert.Contains(t, header.Get("Aimd-Reason"), "time of --hold is over")
+		time.Sleep(20 * time.Minute)
+		b.settled(t, "all")
 	})
-	<-taken
-	narrow(t, p)
-	resp, _ := answer(t, http.MethodGet, url, "")
-	assert.Equal(t, http.StatusTooManyRequests, resp.StatusCode)
-	assert.Equal(t, "1", resp.Header.Get("Retry-After"))
-	assert.Contains(t, resp.Header.Get("Aimd-Reason"), "time of --hold is over")
-	close(free)
-	wg.Wait()
 }
 
 // One request is in flight, one waits, and a third finds the queue full. The one that waits goes away.

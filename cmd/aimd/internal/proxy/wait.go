@@ -3,7 +3,6 @@ package proxy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/queue"
 )
 
 var errHold = errors.New("the time of --hold is over")
@@ -25,11 +25,44 @@ const errSilent silent = "the service sent and took no byte for too long"
 func (s silent) Error() string { return string(s) }
 func (silent) Timeout() bool   { return true }
 
-// pulse is when the requests of a limiter last succeeded. The methods of nil have no effect.
+// pulse is when the requests of a limiter last succeeded, and which are in flight. The methods of nil have no effect.
 type pulse struct {
 	limiter *aimd.Limiter
 	made    time.Time
 	last    atomic.Duration
+
+	mu sync.Mutex
+	// flights are the waits with an attempt in flight, in the order of their sends.
+	flights queue.Queue[*wait]
+}
+
+// fly notes that an attempt of the wait is sent, land that it has ended.
+func (p *pulse) fly(w *wait) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		w.flight.Value = w
+		p.flights.Push(&w.flight)
+	}
+}
+
+func (p *pulse) land(w *wait) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.flights.Remove(&w.flight)
+	}
+}
+
+// works reports whether an attempt has been in flight for so long: the service may be at work on it.
+func (p *pulse) works(d time.Duration) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first, _ := p.flights.Ends()
+	return first != nil && time.Since(first.Value.flown) >= d
 }
 
 func (p *pulse) beat() {
@@ -63,6 +96,9 @@ type wait struct {
 	timer *time.Timer
 	// since is when the request began to wait, or the time of the last byte; failed is when its first attempt failed.
 	since, failed time.Time
+	// flight is the attempt in flight, since the time flown, for pulse.
+	flight queue.Item[*wait]
+	flown  time.Time
 	// flying: an attempt is in flight; fine: the service took the request.
 	flying, fine bool
 	// answer is the body of the answer that the program gets.
@@ -108,13 +144,16 @@ func (w *wait) late() {
 	}
 }
 
-// left is what is left of the hold. Call it with mu.
+// left is what is left of the hold, or of --idle if the service takes so long for its answers. Call it with mu.
 func (w *wait) left() time.Duration {
-	since := w.since
-	if last := w.pulse().at(); last.After(since) {
+	since, most, p := w.since, w.proxy.hold, w.pulse()
+	if last := p.at(); last.After(since) {
 		since = last
 	}
-	return w.proxy.hold - time.Since(since)
+	if p.works(most / 2) {
+		most = max(most, w.proxy.idle)
+	}
+	return most - time.Since(since)
 }
 
 func (w *wait) pulse() *pulse {
@@ -157,9 +196,11 @@ func (w *wait) fly() error {
 	defer w.mu.Unlock()
 	w.timer.Stop()
 	if !w.failed.IsZero() && (w.left() <= 0 || time.Now().After(w.limit())) {
-		return fmt.Errorf("%w; last error: %w", errHold, w.last)
+		w.cancel(errHold) // or httplimit would try again for a quarter of an hour
+		return w.last
 	}
-	w.flying = true
+	w.flying, w.flown = true, time.Now()
+	w.pulse().fly(w)
 	return context.Cause(w)
 }
 
@@ -167,6 +208,7 @@ func (w *wait) fly() error {
 func (w *wait) land(resp *http.Response, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.pulse().land(w)
 	if resp != nil && resp.StatusCode < http.StatusInternalServerError && !slices.Contains(refusals, resp.StatusCode) {
 		w.fine = true
 		w.pulse().beat()
@@ -183,7 +225,7 @@ func (w *wait) land(resp *http.Response, err error) {
 	}
 	w.last, resp.Body = errors.New(resp.Status), &dropped{resp.Body, w}
 	if h := resp.Header; slices.Contains(loaded, resp.StatusCode) || h.Get("Retry-After") != "" {
-		w.refusal = h
+		w.refusal, w.since = h, w.since.Add(time.Since(w.flown)) // the time in flight was no wait
 	}
 }
 
