@@ -37,8 +37,8 @@ func denied(g *limiter.Gate, now time.Duration, n int) (first int) {
 	return first
 }
 
-// docs/design.md, rule 16: "After 50 successes, ten 403 in a row", "or twice as many as ever passed separately, up to
-// 40".
+// docs/design.md, rule 16: "A block is, after 50 successes, a run of ten 403", "a block is twice the longest such run,
+// and 40 at most".
 func TestFromWhenARunIsABlock(t *testing.T) {
 	g := used(t, 49)
 	require.Zero(t, denied(g, 0, 1000), "a client that was hardly ever permitted")
@@ -62,8 +62,8 @@ func TestFromWhenARunIsABlock(t *testing.T) {
 	}
 }
 
-// "a success ends the run only if it was sent after the run's lowest number, since a firewall refuses quickly, and four
-// fifths of what was sent since then must be refused already"
+// "A success ends the run only if it was sent after the first refused attempt, since a firewall refuses faster than a
+// service works. Four fifths of the attempts sent since then must be refused already."
 func TestQuickRefusalsAmongSlowSuccesses(t *testing.T) {
 	g := used(t, 50)
 	before := g.Sent(0)
@@ -124,7 +124,7 @@ func TestBlocksHaveAnEnd(t *testing.T) {
 	require.Equal(t, now, g.PausedUntil())
 }
 
-// "and so it is if others pass and what was refused is refused again": the service refuses that object. Without a
+// "if others pass after a pause and a refused operation is refused again": the service refuses that object. Without a
 // pause before, a refusal after another one says nothing.
 func TestAPauseThatWasAMistakeIsTheLast(t *testing.T) {
 	g := used(t, 50)

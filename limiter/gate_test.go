@@ -321,8 +321,8 @@ func TestTheGapOfALaw(t *testing.T) {
 }
 
 // docs/design.md, rule 4: "If the gap alone delayed a send, up to 20 ms of its timer's lateness do not stretch
-// the next gap", so a timer that fires much too late makes no burst of all that it missed. "With `Rules.MaxRate` the
-// gap is never less than that rate allows, under any law."
+// the next gap", so a timer that fires much too late makes no burst of all that it missed. "With `MaxRate` the
+// gap is never shorter than that rate allows, under any law."
 func TestALateTimer(t *testing.T) {
 	gap := 10 * ms
 	rate := newTrace(t, aimd.Reno(0.5), limiter.Settings{MaxRate: 100})
