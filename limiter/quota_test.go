@@ -77,7 +77,7 @@ func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
 
 // Anthropic's captured refusal: the tokens are whole again in 63 s, and the next request may go in 16. A refusal that
 // speaks for all stops all for its Retry-After, also if the reset that it reports is over. docs/quota.md, rule 3:
-// "Several in an answer: the tightest decides.", and after MaxRetryAfter one attempt asks.
+// "If an answer has several quotas, the tightest decides.", and after MaxRetryAfter one attempt asks.
 func TestHowLongAReportCloses(t *testing.T) {
 	tokens := answer.Quota{Name: "input-tokens", Bucket: true, Amounts: true, Limit: 200_000, Reset: 63 * time.Second}
 	retryAfter, stop := refusal(tokens), refusal(answer.Quota{Name: "core", Limit: 60})
