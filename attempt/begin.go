@@ -188,3 +188,14 @@ func (g guards) ended(ctx context.Context, o window.Outcome) {
 	defer g[1:].ended(ctx, o)
 	g[0].Ended(ctx, o)
 }
+
+// numberKey is the key of the attempt's number in its context, an int.
+type numberKey struct{}
+
+// Number returns which attempt of its operation the context belongs to, from 1; 0: not known. An attempt that begins
+// with a number of 2 or more is a retry: it waits for its slot at the front of the queue, behind other retries, and the
+// queue's bound does not apply.
+func Number(ctx context.Context) int {
+	n, _ := ctx.Value(numberKey{}).(int)
+	return n
+}

@@ -1,24 +1,37 @@
 package attempt
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/window"
 )
 
-// Delays are the delays of a limiter after a failure with the outcome: limiter.Gate.Backoff and Obeyed.
-type Delays func(last window.Outcome) (backoff, obeyed time.Duration)
+// Limits are the limits of an operation; 0 means no limit.
+type Limits struct {
+	// Attempts is the most attempts.
+	Attempts int
+	// Timeout is the time of a single attempt.
+	Timeout time.Duration
+	// MaxWait is the longest wait before an attempt, MaxRetryAfter the longest Retry-After.
+	MaxWait, MaxRetryAfter time.Duration
+
+	// unpaced: the operation is within another's slot, so no window paces it. It backs off from its first failure on.
+	unpaced bool
+}
 
 // Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without
-// one again does, which is f.Verdict.Retry unless the caller knows better. delays are the limiter's, nil without a
+// one again does, which is f.Verdict.Retry unless the caller knows better. delays are those of Slots, nil without a
 // limiter: then only a policy tries again. Decide sets f.Backoff. It is pure.
-func Decide(f Failure, again bool, policy func(Failure) Decision, delays Delays, l Limits) Decision {
+func (l Limits) Decide(
+	f Failure, again bool, policy func(Failure) Decision, delays func(last window.Outcome) (own, obeyed time.Duration),
+) Decision {
 	if f.Verdict.Reason != nil {
 		return Decision{Reason: f.Verdict.Reason}
 	}
 	d, last := Decision{Retry: again && delays != nil}, f.Verdict.Outcome()
-	if l.Unpaced {
+	if l.unpaced {
 		last = window.Neutral
 	}
 	if policy != nil {
@@ -36,4 +49,11 @@ func Decide(f Failure, again bool, policy func(Failure) Decision, delays Delays,
 		d.Delay, d.RetryAfter = delays(last)
 	}
 	return d
+}
+
+func (l Limits) tooLong(wait time.Duration) error {
+	if l.MaxWait == 0 || wait <= l.MaxWait {
+		return nil
+	}
+	return fmt.Errorf("%w: %v is longer than %v (MaxWait)", ErrWait, wait, l.MaxWait)
 }

@@ -12,12 +12,13 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Runner begins single attempts, for integrations, and runs whole operations. It is safe for any number of
-// goroutines as long as it is not changed. The zero value makes one attempt of each operation, at once.
+// Runner begins single attempts, for integrations, and runs whole operations: a limiter, a retry policy and a throttle
+// each have one. It is safe for any number of goroutines as long as it is not changed. The zero value makes one attempt
+// of each operation, at once.
 type Runner struct {
 	// Slots is the limiter, or nil.
 	Slots Slots
-	// Policy decides what is tried again; nil: see Decide.
+	// Policy decides what is tried again; nil leaves it to the verdicts, and without Slots nothing is tried again.
 	Policy Policy
 	// Guards are asked before each attempt, before the delay that precedes it.
 	Guards []Guard
@@ -45,7 +46,7 @@ func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
 	return a.Run(fn)
 }
 
-// Operation is work of one or more attempts.
+// Operation is work of one or more attempts whose answers may be open still, as those of HTTP: see Attempt.Drive.
 type Operation interface {
 	// Try makes an attempt, and ends it or leaves that to the body of its answer.
 	Try(a *Attempt) (Verdict, error)
@@ -134,23 +135,23 @@ func (a *Attempt) attempted(op Operation) (Verdict, error) {
 	return v, err
 }
 
-// decide is Decide for the operation of this attempt, which failed.
+// decide is Limits.Decide for the operation of this attempt, which failed.
 func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) Decision {
 	r := a.runner
 	if a.spent(f.Verdict) {
 		return Decision{Reason: fmt.Errorf("%w: no other answer for %v", ErrQuota, r.longest())}
 	}
 	if r.Slots == nil {
-		return Decide(f, again, policy, nil, Limits{})
+		return Limits{}.Decide(f, again, policy, nil)
 	}
 	limits := r.Slots.Limits()
-	limits.Unpaced = !a.owns
+	limits.unpaced = !a.owns
 	pause := time.Duration(-1) // of all operations, not known yet
 	delays := func(last window.Outcome) (backoff, obeyed time.Duration) {
 		backoff, obeyed, pause = r.Slots.Delays(f.Attempt, last, f.Verdict)
 		return backoff, obeyed
 	}
-	d := Decide(f, again, policy, delays, limits)
+	d := limits.Decide(f, again, policy, delays)
 	if reason := limits.tooLong(max(d.Delay, d.RetryAfter, f.Verdict.Wait)); d.Retry && reason != nil {
 		return Decision{Reason: reason}
 	}
@@ -189,52 +190,4 @@ func (r *Runner) longest() time.Duration {
 		return r.Slots.Limits().MaxRetryAfter
 	}
 	return soon
-}
-
-// Slots is a limiter as a Runner uses it. It is safe for any number of goroutines. It must be a pointer
-// to an unexported type: it is the context key that marks the attempts which hold one of its slots.
-type Slots interface {
-	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
-	Take(ctx context.Context, retry bool) (window.Ticket, error)
-	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
-	Settle(t window.Ticket, v Verdict, err error)
-	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket; v is the verdict
-	// on the head.
-	Reported(t window.Ticket, v Verdict, quotas []answer.Quota)
-	// Reached reports whether the service has ever answered.
-	Reached() bool
-	// Contact notes whether the service answered an attempt; if it did not, err is the attempt's error. It
-	// reports whether the service has ever answered, and if not, the reason to give up, nil if it may come.
-	Contact(answered bool, err error) (made bool, reason error)
-	// InContact cuts a delay to the time that is left for the first contact.
-	InContact(delay time.Duration) time.Duration
-	// Delays returns the Delays of an operation after so many failures, the last with the verdict, and for how
-	// long the pause of all operations still lasts, 0 without one.
-	Delays(failures int, last window.Outcome, v Verdict) (backoff, obeyed, pause time.Duration)
-	// Denied notes an answer that is a 403, and reports whether it is taken for a block: see limiter.Gate.Denied.
-	Denied(t window.Ticket, err error, again bool) bool
-	// Limits returns the limits of an operation as they are now.
-	Limits() Limits
-	// Closed returns a channel that is closed when the limiter is, and the error for that.
-	Closed() (<-chan struct{}, error)
-}
-
-// Limits are the limits of an operation; 0 means no limit.
-type Limits struct {
-	// Attempts is the most attempts.
-	Attempts int
-	// Unpaced: the operation is within another's slot, so no window paces it. It backs off from its first
-	// failure on.
-	Unpaced bool
-	// Timeout is the time of a single attempt.
-	Timeout time.Duration
-	// MaxWait is the longest wait before an attempt, MaxRetryAfter the longest Retry-After.
-	MaxWait, MaxRetryAfter time.Duration
-}
-
-func (l Limits) tooLong(wait time.Duration) error {
-	if l.MaxWait == 0 || wait <= l.MaxWait {
-		return nil
-	}
-	return fmt.Errorf("%w: %v is longer than %v (MaxWait)", ErrWait, wait, l.MaxWait)
 }

@@ -165,9 +165,12 @@ func TestTheNextAttempt(t *testing.T) {
 	})
 }
 
+// delays are those of a limiter, see attempt.Limits.Decide.
+type delays = func(last window.Outcome) (own, obeyed time.Duration)
+
 func TestDecide(t *testing.T) {
 	reason := errors.New("enough")
-	pacing := func(f attempt.Failure) attempt.Delays {
+	pacing := func(f attempt.Failure) delays {
 		return func(last window.Outcome) (backoff, obeyed time.Duration) {
 			backoff, obeyed, _ = newDesk(0).Delays(f.Attempt, last, f.Verdict)
 			return backoff, obeyed
@@ -203,11 +206,11 @@ func TestDecide(t *testing.T) {
 		{"a policy's reason", refused, says(attempt.Decision{Reason: reason}), true, 3, attempt.Decision{Reason: reason}, 0},
 	} {
 		told = attempt.Failure{}
-		var delays attempt.Delays
+		var paces delays
 		if c.paced {
-			delays = pacing(c.f)
+			paces = pacing(c.f)
 		}
-		assert.Equal(t, c.want, attempt.Decide(c.f, c.f.Verdict.Retry(), c.policy, delays, attempt.Limits{Attempts: c.most}), c.name)
+		assert.Equal(t, c.want, attempt.Limits{Attempts: c.most}.Decide(c.f, c.f.Verdict.Retry(), c.policy, paces), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
 	}
 }

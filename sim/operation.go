@@ -297,13 +297,13 @@ func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
 		f.Verdict.Wait = 0
 	}
 	limits := loop.Limits{Attempts: e.strategy.Attempts}
-	var delays loop.Delays
+	var delays func(window.Outcome) (own, obeyed time.Duration)
 	if c := op.client.core; c != nil {
-		delays = func(last window.Outcome) (backoff, obeyed time.Duration) {
+		delays = func(last window.Outcome) (own, obeyed time.Duration) {
 			return c.Backoff(f.Attempt, last), c.Obeyed(v.Wait, false)
 		}
 	}
-	d := loop.Decide(f, v.Retry(), e.decide, delays, limits)
+	d := limits.Decide(f, v.Retry(), e.decide, delays)
 	if d.Delay == 1 { // the least wait of package backoff: none
 		d.Delay = 0
 	}

@@ -1,0 +1,136 @@
+package attempt
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"syscall"
+)
+
+// unsent: the request was not sent.
+func (f *tree) unsent() bool { return f.facts().says(Unsent) && !f.several() }
+
+// several: the error is of several attempts. If the last was not sent, those before it may have been.
+func (f *tree) several() bool {
+	return slices.ContainsFunc(f.nodes, func(n node) bool {
+		story, ok := n.err.(*Error)
+		return ok && story.Attempts > 1
+	})
+}
+
+// ofContext: the error is a context's.
+func (f *tree) ofContext() bool { return f.isAny(context.Canceled, context.DeadlineExceeded) }
+
+// answered: the service gave an answer.
+func (f *tree) answered() bool {
+	if f.facts().says(Heard) {
+		return true
+	}
+	e, ok := first[interface{ HTTPStatusCode() int }](f)
+	return ok && e.HTTPStatusCode() >= 400
+}
+
+// unanswered: the service gave no answer.
+func (f *tree) unanswered() bool {
+	if f.answered() {
+		return false
+	}
+	_, network := first[net.Error](f)
+	return f.facts().says(Unanswered) || network || f.unsent() || f.unreached() || f.isAny(context.Canceled) || f.cutOff()
+}
+
+// unreached: the dial, the name's resolution or the TLS handshake failed.
+func (f *tree) unreached() bool {
+	return f.facts().says(Unreached) || f.undialed() || f.ofTLS() || f.noRoute() || f.isAny(syscall.ECONNREFUSED)
+}
+
+// undialed: there was no connection, so the request was not sent. The TLS handshake comes before the first byte of
+// the request; the text is net/http's for Transport.TLSHandshakeTimeout.
+func (f *tree) undialed() bool {
+	if _, ok := first[*net.DNSError](f); ok {
+		return true
+	}
+	if op, ok := first[*net.OpError](f); ok {
+		return op.Op == "dial" || op.Op == "proxyconnect"
+	}
+	return !f.answered() && f.says("net/http: TLS handshake timeout")
+}
+
+// undone: the service did none of the work, since the request was not sent, or an HTTP/2 server said that it did not
+// look at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY on the connection's first stream, or a stream refused.
+func (f *tree) undone() bool {
+	return !f.several() && (f.unsent() || f.undialed() || f.reset() == refusedStream ||
+		!f.answered() && f.says("http2: Transport received GOAWAY"))
+}
+
+// refusedStream is the code of a stream that the server did not look at.
+const refusedStream = 0x7
+
+// stream is net/http's error of a stream that was reset. Its As fills any struct with its fields.
+type stream struct {
+	StreamID uint32
+	Code     uint32
+	Cause    error
+}
+
+func (stream) Error() string { return "stream error" }
+
+// reset is the code with which a stream of HTTP/2 was reset, 0 without one:
+// https://www.rfc-editor.org/rfc/rfc9113#name-error-codes
+func (f *tree) reset() uint32 {
+	s, _ := first[stream](f)
+	return s.Code
+}
+
+// forgotten: the service's name was not found.
+func (f *tree) forgotten() bool {
+	name, ok := first[*net.DNSError](f)
+	return ok && name.IsNotFound
+}
+
+// ofTLS reports a TLS that does not fit: another attempt fails in the same way.
+func (f *tree) ofTLS() bool {
+	_, certificate := first[*tls.CertificateVerificationError](f)
+	_, plain := first[tls.RecordHeaderError](f)
+	return certificate || plain || f.isAny(http.ErrSchemeMismatch)
+}
+
+// cutOff reports whether the connection failed, and not the service.
+func (f *tree) cutOff() bool { return f.broken() || f.closed() }
+
+// broken: net/http reports a connection that was closed before the answer also as a bare EOF in a url.Error.
+func (f *tree) broken() bool {
+	return f.isAny(syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.ECONNABORTED, syscall.EPIPE,
+		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF)
+}
+
+// closed is how net/http words a connection that the server closed, or that was lost.
+func (f *tree) closed() bool {
+	return f.says("http: server closed idle connection", "http2: server sent GOAWAY", "http2: client connection lost",
+		"http2: Transport received GOAWAY", "http2: Transport received Server's graceful shutdown")
+}
+
+// calmed reports whether the server closed the connection to have fewer requests, on the connection's first stream or
+// on a later one.
+func (f *tree) calmed() bool {
+	return !f.broken() && f.closed() && f.says("GOAWAY") && f.says("ENHANCE_YOUR_CALM")
+}
+
+// noRoute reports whether there was no route to the service.
+func (f *tree) noRoute() bool {
+	return f.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL)
+}
+
+// NotSent reports whether the service did none of the work, so that it may be sent again whatever it is: the error,
+// which may be nil, says that no request was sent, that there was no connection, or that an HTTP/2 server did not look
+// at it. Of several attempts (Error.Attempts) that is not certain.
+func NotSent(err error) bool {
+	return walk(err).undone()
+}
+
+// CutOff reports whether the connection failed, and not the service: it was refused, reset or closed, as net, net/http
+// and the errors of the system say. err may be nil.
+func CutOff(err error) bool { return walk(err).cutOff() }
