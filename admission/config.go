@@ -25,7 +25,7 @@ type Config struct {
 	// client with a bug. A positive one: it is shed after all others and served before them, for a client that answers
 	// a refusal with a burst of retries, until that is mended. If such a client sends more than the server can
 	// serve, only the former helps, or a change at the client (package remote). 0: by criticality. A client that may
-	// lie needs tags from its credentials: httplimit.HandlerConfig.Tags. Several goroutines may call Turn at once.
+	// lie needs tags from its credentials: HandlerConfig.Tags. Several goroutines may call Turn at once.
 	Turn func(tag.Tags) int
 	// RetryAfterMin and RetryAfterMax bound the mean of the Retry-After of shed requests (see the package's
 	// comment): 100 ms <= RetryAfterMin <= RetryAfterMax <= 1 h. 0 means 1 s and 30 s.
@@ -85,7 +85,7 @@ func Fixed(requests int) Limit {
 // serves in time 0.3 to 1 of the requests that the best fixed limit does, Reno with a factor of 0.5 0.2 to 0.85.
 //
 // If the number is unknown or changes, use aimd.Probe. Count an answer that takes too long as a Timeout
-// (httplimit.NewHandler and contrib/grpclimit have a setting). Set Min, so that a short overload does not shut out most
+// ([NewHandler] and contrib/grpclimit have a setting). Set Min, so that a short overload does not shut out most
 // clients, and Max, so that the requests fit into memory.
 func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	if law == nil {

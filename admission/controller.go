@@ -214,7 +214,7 @@ type (
 	permitOf struct{ c *Controller }
 )
 
-// NewContext returns a context for the service of the request that has the permit, as httplimit.NewHandler
+// NewContext returns a context for the service of the request that has the permit, as [NewHandler]
 // and contrib/grpclimit give to the application. The zero Permit returns ctx.
 func NewContext(ctx context.Context, p Permit) context.Context {
 	if p.c == nil {
@@ -225,7 +225,7 @@ func NewContext(ctx context.Context, p Permit) context.Context {
 
 // FromContext returns the permit of the context's request, and false without one. An application may release
 // it early, when only something cheap continues, such as a stream of events; the later release by
-// httplimit.NewHandler or contrib/grpclimit has no effect.
+// [NewHandler] or contrib/grpclimit has no effect.
 func FromContext(ctx context.Context) (Permit, bool) {
 	p, ok := ctx.Value(permitKey{}).(Permit)
 	return p, ok

@@ -2,7 +2,7 @@
 // shed. It is the counterpart of package limiter at the client. Safe Client Behaviour: "Safer clients:
 // Move control to the server!"
 //
-// Most programs use httplimit.NewHandler or the server interceptors of contrib/grpclimit, which put a
+// Most programs use [NewHandler] or the server interceptors of contrib/grpclimit, which put a
 // [Controller] in front of a service. Begin with [Fixed].
 //
 //	 Admit               +--------------- queue ---------------+
@@ -30,4 +30,21 @@
 //   - a permit is released twice: the second release has no effect.
 //   - critical requests alone are too many: they fill the queue, and all others are shed.
 //   - less critical requests never get a place: they are shed after the queue time.
+//
+// # A handler of HTTP
+//
+// The handler of [NewHandler] admits as many requests at a time as the handler behind it can take, makes a few wait, the
+// most critical first, and refuses the rest with a jittered Retry-After.
+//
+//	event                                            outcome
+//	the client leaves the queue                      its request leaves too; with HTTP/1 only if its body was read
+//	the client leaves while it is served             the place is held until the handler returns
+//	the handler panics                               the place is given back, the panic continues
+//	the handler hijacks the connection               the place is given back at once
+//	the handler passes on to one with the same c     that one needs no second place
+//	a request is refused before its body was read    net/http closes the connection after some more of the body
+//
+// Put an http.TimeoutHandler around that handler. Behind it, the place would be given back while the
+// abandoned work continues. An httputil.ReverseProxy behind it relays the tags of the headers; tag.SetHeader
+// in its Rewrite relays the tags of [HandlerConfig].Tags. http.CloseNotifier does not work.
 package admission

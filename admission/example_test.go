@@ -88,7 +88,7 @@ func ExampleFromContext() {
 	if err != nil {
 		panic(err)
 	}
-	// As httplimit.NewHandler and contrib/grpclimit do:
+	// As admission.NewHandler and contrib/grpclimit do:
 	p, err := c.Admit(context.Background(), tag.Tags{})
 	if err != nil {
 		panic(err)

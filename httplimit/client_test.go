@@ -17,8 +17,8 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/tag"
 )
 
 // What is sent again, and what is not: the caller gets the last answer as it came. A POST after a 429 was
@@ -146,7 +146,7 @@ func TestATaggerAboveWhatSendsAgain(t *testing.T) {
 			t.Run(name+first, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					var attempts []string
-					tagger, err := httplimit.NewTagger(of(t, base(func(r *http.Request) (*http.Response, error) {
+					tagger, err := tag.NewTagger(of(t, base(func(r *http.Request) (*http.Response, error) {
 						status := http.StatusOK
 						if attempts = append(attempts, r.Header.Get("Aimd-Attempt")); len(attempts) < 3 {
 							status = http.StatusServiceUnavailable

@@ -1,8 +1,5 @@
-// Package httplimit is for both ends of HTTP. It puts a limiter in front of an http.Client, tags the
-// requests for the server, and puts admission in front of an http.Handler. It uses the standard library
-// only.
-//
-// # Client
+// Package httplimit puts a limiter in front of an http.Client. It uses the standard library only. At the server stands
+// the handler of package admission, and package tag tags the requests for it.
 //
 // There are four ways; a request needs one.
 //
@@ -36,10 +33,8 @@
 // http.Transport.ResponseHeaderTimeout, since http.Client.Timeout includes the wait. Request.Cancel has no effect
 // in the queue.
 //
-// A tagger ([NewTagger]) adds headers that say which client sends a request, for which feature, how bad a
-// failure is, and which attempt it is. If the server chooses by criticality, as that of NewHandler does, give each
-// criticality a limiter of its own. Otherwise the refusals of background work narrow the window of
-// interactive work too.
+// If the server chooses by criticality, as admission.NewHandler does, give each criticality a limiter of its own.
+// Otherwise the refusals of background work narrow the window of interactive work too.
 //
 // # Quotas
 //
@@ -58,21 +53,4 @@
 //
 // If some requests spend a quota of their own, as GitHub's search does, give them a limiter of their own:
 // before its answer, a request does not show which quota it spends. aimd.Snapshot has the quotas.
-//
-// # Server
-//
-// The handler of [NewHandler] admits as many requests at a time as the handler behind it can take, makes a few wait, the
-// most critical first, and refuses the rest with a jittered Retry-After.
-//
-//	event                                            outcome
-//	the client leaves the queue                      its request leaves too; with HTTP/1 only if its body was read
-//	the client leaves while it is served             the place is held until the handler returns
-//	the handler panics                               the place is given back, the panic continues
-//	the handler hijacks the connection               the place is given back at once
-//	the handler passes on to one with the same c     that one needs no second place
-//	a request is refused before its body was read    net/http closes the connection after some more of the body
-//
-// Put an http.TimeoutHandler around that handler. Behind it, the place would be given back while the
-// abandoned work continues. An httputil.ReverseProxy behind it relays the tags of the headers; SetTags
-// in its Rewrite relays the tags of HandlerConfig.Tags. http.CloseNotifier does not work.
 package httplimit

@@ -191,7 +191,7 @@ func ExampleCheck() {
 // gateway knows it.
 func ExampleNewHandler_reverseProxy() {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		tags, err := httplimit.ParseTags(r.Header)
+		tags, err := tag.FromHeader(r.Header)
 		fmt.Fprintln(w, "hello", tags.Client, err)
 	}))
 	defer service.Close()
@@ -207,10 +207,10 @@ func ExampleNewHandler_reverseProxy() {
 		Transport: service.Client().Transport,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
-			httplimit.SetTags(r.Out.Header, tag.FromContext(r.In.Context()))
+			tag.SetHeader(r.Out.Header, tag.FromContext(r.In.Context()))
 		},
 	}
-	gateway, err := httplimit.NewHandler(proxy, c, httplimit.HandlerConfig{Tags: func(*http.Request) tag.Tags {
+	gateway, err := admission.NewHandler(proxy, c, admission.HandlerConfig{Tags: func(*http.Request) tag.Tags {
 		return tag.Tags{Client: "photos"} // from the API key, say
 	}})
 	if err != nil {

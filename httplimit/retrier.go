@@ -186,10 +186,10 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 		req.Body = body
 	}
 	x.sent = true
-	if number := attempt.Number(ctx); number > 1 && req.Header[headerCriticality] != nil {
+	if number := attempt.Number(ctx); number > 1 && req.Header["Aimd-Criticality"] != nil {
 		// A Tagger above has seen the first attempt only.
 		req.Header = req.Header.Clone()
-		AddTags(req.Header, tag.Tags{Attempt: number})
+		tag.AddHeader(req.Header, tag.Tags{Attempt: number})
 	}
 	return req, nil
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
@@ -539,19 +540,25 @@ func TestSwitchingProtocols(t *testing.T) {
 }
 
 // A reverse proxy asks for more of a body, and of a writer, than most: the upgrade goes through a Transport,
-// and through a Handler at either end.
+// and through a handler of package admission at either end.
 func TestUpgradeThroughAReverseProxy(t *testing.T) {
-	l, front, behind := one(t, aimd.Config{}), single(t), single(t)
-	service := serve(t, handler(t, upgrade(t), behind))
+	l := one(t, aimd.Config{})
+	c, err := admission.New(admission.Fixed(2), admission.Config{})
+	require.NoError(t, err)
+	handler := func(next http.Handler) http.Handler {
+		h, err := admission.NewHandler(next, c, admission.HandlerConfig{})
+		require.NoError(t, err)
+		return h
+	}
+	service := serve(t, handler(upgrade(t)))
 	target, err := url.Parse(service.URL)
 	require.NoError(t, err)
-	s := serve(t, handler(t, &httputil.ReverseProxy{
+	s := serve(t, handler(&httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		Transport: limited(service.Client().Transport, l.Limiter),
-	}, front))
+	}))
 	conn, _ := switched(t, s.Client().Transport, t.Context(), s.URL)
-	front.ended(window.Success)
-	behind.ended(window.Success)
+	require.Zero(t, c.Snapshot().InFlight, "a connection of another protocol has no place")
 	l.held(1)
 	require.NoError(t, conn.Close())
 	<-l.outcomes

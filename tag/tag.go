@@ -3,7 +3,7 @@
 // version, feature that triggered the request, severity of failing the request, retry or initial request"
 // ([Safe Client Behaviour], 2018).
 //
-// The tags travel in the context. The integrations (httplimit, contrib/grpclimit) put them on the wire and
+// The tags travel in the context. [NewTagger] and contrib/grpclimit put them on the wire and
 // take them from it; throttle, admission and remote decide by them.
 //
 // [Safe Client Behaviour]: https://www.usenix.org/conference/srecon18asia/presentation/goh

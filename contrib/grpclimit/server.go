@@ -169,7 +169,7 @@ type ServerConfig struct {
 	// as Neutral. nil is the rule of Admit.
 	Outcome func(codes.Code) window.Outcome
 	// Slow is the time that a handler may take until its first message or header; 0 sets no limit. A slower one
-	// counts as a timeout for an adaptive limit, and continues. See httplimit.HandlerConfig.
+	// counts as a timeout for an adaptive limit, and continues. See admission.HandlerConfig.
 	Slow time.Duration
 }
 

@@ -10,18 +10,17 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
 )
 
 // Tag returns the options that add tags to the metadata of each call of a client: the program's name and
 // version, and from the call's context the feature and criticality (package tag) and the attempt. The
-// keys are the headers of package httplimit in lower case, "aimd-client" and so on, with the same rules.
+// keys are the headers of package tag in lower case, "aimd-client" and so on, with the same rules.
 //
-// Tags that the metadata has already stay, as with httplimit.AddTags. Interceptors that retry must come
-// before these options. The error is that of httplimit.NewTagger.
+// Tags that the metadata has already stay, as with tag.AddHeader. Interceptors that retry must come
+// before these options. The error is that of tag.NewTagger.
 func Tag(client, version string) ([]grpc.DialOption, error) {
-	if _, err := httplimit.NewTagger(nil, client, version); err != nil {
+	if _, err := tag.NewTagger(nil, client, version); err != nil {
 		return nil, fmt.Errorf("grpclimit: %w", err)
 	}
 	t := tagger{client: client, version: version}
@@ -50,15 +49,15 @@ func (t tagger) outgoing(ctx context.Context) context.Context {
 		md = metadata.MD{}
 	}
 	header := headerOf(md)
-	httplimit.AddTags(header, tags)
+	tag.AddHeader(header, tags)
 	for name, values := range header {
 		md[strings.ToLower(name)] = values
 	}
 	return metadata.NewOutgoingContext(ctx, md)
 }
 
-// ParseTags returns the tags in the metadata of a call, as httplimit.ParseTags.
-func ParseTags(md metadata.MD) (tag.Tags, error) { return httplimit.ParseTags(headerOf(md)) }
+// ParseTags returns the tags in the metadata of a call, as tag.FromHeader.
+func ParseTags(md metadata.MD) (tag.Tags, error) { return tag.FromHeader(headerOf(md)) }
 
 // headerOf is the part of the metadata with tags, as a header.
 func headerOf(md metadata.MD) http.Header {

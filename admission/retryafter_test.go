@@ -1,4 +1,4 @@
-package httplimit
+package admission
 
 import (
 	"math/rand/v2"
@@ -7,20 +7,22 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	answers "github.com/aimd-go/aimd/answer"
 )
 
 // "Implement Retry-After header in client and server" (Safe Client Behaviour): what is written is what
-// RetryAfter reads.
+// answer.RetryAfter reads.
 func TestRetryAfterIsReadAsItIsWritten(t *testing.T) {
 	for _, d := range []time.Duration{1, time.Millisecond, 1234567 * time.Microsecond, time.Hour} {
 		h := http.Header{}
 		setRetryAfter(h, d, 0.5)
-		got, ok := RetryAfter(h, time.Time{})
+		got, ok := answers.RetryAfter(h, time.Time{})
 		assert.True(t, ok)
 		assert.GreaterOrEqual(t, got, d, "never sooner")
 		assert.Less(t, got-d, time.Millisecond)
 		h.Del("Retry-After-Ms")
-		got, ok = RetryAfter(h, time.Time{})
+		got, ok = answers.RetryAfter(h, time.Time{})
 		assert.True(t, ok)
 		assert.Positive(t, got, "0 would say: at once")
 		assert.Zero(t, got%time.Second)

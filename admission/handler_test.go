@@ -1,4 +1,4 @@
-package httplimit_test
+package admission_test
 
 import (
 	"context"
@@ -82,9 +82,9 @@ func (d door) stands(inFlight, queued int) {
 	}
 }
 
-func handler(t *testing.T, next http.Handler, d door, c ...httplimit.HandlerConfig) http.Handler {
+func handler(t *testing.T, next http.Handler, d door, c ...admission.HandlerConfig) http.Handler {
 	t.Helper()
-	h, err := httplimit.NewHandler(next, d.Controller, append(c, httplimit.HandlerConfig{})[0])
+	h, err := admission.NewHandler(next, d.Controller, append(c, admission.HandlerConfig{})[0])
 	require.NoError(t, err)
 	return h
 }
@@ -108,8 +108,11 @@ func send(ctx context.Context, s *httptest.Server, t tag.Tags) <-chan *http.Resp
 	to := make(chan *http.Response, 1)
 	go func() {
 		defer close(to)
-		req := get(ctx, s.URL)
-		httplimit.SetTags(req.Header, t)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
+		if err != nil {
+			return
+		}
+		tag.SetHeader(req.Header, t)
 		resp, err := s.Client().Do(req)
 		if err == nil {
 			_, err = io.Copy(io.Discard, resp.Body)
@@ -168,7 +171,7 @@ func TestHandlerServesRefusesAndTells(t *testing.T) {
 
 // What the adaptive law hears.
 func TestOutcomesOfAnswers(t *testing.T) {
-	type config = httplimit.HandlerConfig
+	type config = admission.HandlerConfig
 	status := func(codes ...int) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			for _, code := range codes {
@@ -181,7 +184,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 	}
 	gone := func(then http.HandlerFunc) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
-			r.Context().Value(itemKey{}).(context.CancelFunc)()
+			r.Context().Value(leaveKey{}).(context.CancelFunc)()
 			then(w, r)
 		}
 	}
@@ -213,7 +216,7 @@ func TestOutcomesOfAnswers(t *testing.T) {
 				d := single(t)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				req := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(context.WithValue(ctx, itemKey{}, cancel))
+				req := httptest.NewRequest(http.MethodGet, "/", nil).WithContext(context.WithValue(ctx, leaveKey{}, cancel))
 				handler(t, c.inner, d, c.config).ServeHTTP(httptest.NewRecorder(), req)
 				d.ended(c.want)
 
@@ -229,19 +232,19 @@ func TestOutcomesOfAnswers(t *testing.T) {
 
 func TestPanicsGiveThePlaceBackAndGoOn(t *testing.T) {
 	d := single(t)
-	serve := func(next http.HandlerFunc, c httplimit.HandlerConfig) {
+	serve := func(next http.HandlerFunc, c admission.HandlerConfig) {
 		handler(t, next, d, c).ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil))
 	}
 	for _, reason := range []any{http.ErrAbortHandler, "boom"} {
 		for _, written := range []string{"", "half an ans"} {
 			assert.PanicsWithValue(t, reason, func() {
-				serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, written); panic(reason) }, httplimit.HandlerConfig{})
+				serve(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, written); panic(reason) }, admission.HandlerConfig{})
 			})
 			d.ended(window.Neutral)
 		}
 	}
 	assert.PanicsWithValue(t, "in a hook", func() {
-		serve(http.NotFound, httplimit.HandlerConfig{Outcome: func(int) window.Outcome { panic("in a hook") }})
+		serve(http.NotFound, admission.HandlerConfig{Outcome: func(int) window.Outcome { panic("in a hook") }})
 	})
 	d.ended(window.Neutral)
 }
@@ -254,7 +257,7 @@ func TestProbesPassBy(t *testing.T) {
 		_, ok := admission.FromContext(r.Context())
 		assert.False(t, ok)
 		w.WriteHeader(http.StatusNoContent)
-	}), d, httplimit.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/healthz" }})
+	}), d, admission.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/healthz" }})
 	for path, want := range map[string]int{"/": http.StatusServiceUnavailable, "/healthz": http.StatusNoContent} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
@@ -283,7 +286,7 @@ func TestHandlerConfig(t *testing.T) {
 	d := newDoor(t, admission.Fixed(1), admission.Config{QueueBound: -1})
 	p, err := d.Admit(t.Context(), tag.Tags{})
 	require.NoError(t, err)
-	h := handler(t, http.NotFoundHandler(), d, httplimit.HandlerConfig{Status: http.StatusTooManyRequests, Tags: func(*http.Request) tag.Tags { return tag.Tags{Client: "known", Attempt: 4} }})
+	h := handler(t, http.NotFoundHandler(), d, admission.HandlerConfig{Status: http.StatusTooManyRequests, Tags: func(*http.Request) tag.Tags { return tag.Tags{Client: "known", Attempt: 4} }})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", nil))
 	assert.Equal(t, http.StatusTooManyRequests, w.Code)
@@ -291,7 +294,7 @@ func TestHandlerConfig(t *testing.T) {
 	assert.EqualValues(t, 1, d.Snapshot().ByCriticality[tag.Critical].ShedRetries)
 
 	w = httptest.NewRecorder()
-	h = handler(t, http.NotFoundHandler(), d, httplimit.HandlerConfig{Refusal: func(w http.ResponseWriter, _ *http.Request, s *admission.Shed) {
+	h = handler(t, http.NotFoundHandler(), d, admission.HandlerConfig{Refusal: func(w http.ResponseWriter, _ *http.Request, s *admission.Shed) {
 		w.WriteHeader(529)
 		assert.NoError(t, json.NewEncoder(w).Encode(map[string]string{"reason": s.Reason}))
 	}})
@@ -302,18 +305,18 @@ func TestHandlerConfig(t *testing.T) {
 	p.Done(window.Success)
 	d.ended(window.Success)
 
-	for want, o := range map[string]httplimit.HandlerConfig{
-		"httplimit: Status: 500 is not allowed, want 503 or 429":                       {Status: 500},
-		"httplimit: Slow: -1s is not allowed, want a positive duration, or 0 for none": {Slow: -time.Second},
-		"httplimit: Status: 200 is not allowed, want 503 or 429":                       {Status: 200},
+	for want, o := range map[string]admission.HandlerConfig{
+		"admission: Status: 500 is not allowed, want 503 or 429":                       {Status: 500},
+		"admission: Slow: -1s is not allowed, want a positive duration, or 0 for none": {Slow: -time.Second},
+		"admission: Status: 200 is not allowed, want 503 or 429":                       {Status: 200},
 	} {
-		_, err := httplimit.NewHandler(http.NotFoundHandler(), d.Controller, o)
+		_, err := admission.NewHandler(http.NotFoundHandler(), d.Controller, o)
 		assert.EqualError(t, err, want)
 	}
-	_, err = httplimit.NewHandler(nil, d.Controller, httplimit.HandlerConfig{})
-	assert.EqualError(t, err, "httplimit: handler: nil is not allowed")
-	_, err = httplimit.NewHandler(http.NotFoundHandler(), nil, httplimit.HandlerConfig{})
-	assert.EqualError(t, err, "httplimit: controller: nil is not allowed")
+	_, err = admission.NewHandler(nil, d.Controller, admission.HandlerConfig{})
+	assert.EqualError(t, err, "admission: handler: nil is not allowed")
+	_, err = admission.NewHandler(http.NotFoundHandler(), nil, admission.HandlerConfig{})
+	assert.EqualError(t, err, "admission: controller: nil is not allowed")
 }
 
 func ExampleNewHandler() {
@@ -327,7 +330,7 @@ func ExampleNewHandler() {
 	app := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "hello %s", tag.FromContext(r.Context()).Client)
 	})
-	h, err := httplimit.NewHandler(app, c, httplimit.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/healthz" }})
+	h, err := admission.NewHandler(app, c, admission.HandlerConfig{Bypass: func(r *http.Request) bool { return r.URL.Path == "/healthz" }})
 	if err != nil {
 		panic(err)
 	}
@@ -357,3 +360,6 @@ func TestHandlerWithinHandler(t *testing.T) {
 	d.ended(window.Overload)
 	assert.Empty(t, d.released, "once")
 }
+
+// leaveKey is the key of a context for what ends it.
+type leaveKey struct{}

@@ -1,4 +1,4 @@
-package httplimit
+package tag
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/check"
-	"github.com/aimd-go/aimd/tag"
 )
 
 const (
@@ -29,7 +28,7 @@ const (
 	mostAttempts = 999_999
 )
 
-// SetTags replaces the tags in the header: the criticality always, the others unless they are empty or 0.
+// SetHeader replaces the tags in the header: the criticality always, the others unless they are empty or 0.
 // A character that a name may not contain becomes "_", and a long name is cut.
 //
 // It follows Safe Client Behaviour's "Tag requests with client name and version, feature that triggered
@@ -45,7 +44,7 @@ const (
 //
 // gRPC metadata has the same names in lower case. In a browser, CORS has to allow them to a page from
 // elsewhere.
-func SetTags(h http.Header, t tag.Tags) {
+func SetHeader(h http.Header, t Tags) {
 	set := func(name, value string) {
 		delete(h, name)
 		if value != "" {
@@ -64,9 +63,9 @@ func SetTags(h http.Header, t tag.Tags) {
 	set(headerAttempt, attempt)
 }
 
-// AddTags adds the tags that the header lacks, so that a gateway relays tags unchanged: no version to another
+// AddHeader adds the tags that the header lacks, so that a gateway relays tags unchanged: no version to another
 // client's name. Of two attempts the higher stays.
-func AddTags(h http.Header, t tag.Tags) {
+func AddHeader(h http.Header, t Tags) {
 	if _, ok := h[headerClient]; ok {
 		t.Client, t.Version = "", ""
 	}
@@ -75,7 +74,7 @@ func AddTags(h http.Header, t tag.Tags) {
 		delete(h, headerAttempt)
 	}
 	ours := make(http.Header, 5)
-	SetTags(ours, t)
+	SetHeader(ours, t)
 	for name, value := range ours {
 		if _, ok := h[name]; !ok {
 			h[name] = value
@@ -83,20 +82,20 @@ func AddTags(h http.Header, t tag.Tags) {
 	}
 }
 
-// ParseTags returns the tags in a header. A tag that is malformed, or given more than once, counts as
+// FromHeader returns the tags in a header. A tag that is malformed, or given more than once, counts as
 // missing, and the error names it. The client says them about itself, without proof.
-func ParseTags(h http.Header) (tag.Tags, error) {
-	var t tag.Tags
+func FromHeader(h http.Header) (Tags, error) {
+	var t Tags
 	var errs []error
 	read := func(header string, parse func(string) error) {
 		switch values := h[header]; len(values) {
 		case 0:
 		case 1:
 			if err := parse(values[0]); err != nil {
-				errs = append(errs, fmt.Errorf("httplimit: %s: %w", header, err))
+				errs = append(errs, fmt.Errorf("tag: %s: %w", header, err))
 			}
 		default:
-			errs = append(errs, fmt.Errorf("httplimit: %s: given %d times, want once", header, len(values)))
+			errs = append(errs, fmt.Errorf("tag: %s: given %d times, want once", header, len(values)))
 		}
 	}
 	read(headerClient, func(v string) error { return parseName(v, &t.Client) })
@@ -147,23 +146,23 @@ func clean(text string) string {
 // separates or quotes in the headers of RFC 9110.
 func forbidden(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) }
 
-// NewTagger returns an http.RoundTripper that adds the headers of [SetTags] to each request: the client's
+// NewTagger returns an http.RoundTripper that adds the headers of [SetHeader] to each request: the client's
 // name and version, and from the request's context its feature and criticality (package tag) and the
 // attempt's number (attempt.Number). It is safe for any number of goroutines.
 //
 // Without a name, name and version are the context's, if it has any. base sends; nil means what
 // http.DefaultTransport is now. The error names the name that is not allowed.
 //
-// Headers that a request has already stay, see [AddTags]. Clients that retry stand above the tagger, except a
-// retrier ([NewRetrier]) and the client of [NewClient], which number the attempts by themselves.
+// Headers that a request has already stay, see [AddHeader]. Clients that retry stand above the tagger, except
+// those of package httplimit, which number the attempts by themselves.
 func NewTagger(base http.RoundTripper, client, version string) (http.RoundTripper, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		if n.value != "" && !isName(n.value) {
-			return nil, fmt.Errorf("httplimit: %w", check.Wrong(n.setting, strconv.Quote(shown(n.value)), wantName, longestName))
+			return nil, fmt.Errorf("tag: %w", check.Wrong(n.setting, strconv.Quote(shown(n.value)), wantName, longestName))
 		}
 	}
 	if client == "" && version != "" {
-		return nil, fmt.Errorf("httplimit: %w", check.Wrong("version", strconv.Quote(version)+" without a client", "none"))
+		return nil, fmt.Errorf("tag: %w", check.Wrong("version", strconv.Quote(version)+" without a client", "none"))
 	}
 	return &tagger{cmp.Or(base, http.DefaultTransport), client, version}, nil
 }
@@ -174,7 +173,11 @@ type tagger struct {
 }
 
 // CloseIdleConnections is for http.Client.
-func (t *tagger) CloseIdleConnections() { closeIdle(t.base) }
+func (t *tagger) CloseIdleConnections() {
+	if c, ok := t.base.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}
 
 // RoundTrip sends the request with its tags.
 func (t *tagger) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -183,13 +186,13 @@ func (t *tagger) RoundTrip(req *http.Request) (*http.Response, error) {
 	if tagged.Header = req.Header.Clone(); tagged.Header == nil {
 		tagged.Header = make(http.Header)
 	}
-	AddTags(tagged.Header, t.tags(ctx))
+	AddHeader(tagged.Header, t.tags(ctx))
 	return t.base.RoundTrip(tagged)
 }
 
 // tags are the tags of a request. One that is made in the service of a retry is a retry too.
-func (t *tagger) tags(ctx context.Context) tag.Tags {
-	tags := tag.FromContext(ctx)
+func (t *tagger) tags(ctx context.Context) Tags {
+	tags := FromContext(ctx)
 	if t.client != "" {
 		tags.Client, tags.Version = t.client, t.version
 	}

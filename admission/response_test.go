@@ -1,4 +1,4 @@
-package httplimit_test
+package admission_test
 
 import (
 	"bufio"
@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/admission"
-	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -257,7 +256,7 @@ func TestACopyBeginsTheAnswerWhenItBegins(t *testing.T) {
 			}})
 			require.NoError(t, err)
 			content, takes := strings.Repeat("0123456789", 1000), 20*time.Second
-			h, err := httplimit.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			h, err := admission.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/broken" {
 					_, err := io.Copy(w, broken{io.ErrUnexpectedEOF})
 					assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
@@ -267,7 +266,7 @@ func TestACopyBeginsTheAnswerWhenItBegins(t *testing.T) {
 				n, err := io.Copy(w, late{strings.NewReader(content), mock, takes})
 				assert.EqualValues(t, len(content), n)
 				assert.NoError(t, err)
-			}), c, httplimit.HandlerConfig{Slow: 15 * time.Second})
+			}), c, admission.HandlerConfig{Slow: 15 * time.Second})
 			require.NoError(t, err)
 			s := p.start(t, h)
 			get := func(path string) (int, string) {

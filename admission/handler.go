@@ -1,4 +1,4 @@
-package httplimit
+package admission
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
@@ -18,7 +17,7 @@ import (
 
 type handler struct {
 	next       http.Handler
-	controller *admission.Controller
+	controller *Controller
 	settings   HandlerConfig
 }
 
@@ -40,13 +39,13 @@ type HandlerConfig struct {
 	Slow time.Duration
 	// Refusal writes the status and the body of a refusal, for an API whose errors are JSON or XML.
 	// Retry-After and Retry-After-Ms are set already. nil writes a line of text.
-	Refusal func(http.ResponseWriter, *http.Request, *admission.Shed)
+	Refusal func(http.ResponseWriter, *http.Request, *Shed)
 }
 
 func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 	s.Status = cmp.Or(s.Status, http.StatusServiceUnavailable)
 	if s.Tags == nil {
-		s.Tags = headerTags
+		s.Tags = fromHeader
 	}
 	if s.Outcome == nil {
 		s.Outcome = outcomeOf
@@ -58,10 +57,10 @@ func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 }
 
 // NewHandler returns an http.Handler in front of next. It admits as many requests at a time as the
-// [admission.Controller] does, and refuses the rest with 503. The tags of [ParseTags] decide which requests
+// [Controller] does, and refuses the rest with 503. The tags of [tag.FromHeader] decide which requests
 // are served first, and which refused first.
 //
-// next finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in the request's context. The
+// next finds the tags ([tag.FromContext]) and the permit ([FromContext]) in the request's context. The
 // handler of a stream that is mostly idle should release the permit early.
 //
 // For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out, and an answer
@@ -69,7 +68,7 @@ func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 // 500 are neutral. Everything else is a success.
 //
 // It is safe for any number of goroutines. Several may share a controller.
-func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (http.Handler, error) {
+func NewHandler(next http.Handler, c *Controller, s HandlerConfig) (http.Handler, error) {
 	s, err := s.withDefaults()
 	switch {
 	case next == nil:
@@ -78,13 +77,13 @@ func NewHandler(next http.Handler, c *admission.Controller, s HandlerConfig) (ht
 		err = check.Nil("controller")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("httplimit: %w", err)
+		return nil, fmt.Errorf("admission: %w", err)
 	}
 	return &handler{next: next, controller: c, settings: s}, nil
 }
 
-func headerTags(r *http.Request) tag.Tags {
-	t, _ := ParseTags(r.Header)
+func fromHeader(r *http.Request) tag.Tags {
+	t, _ := tag.FromHeader(r.Header)
 	return t
 }
 
@@ -117,7 +116,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := service{ResponseWriter: w, permit: p, outcome: window.Neutral}
 	// Also after a panic, http.ErrAbortHandler among them, and runtime.Goexit.
 	defer s.end()
-	h.serve(s.writer(), r, admission.NewContext(ctx, p))
+	h.serve(s.writer(), r, NewContext(ctx, p))
 	s.outcome = h.judge(&s, r.Context())
 }
 
@@ -150,7 +149,7 @@ func (h *handler) judge(s *service, ctx context.Context) window.Outcome {
 }
 
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	var shed *admission.Shed
+	var shed *Shed
 	if !errors.As(err, &shed) {
 		// The request's context ended. If that was a deadline, the client reads this.
 		http.Error(w, http.StatusText(h.settings.Status), h.settings.Status)
@@ -166,7 +165,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, err error) {
 
 // setRetryAfter says in the header when to come back. Retry-After has whole seconds: rounded up, all delays
 // from 1.1 s to 2 s would become one. So u, a random number from [0, 1), rounds up or down by the odds that
-// keep the mean, never to 0. Retry-After-Ms has milliseconds, as with Azure, and RetryAfter reads it first.
+// keep the mean, never to 0. Retry-After-Ms has milliseconds, as with Azure, and answer.RetryAfter reads it first.
 func setRetryAfter(h http.Header, d time.Duration, u float64) {
 	h.Set("Retry-After", strconv.Itoa(wholeSeconds(d, u)))
 	h.Set("Retry-After-Ms", strconv.FormatInt(int64((d+time.Millisecond-1)/time.Millisecond), 10))

@@ -1,4 +1,4 @@
-package httplimit
+package admission
 
 import (
 	"bufio"
@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -17,7 +16,7 @@ const sniffed = 512
 // service is one request in service, and the http.ResponseWriter of its handler.
 type service struct {
 	http.ResponseWriter
-	permit admission.Permit
+	permit Permit
 	// outcome is how the service ended, set when the handler returned.
 	outcome window.Outcome
 	// status is the answer's, 0 before it began; head is how long that took.

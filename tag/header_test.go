@@ -1,9 +1,10 @@
-package httplimit_test
+package tag_test
 
 import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -11,35 +12,47 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/tag"
 )
+
+// base is an http.RoundTripper made of a function.
+type base func(*http.Request) (*http.Response, error)
+
+func (f base) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func done() (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
+}
+
+func request(ctx context.Context) *http.Request {
+	return httptest.NewRequestWithContext(ctx, http.MethodGet, "http://service.example/", nil)
+}
 
 // "Tag requests with client name and version, feature that triggered the request, severity of failing the
 // request, retry or initial request" (Safe Client Behaviour).
 func TestTagsHaveAHeaderEach(t *testing.T) {
 	h := http.Header{}
 	tags := tag.Tags{Client: "github.com/acme/photos", Version: "2.1.0-rc.1+7", Feature: "thumbnails", Criticality: tag.SheddablePlus, Attempt: 3}
-	httplimit.SetTags(h, tags)
+	tag.SetHeader(h, tags)
 	assert.Equal(t, http.Header{
 		"Aimd-Client": {"github.com/acme/photos"}, "Aimd-Client-Version": {"2.1.0-rc.1+7"}, "Aimd-Feature": {"thumbnails"},
 		"Aimd-Criticality": {"sheddable-plus"}, "Aimd-Attempt": {"3"},
 	}, h)
-	got, err := httplimit.ParseTags(h)
+	got, err := tag.FromHeader(h)
 	require.NoError(t, err)
 	assert.Equal(t, tags, got)
 
-	httplimit.SetTags(h, tag.Tags{Criticality: tag.CriticalPlus + 1})
+	tag.SetHeader(h, tag.Tags{Criticality: tag.CriticalPlus + 1})
 	assert.Empty(t, h, "what was there is replaced, and what does not exist not sent")
-	got, err = httplimit.ParseTags(h)
+	got, err = tag.FromHeader(h)
 	require.NoError(t, err)
 	assert.Zero(t, got)
 }
 
 func TestTagsAreMadeFitForAHeader(t *testing.T) {
 	h := http.Header{}
-	httplimit.SetTags(h, tag.Tags{Client: "a b\r\nc", Feature: "größe;" + strings.Repeat("x", 200), Attempt: 12_345_678})
-	got, err := httplimit.ParseTags(h)
+	tag.SetHeader(h, tag.Tags{Client: "a b\r\nc", Feature: "größe;" + strings.Repeat("x", 200), Attempt: 12_345_678})
+	got, err := tag.FromHeader(h)
 	require.NoError(t, err)
 	assert.Equal(t, tag.Tags{Client: "a_b__c", Feature: "gr__e_" + strings.Repeat("x", 122), Attempt: 999_999}, got)
 }
@@ -63,33 +76,33 @@ func TestMalformedTagsCountAsNotGiven(t *testing.T) {
 		{"Aimd-Attempt", "", `Aimd-Attempt: "" is not allowed`},
 	} {
 		h := http.Header{}
-		httplimit.SetTags(h, tag.Tags{Client: "photos", Version: "1", Feature: "f", Criticality: tag.Sheddable, Attempt: 2})
-		good, err := httplimit.ParseTags(h)
+		tag.SetHeader(h, tag.Tags{Client: "photos", Version: "1", Feature: "f", Criticality: tag.Sheddable, Attempt: 2})
+		good, err := tag.FromHeader(h)
 		require.NoError(t, err)
 		h[c.header] = []string{c.value}
-		got, err := httplimit.ParseTags(h)
-		assert.ErrorContains(t, err, "httplimit: "+c.err)
+		got, err := tag.FromHeader(h)
+		assert.ErrorContains(t, err, "tag: "+c.err)
 		assert.NotEqual(t, good, got)
 		delete(h, c.header)
-		want, err := httplimit.ParseTags(h)
+		want, err := tag.FromHeader(h)
 		require.NoError(t, err)
 		assert.Equal(t, want, got, "%s: %q: the others are good all the same", c.header, c.value)
 	}
-	got, err := httplimit.ParseTags(http.Header{"Aimd-Criticality": {"sheddable", "critical-plus"}, "Aimd-Client": {"a"}})
-	assert.EqualError(t, err, "httplimit: Aimd-Criticality: given 2 times, want once")
+	got, err := tag.FromHeader(http.Header{"Aimd-Criticality": {"sheddable", "critical-plus"}, "Aimd-Client": {"a"}})
+	assert.EqualError(t, err, "tag: Aimd-Criticality: given 2 times, want once")
 	assert.Equal(t, tag.Tags{Client: "a"}, got)
 }
 
 func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 	var header http.Header
-	tagger, err := httplimit.NewTagger(base(func(r *http.Request) (*http.Response, error) {
+	tagger, err := tag.NewTagger(base(func(r *http.Request) (*http.Response, error) {
 		header = r.Header
-		return empty(r)
+		return done()
 	}), "photos", "2.1")
 	require.NoError(t, err)
 	send := func(ctx context.Context, set ...string) tag.Tags {
 		t.Helper()
-		req := get(ctx, anyURL)
+		req := request(ctx)
 		for i := 0; i < len(set); i += 2 {
 			req.Header.Set(set[i], set[i+1])
 		}
@@ -97,7 +110,7 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 		_, err := tagger.RoundTrip(req)
 		require.NoError(t, err)
 		require.Equal(t, before, req.Header, "a RoundTripper changes no request")
-		got, err := httplimit.ParseTags(header)
+		got, err := tag.FromHeader(header)
 		require.NoError(t, err)
 		return got
 	}
@@ -106,7 +119,9 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 	ctx = tag.WithFeature(tag.WithCriticality(ctx, tag.Sheddable), "nightly")
 	assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "nightly", Criticality: tag.Sheddable}, send(ctx))
 	assert.Equal(t, "mine", send(ctx, "Aimd-Feature", "mine").Feature, "what the request has already stays")
-	require.NoError(t, narrow(t, aimd.Config{}).Do(ctx, func(ctx context.Context) error {
+	lim, err := aimd.New(aimd.Config{})
+	require.NoError(t, err)
+	require.NoError(t, lim.Do(ctx, func(ctx context.Context) error {
 		assert.Equal(t, 1, send(ctx).Attempt, "Do says which it is")
 		return nil
 	}))
@@ -134,36 +149,36 @@ func TestAddTags(t *testing.T) {
 		{"a later retry", http.Header{"Aimd-Attempt": {"3"}}, tag.Tags{Client: "gateway", Version: "3", Feature: "relay", Criticality: tag.Sheddable, Attempt: 3}},
 		{"none of it is to be sent", http.Header{"Aimd-Client": nil, "Aimd-Feature": nil, "Aimd-Criticality": nil, "Aimd-Attempt": nil}, tag.Tags{}},
 	} {
-		httplimit.AddTags(c.has, ours)
-		got, err := httplimit.ParseTags(c.has)
+		tag.AddHeader(c.has, ours)
+		got, err := tag.FromHeader(c.has)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, got, c.name)
 	}
 	malformed := http.Header{"Aimd-Attempt": {"many"}}
-	httplimit.AddTags(malformed, ours)
+	tag.AddHeader(malformed, ours)
 	assert.Equal(t, "many", malformed.Get("Aimd-Attempt"), "left alone")
 }
 
 func TestTaggerOfNobody(t *testing.T) {
 	var got http.Header
-	tagger, err := httplimit.NewTagger(base(func(req *http.Request) (*http.Response, error) {
+	tagger, err := tag.NewTagger(base(func(req *http.Request) (*http.Response, error) {
 		got = req.Header
-		return answers(200, nil, http.NoBody)(req)
+		return done()
 	}), "", "")
 	require.NoError(t, err)
-	req := get(tag.NewContext(t.Context(), tag.Tags{Client: "a", Version: "b"}), anyURL)
+	req := request(tag.NewContext(t.Context(), tag.Tags{Client: "a", Version: "b"}))
 	req.Header = nil
 	_, err = tagger.RoundTrip(req)
 	require.NoError(t, err)
 	assert.Equal(t, http.Header{"Aimd-Client": {"a"}, "Aimd-Client-Version": {"b"}, "Aimd-Criticality": {"critical"}}, got)
 	(&http.Client{Transport: tagger}).CloseIdleConnections() // the base has none
-	_, err = httplimit.NewTagger(nil, "", "2.1")
-	assert.EqualError(t, err, `httplimit: version: "2.1" without a client is not allowed, want none`, "it would be the version of whoever the context names")
+	_, err = tag.NewTagger(nil, "", "2.1")
+	assert.EqualError(t, err, `tag: version: "2.1" without a client is not allowed, want none`, "it would be the version of whoever the context names")
 
-	_, err = httplimit.NewTagger(nil, "my program", "")
-	assert.EqualError(t, err, `httplimit: client: "my program" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \`)
-	_, err = httplimit.NewTagger(nil, "", "1;2")
-	assert.ErrorContains(t, err, `httplimit: version: "1;2" is not allowed`)
+	_, err = tag.NewTagger(nil, "my program", "")
+	assert.EqualError(t, err, `tag: client: "my program" is not allowed, want 1 to 128 visible ASCII characters other than " , ; \`)
+	_, err = tag.NewTagger(nil, "", "1;2")
+	assert.ErrorContains(t, err, `tag: version: "1;2" is not allowed`)
 }
 
 // FuzzParseTags: whatever comes, what is read is what the grammar allows, and it comes back the same when
@@ -182,7 +197,7 @@ func FuzzParseTags(f *testing.F) {
 				h[name] = []string{v, v}
 			}
 		}
-		got, err := httplimit.ParseTags(h)
+		got, err := tag.FromHeader(h)
 		if twice {
 			require.Error(t, err)
 			require.Zero(t, got)
@@ -196,8 +211,8 @@ func FuzzParseTags(f *testing.F) {
 		require.Less(t, len(fmt.Sprint(err)), 2000, "an error does not grow with what a client sends")
 
 		again := http.Header{}
-		httplimit.SetTags(again, got)
-		back, err := httplimit.ParseTags(again)
+		tag.SetHeader(again, got)
+		back, err := tag.FromHeader(again)
 		require.NoError(t, err)
 		require.Equal(t, got, back)
 	})
@@ -209,8 +224,8 @@ func FuzzSetTags(f *testing.F) {
 	f.Add("a\r\nb", "ü", strings.Repeat("ü", 100), int8(7), -1)
 	f.Fuzz(func(t *testing.T, client, version, feature string, criticality int8, attempt int) {
 		h := http.Header{}
-		httplimit.SetTags(h, tag.Tags{Client: client, Version: version, Feature: feature, Criticality: tag.Criticality(criticality), Attempt: attempt})
-		got, err := httplimit.ParseTags(h)
+		tag.SetHeader(h, tag.Tags{Client: client, Version: version, Feature: feature, Criticality: tag.Criticality(criticality), Attempt: attempt})
+		got, err := tag.FromHeader(h)
 		require.NoError(t, err)
 		require.Equal(t, client == "", got.Client == "")
 		require.Equal(t, attempt > 1, got.Attempt > 1)
@@ -220,12 +235,12 @@ func FuzzSetTags(f *testing.F) {
 func ExampleNewTagger() {
 	// The server, here in the same program, reads what it is told.
 	server := base(func(req *http.Request) (*http.Response, error) {
-		tags, err := httplimit.ParseTags(req.Header)
+		tags, err := tag.FromHeader(req.Header)
 		fmt.Printf("%+v %v\n", tags, err)
-		return answers(http.StatusNoContent, nil, http.NoBody)(req)
+		return done()
 	})
 
-	tagger, err := httplimit.NewTagger(server, "photos", "2.1")
+	tagger, err := tag.NewTagger(server, "photos", "2.1")
 	if err != nil {
 		panic(err)
 	}
