@@ -243,5 +243,5 @@ func TestTagsThatAreNotAllowed(t *testing.T) {
 	assert.Equal(t, tag.Tags{Feature: "nightly"}, got)
 
 	_, err = grpclimit.Tag("my client", "1")
-	assert.ErrorContains(t, err, `grpclimit: httplimit: client: "my client" is not allowed, want `)
+	assert.ErrorContains(t, err, `grpclimit: tag: client: "my client" is not allowed, want `)
 }
