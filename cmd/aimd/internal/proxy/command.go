@@ -113,8 +113,11 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		debug.SetMemoryLimit(s.memory + s.memory/8 + 256<<20)
 	}
 	if s.stateFile != "" {
-		if p.windows, err = load(s.stateFile); err != nil {
-			return err
+		if p.windows, err = load(s.stateFile); err == nil {
+			err = p.save() // it may not be possible there
+		}
+		if err != nil {
+			return fmt.Errorf("--state %s: %w", s.stateFile, err)
 		}
 		defer p.keeping()()
 	}
@@ -230,7 +233,7 @@ func (p *proxy) reread(ctx context.Context, again <-chan os.Signal) {
 
 func (p *proxy) server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: p.idle, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 256 << 10,
+		Handler: h, ReadHeaderTimeout: p.idle, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 	}
 }

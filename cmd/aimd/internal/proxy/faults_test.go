@@ -217,3 +217,21 @@ func TestACompressedRefusalIsRead(t *testing.T) {
 		assert.Zero(t, time.Since(began))
 	})
 }
+
+// What waits has the head of its request in memory, up to --queue of them. A head of the service is bounded as well.
+func TestHeadsAreBounded(t *testing.T) {
+	for size, want := range map[int]int{60 << 10: 200, 70 << 10: 431} {
+		inBubble(t, handled(func(http.ResponseWriter, *http.Request) {}), nil, func(t *testing.T, b bubble) {
+			status, _, _ := b.ask(t, get("/", "X-A: "+strings.Repeat("x", size)))
+			assert.Equal(t, want, status)
+			b.settled(t, "all")
+		})
+	}
+	for size, want := range map[int]int{900 << 10: 200, 1200 << 10: 502} {
+		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-A", strings.Repeat("x", size)) }), nil, func(t *testing.T, b bubble) {
+			status, header, _ := b.ask(t, "POST"+get("/", "Content-Length: 0")[3:])
+			assert.Equal(t, want, status, header.Get("Aimd-Reason"))
+			b.settled(t, "all")
+		})
+	}
+}

@@ -64,7 +64,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 		base: http.DefaultTransport.(*http.Transport).Clone(), memory: &memory{left: s.memory},
 	}
 	p.base.MaxIdleConns, p.base.MaxIdleConnsPerHost = 0, window.MaxWindow // the windows bound them
-	p.base.ResponseHeaderTimeout = s.idle
+	p.base.ResponseHeaderTimeout, p.base.MaxResponseHeaderBytes = s.idle, 1<<20
 	p.base.DisableCompression = true // a body passes as it is
 	p.base.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	p.metrics = aimdprom.New(p.limiters)

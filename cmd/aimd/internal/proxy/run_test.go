@@ -189,9 +189,15 @@ func TestTheStateIsKept(t *testing.T) {
 			}
 		}
 	})
+	// A file that a loss of power left empty is none. One of another program, and a folder that is not there, are told.
+	require.NoError(t, os.WriteFile(state, nil, 0o600))
+	_, _, end := start(t, "--to", "http://127.0.0.1:1", "--state", state)
+	assert.Equal(t, 0, end())
+	_, _, end = start(t, "--to", "http://127.0.0.1:1", "--state", filepath.Join(t.TempDir(), "none", "state"))
+	assert.Equal(t, cli.Failed, end())
 	other := filepath.Join(t.TempDir(), "other")
 	require.NoError(t, os.WriteFile(other, []byte("hello"), 0o600))
-	_, _, end := start(t, "--to", "http://127.0.0.1:1", "--state", other)
+	_, _, end = start(t, "--to", "http://127.0.0.1:1", "--state", other)
 	assert.Equal(t, cli.Failed, end())
 	text, err := os.ReadFile(other)
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"time"
@@ -22,19 +21,17 @@ func (f file) Fetch(context.Context, string) ([]byte, string, error) {
 
 func (f file) String() string { return string(f) }
 
-// load reads the windows of an earlier run. A file that is not there has none.
+// load reads the windows of an earlier run. A file that is not there has none, nor has an empty one, which a machine may
+// leave that lost its power.
 func load(path string) (windows map[string]aimd.Snapshot, err error) {
 	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
 		return nil, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &windows)
 	}
-	if err != nil { // it is not overwritten: it may be another's
-		return nil, fmt.Errorf("--state %s: %w", path, err)
-	}
-	return windows, nil
+	return windows, err // with an error it is not overwritten: it may be another's
 }
 
 // save writes the windows, with those of the last hour that no program has asked for since.

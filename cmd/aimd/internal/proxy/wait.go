@@ -96,9 +96,10 @@ type wait struct {
 	timer *time.Timer
 	// since is when the request began to wait, or the time of the last byte; failed is when its first attempt failed.
 	since, failed time.Time
-	// flight is the attempt in flight, since the time flown, for pulse.
+	// flight is the attempt in flight, which began at the time flown and is in pulse over.
 	flight queue.Item[*wait]
 	flown  time.Time
+	over   *pulse
 	// flying: an attempt is in flight; fine: the service took the request.
 	flying, fine bool
 	// answer is the body of the answer that the program gets.
@@ -199,8 +200,8 @@ func (w *wait) fly() error {
 		w.cancel(errHold) // or httplimit would try again for a quarter of an hour
 		return w.last
 	}
-	w.flying, w.flown = true, time.Now()
-	w.pulse().fly(w)
+	w.flying, w.flown, w.over = true, time.Now(), w.pulse()
+	w.over.fly(w)
 	return context.Cause(w)
 }
 
@@ -208,7 +209,7 @@ func (w *wait) fly() error {
 func (w *wait) land(resp *http.Response, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.pulse().land(w)
+	w.over.land(w) // a limiter without work may have gone, and another come
 	if resp != nil && resp.StatusCode < http.StatusInternalServerError && !slices.Contains(refusals, resp.StatusCode) {
 		w.fine = true
 		w.pulse().beat()
