@@ -54,31 +54,31 @@ func (m Meaning) String() string {
 var words = []struct {
 	means Meaning
 	codes []pattern
-	says  []string
+	says  []phrase
 	at    int // the only status with which the phrases count, 0: any
 }{
 	// The memory of a node of Elasticsearch.
 	{Refused, list("circuitbreakingexception"), nil, 0},
 	// OpenAI, Azure OpenAI, Anthropic, DeepSeek, OpenRouter, Alibaba Cloud, Google.
 	{Closed, list("insufficientquota billing* *billinglimit* creditbalance* insufficientbalance insufficientcredits accountdeactivated arrearage"),
-		[]string{"credit balance is too low", "insufficient balance", "insufficient credits", "billing account"}, 0},
+		said("credit balance is too low", "insufficient balance", "insufficient credits", "billing account"), 0},
 	// A size is no load. gRPC's three libraries, OpenAI, Groq, Anthropic.
 	{tooLarge, list("*toolarge *toolong *lengthexceeded *sizeexceeded *sizelimitexceeded *lengthlimitexceeded *sizelimit *maxsize* *abovemaxlength"),
-		[]string{"larger than max", "exceeds maximum size", "exceeds the maximum configured message size", "request too large",
-			"maximum context length", "reduce your message size", "prompt is too long"}, 0},
+		said("larger than max", "exceeds maximum size", "exceeds the maximum configured message size", "request too large",
+			"maximum context length", "reduce your message size", "prompt is too long"), 0},
 	// GitHub: "wait for at least one minute", and requests sent meanwhile may get the program banned.
-	{Stopped, list("secondaryratelimit* abuseratelimit*"), []string{"secondary rate limit", "abuse detection"}, 0},
+	{Stopped, list("secondaryratelimit* abuseratelimit*"), said("secondary rate limit", "abuse detection"), 0},
 	// Quotas of a day or a month, of storage and of things.
 	{Spent, list("dailylimit* dailyquota* *perday* monthly* servicequotaexceeded* *bucketquotaexceeded storagequotaexceeded* usagelimitreached"),
-		[]string{"per day", "perday", "per month", "/ month", "per year", "peryear", "daily limit", "daily message", "api usage limit"}, 0},
+		said("per day", "perday", "per month", "/ month", "per year", "peryear", "daily limit", "daily message", "api usage limit"), 0},
 	// Locks, and conflicts of requests that run now: Stripe, Amazon S3, Lambda, Azure, Salesforce.
 	// The same bytes never pass: Kubernetes, and names that somebody has. S3's restore takes hours, and runs.
 	{Fault, list("invalidrange conditionnotmet restorealreadyinprogress *alreadyexists"),
-		[]string{"object has been modified", "already exists", "already registered", " taken", "try again with", "retry with", "reload", "refresh"}, 409},
+		said("object has been modified", "already exists", "already registered", " taken", "try again with", "retry with", "reload", "refresh"), 409},
 	{Passing, list("locktimeout operationaborted conditionalrequestconflict idempotencykeyinuse concurrentmodification* *inprogress transactionconflict* " +
 		"retrywith *beingdeleted unabletolockrow clusterdown masterdown writeconflict notwritableprimary retryablewriteerror " +
 		"transienttransactionerror leadernotavailable notleaderforpartition notenoughreplicas"),
-		[]string{"in progress", "being processed", "try again", "please retry"}, 409},
+		said("in progress", "being processed", "try again", "please retry"), 409},
 	{Slow, list("*requesttimeout requesttimeoutexception operationtimedout *servertimedout gatewaytimeout deadlineexceeded maxtimemsexpired requesttimedout 57014"), nil, 0},
 	// Throttles: aws-sdk-go-v2 (aws/retry), Amazon S3, MinIO, Azure, Google, OpenAI, Anthropic, Salesforce, Telegram, Dropbox.
 	{Refused, list("*throttl* slowdown* *serverbusy serviceunavailable* toomanyrequest* *throughputexceeded* requestlimitexceeded bandwidthlimitexceeded " +
@@ -87,14 +87,14 @@ var words = []struct {
 	// What a validation echoes is no refusal: the phrases below do not count.
 	{Final, list("invalid* validation* *validationerror *validationexception malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation card*"), nil, 0},
 	{Fault, list("nosuch* *notfound *notfoundexception *notfounderror *alreadyexists* preconditionfailed conditionalcheckfailed*"), nil, 0},
-	{Spent, nil, []string{"daily*limit", "daily*exceeded", "monthly*limit", "monthly*cap", "exceeded*monthly"}, 0},
+	{Spent, nil, said("daily*limit", "daily*exceeded", "monthly*limit", "monthly*cap", "exceeded*monthly"), 0},
 	// The service failed, and says so within a success too (Amazon S3).
 	{Unclear, list("internalerror internalservererror internalfailure servererror apierror"), nil, 0},
 	{Guessed, list("googlerpcquotafailure quotaexceeded* *quotaexceeded usagelimitexceeded userratelimit* temporarilyunavailable resourceexhausted " +
 		"limitexceededexception ratelimit concurrentrequest*"),
-		[]string{"rate limit", "rate-limit", "ratelimitexceeded", "rate exceeded", "throttl", "too many requests", "too many connect", "concurrent connections",
+		said("rate limit", "rate-limit", "ratelimitexceeded", "rate exceeded", "throttl", "too many requests", "too many connect", "concurrent connections",
 			"too many concurrent", "too many simultaneous", "request limit reached", "overloaded", "server is busy", "slow down", "quota exceeded",
-			"exceeded your current quota", "quota limit", "max number of clients", "redis is loading the dataset"}, 0},
+			"exceeded your current quota", "quota limit", "max number of clients", "redis is loading the dataset"), 0},
 }
 
 // tooLarge is Final, whatever the time and the status.
@@ -143,11 +143,21 @@ func (a *Answer) worded() (Meaning, bool) {
 	return Unclear, false
 }
 
+// phrase is a part of a message, and another that comes later; "" if there is none.
+type phrase struct{ first, later string }
+
+func said(phrases ...string) (all []phrase) {
+	for _, p := range phrases {
+		first, later, _ := strings.Cut(p, "*")
+		all = append(all, phrase{first, later})
+	}
+	return all
+}
+
 // says reports whether the message has the phrase.
-func (a *Answer) says(phrase string) bool {
-	before, after, _ := strings.Cut(phrase, "*")
-	_, rest, ok := strings.Cut(a.Text, before)
-	return ok && strings.Contains(rest, after)
+func (a *Answer) says(p phrase) bool {
+	i := strings.Index(a.Text, p.first)
+	return i >= 0 && (p.later == "" || strings.Contains(a.Text[i+len(p.first):], p.later))
 }
 
 // statuses is what a status means by itself. Any other 5xx is Unclear, any other 4xx and all from 600 Final.

@@ -109,7 +109,7 @@ func (f *tree) broken() bool {
 
 // closed is how net/http words a connection that the server closed, or that was lost.
 func (f *tree) closed() bool {
-	return f.says("http: server closed idle connection", "http2: server sent GOAWAY", "http2: client connection lost",
+	return f.says("http") && f.says("http: server closed idle connection", "http2: server sent GOAWAY", "http2: client connection lost",
 		"http2: Transport received GOAWAY", "http2: Transport received Server's graceful shutdown")
 }
 
