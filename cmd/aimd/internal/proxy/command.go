@@ -119,18 +119,18 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("--state %s: %w", s.stateFile, err)
 		}
-		defer p.keeping()()
 	}
+	var again chan os.Signal
 	if s.rulesFile != "" {
 		if err := p.remote.Refresh(ctx); err != nil {
 			return fmt.Errorf("--rules %s: %w", s.rulesFile, err)
 		}
-		again := make(chan os.Signal, 1)
+		again = make(chan os.Signal, 1)
 		signal.Reset(syscall.SIGHUP) // it would end the tool
 		signal.Notify(again, syscall.SIGHUP)
 		defer signal.Stop(again)
-		go p.reread(ctx, again)
 	}
+	defer p.keeping(again)()
 	failed := make(chan error, 2)
 	serve := func(address string, h http.Handler, what string, most int) (*http.Server, error) {
 		l, err := net.Listen("tcp", address)
@@ -193,42 +193,33 @@ func rarely(f func()) func() {
 	}
 }
 
-// keeping saves the windows now and then, and once more when the function is called that it returns.
-func (p *proxy) keeping() (end func()) {
-	save := func() {
-		if err := p.save(); err != nil {
-			p.log.Warn("the windows are not kept", "err", err)
-		}
-	}
+// keeping saves the windows now and then, and once more when the function is called that it returns. Meanwhile it reads
+// the rules at each signal.
+func (p *proxy) keeping(again <-chan os.Signal) (end func()) {
 	ended, all := make(chan struct{}), sync.WaitGroup{}
 	all.Go(func() {
-		for {
+		for ends := false; !ends; {
 			select {
+			case <-again:
+				if err := p.remote.Refresh(context.Background()); err != nil {
+					p.log.Warn("the rules before stay in force", "err", err)
+				} else {
+					p.log.Info("rules in force", "version", p.remote.Snapshot().Version)
+				}
+				continue
 			case <-ended:
-				save()
-				return
+				ends = true
 			case <-time.After(10 * time.Second):
-				save()
+			}
+			if p.stateFile == "" {
+				continue
+			}
+			if err := p.save(); err != nil {
+				p.log.Warn("the windows are not kept", "err", err)
 			}
 		}
 	})
 	return func() { close(ended); all.Wait() }
-}
-
-// reread reads the rules at each signal, until the context ends.
-func (p *proxy) reread(ctx context.Context, again <-chan os.Signal) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-again:
-		}
-		if err := p.remote.Refresh(ctx); err != nil {
-			p.log.Warn("the rules before stay in force", "err", err)
-		} else {
-			p.log.Info("rules in force", "version", p.remote.Snapshot().Version)
-		}
-	}
 }
 
 func (p *proxy) server(h http.Handler) *http.Server {

@@ -171,7 +171,7 @@ func TestTheStateIsKept(t *testing.T) {
 			require.NoError(t, err)
 			p.windows, err = load(state)
 			require.NoError(t, err)
-			end := p.keeping()
+			end := p.keeping(nil)
 			if i != 1 { // then nobody asks for it
 				l := p.admitted(t)
 				assert.Equal(t, want, l.Snapshot().Cwnd, i)

@@ -3,8 +3,10 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -15,15 +17,10 @@ import (
 	"github.com/aimd-go/aimd/queue"
 )
 
-var errHold = errors.New("the time of --hold is over")
-
-// silent is an error that is a time-out.
-type silent string
-
-const errSilent silent = "the service sent and took no byte for too long"
-
-func (s silent) Error() string { return string(s) }
-func (silent) Timeout() bool   { return true }
+var (
+	errHold   = errors.New("the time of --hold is over")
+	errSilent = fmt.Errorf("the service sent and took no byte for too long: %w", os.ErrDeadlineExceeded)
+)
 
 // pulse is when the requests of a limiter last succeeded, and which are in flight. The methods of nil have no effect.
 type pulse struct {
