@@ -227,7 +227,7 @@ func TestCloseAndShutdown(t *testing.T) {
 		require.NoError(t, l.Shutdown(t.Context()), "once more is fine")
 		l.Close()
 		p[1].Done(window.Overload) // no effect
-		require.NoError(t, l.Reconfigure(bounds(9, 0)))
+		require.NoError(t, l.Reconfigure(exactly(bounds(9, 0))))
 		_, ok = l.TryAcquire()
 		require.False(t, ok)
 
@@ -287,7 +287,7 @@ type counting struct {
 func (c *counting) Since(t time.Time) time.Duration { c.read.Inc(); return c.Clock.Since(t) }
 
 func TestSnapshotInOneLine(t *testing.T) {
-	s := aimd.Snapshot{Cwnd: 2.5, Ssthresh: 2.5, InFlight: 1, Successes: 3, Overloads: 1, Timeouts: 1, Neutrals: 1, Cuts: 1, Late: 1}
+	s := aimd.Snapshot{State: window.State{Cwnd: 2.5, Ssthresh: 2.5}, InFlight: 1, Successes: 3, Overloads: 1, Timeouts: 1, Neutrals: 1, Cuts: 1, Late: 1}
 	require.Equal(t, "cwnd=2.5 ssthresh=2.5 in-flight=1 queued=0 success=3 overload=1 timeout=1 neutral=1 client-error=0 "+
 		"cuts=1 pauses=0 late=1", s.String())
 }

@@ -17,9 +17,36 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Rules are the settings that may change while a limiter is at work: see Reconfigure. The
-// zero value of every field means the documented default.
-type Rules struct {
+// Config has the settings of a Limiter. The zero value of every field means the documented default.
+type Config struct {
+	// Law is the control law: [Probe], [Reno], [Tahoe], or one from elsewhere; nil: Probe.
+	Law window.NewLaw
+	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no name.
+	Name string
+
+	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
+	// means 20, or the nearest bound.
+	InitialWindow float64
+	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
+	Rand *rand.Rand
+	// Clock is the source of time; nil: the real one.
+	Clock clock.Clock
+	// Observer is called for every event, after the lock is released, by the goroutine that caused the event;
+	// it may call the limiter. Several goroutines may call it at once. It should be quick, and must not
+	// panic. With an observer the limiter reads the clock at every event. Two
+	// observers are one function that calls both. It may be nil.
+	Observer func(Event)
+	// Classifier says what an attempt's error means; nil: attempt.Classify.
+	Classifier attempt.Classifier
+	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
+	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
+	Policy attempt.Policy
+	// Guards are asked before each attempt of Do, Each and integrations waits for a slot: a throttle, a retry
+	// budget. A budget comes last, since it counts what is sent.
+	Guards []attempt.Guard
+
+	// The settings below may change while the limiter is at work: see Reconfigure.
+
 	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <= MaxWindow <=
 	// window.MaxWindow. 0 means 1 and window.MaxWindow.
 	MinWindow, MaxWindow float64
@@ -53,41 +80,6 @@ type Rules struct {
 	FirstContact time.Duration
 }
 
-// Config has the settings of a new Limiter. The zero value of every field means the documented default.
-type Config struct {
-	Rules
-
-	// Law is the control law: [Probe], [Reno], [Tahoe], or one from elsewhere; nil: Probe.
-	Law window.NewLaw
-	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no name.
-	Name string
-
-	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
-	// means 20, or the nearest bound.
-	InitialWindow float64
-	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
-	Rand *rand.Rand
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
-	// Observer is called for every event, after the lock is released, by the goroutine that caused the event;
-	// it may call the limiter. Several goroutines may call it at once. It should be quick, and must not
-	// panic. With an observer the limiter reads the clock at every event. Two
-	// observers are one function that calls both. It may be nil.
-	Observer func(Event)
-	// Classifier says what an attempt's error means; nil: attempt.Classify.
-	Classifier attempt.Classifier
-	// Restore is a snapshot of an earlier limiter, to start from its window: Cwnd, Ssthresh, Pace and Trip. If it has
-	// another Law, it counts for its Cwnd alone, as window and as threshold. One that is zero, or of more than an
-	// hour ago, has no effect.
-	Restore Snapshot
-	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
-	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
-	Policy attempt.Policy
-	// Guards are asked before each attempt of Do, Each and integrations waits for a slot: a throttle, a retry
-	// budget. A budget comes last, since it counts what is sent.
-	Guards []attempt.Guard
-}
-
 // firstContact is long enough for a service that starts together with its client. Our choice.
 const firstContact = 10 * time.Second
 
@@ -114,7 +106,7 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 		MaxRate: c.MaxRate, QuotaReserve: c.QuotaReserve, Rand: c.Rand,
 	}.WithDefaults()
 	if err = cmp.Or(err, wrongGate); err != nil {
-		return c, s, wrong(err)
+		return c, s, err
 	}
 	c.MinWindow, c.MaxWindow = s.Window.Min, s.Window.Max
 	c.PauseMin, c.PauseMax, c.MaxRetryAfter = s.PauseMin, s.PauseMax, s.MaxRetryAfter
@@ -142,36 +134,91 @@ func (c Config) guards() []attempt.Guard {
 	return guards
 }
 
-// Reconfigure puts the limiter under new rules, made from those of a Snapshot: either all take effect or, with an
-// error that names the wrong one, the old rules stay.
+// tunable is c without the settings that cannot change.
+func (c Config) tunable() Config {
+	c.Law, c.Name, c.InitialWindow, c.Rand, c.Clock = nil, "", 0, nil, nil
+	c.Observer, c.Classifier, c.Policy, c.Guards = nil, nil, nil, nil
+	return c
+}
+
+// fixed is the name of the first setting that cannot change and is not zero, or "".
+func (c Config) fixed() string {
+	for _, f := range [...]struct {
+		name string
+		set  bool
+	}{
+		{"Law", c.Law != nil}, {"Name", c.Name != ""}, {"InitialWindow", c.InitialWindow != 0}, {"Rand", c.Rand != nil},
+		{"Clock", c.Clock != nil}, {"Observer", c.Observer != nil}, {"Classifier", c.Classifier != nil},
+		{"Policy", c.Policy != nil}, {"Guards", len(c.Guards) > 0},
+	} {
+		if f.set {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// Reconfigure changes settings of a limiter at work. change gets those in force (Snapshot.Config), so what it does not
+// set stays; a zero means the default again. Either all changes take effect or, with an error that names the wrong
+// setting, none.
+//
+//	err := lim.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 64 })
+//
+// The settings of Config from Law to Guards cannot change. They are zero for change, and an error names the one that it
+// sets.
 //
 // Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound
 // changed, a law that keeps state of its own starts with an empty state. A pause for all operations
-// ends no later than the new rules allow; an operation that backs off on its own does so to the end. A new
+// ends no later than the new settings allow; an operation that backs off on its own does so to the end. A new
 // MaxAttempts also holds for operations under way, a new AttemptTimeout for later attempts.
-func (l *Limiter) Reconfigure(r Rules) error {
-	c := l.config
-	c.Rules = r
-	if c.InitialWindow != 0 { // of use to a law that is made anew, within the new bounds
-		c.InitialWindow = min(max(c.InitialWindow, r.MinWindow), cmp.Or(r.MaxWindow, window.MaxWindow))
+//
+// Two calls at once take effect one after the other, and the second gets what the first has set. change is called once,
+// without the lock: it may call the limiter, except for Reconfigure.
+func (l *Limiter) Reconfigure(change func(*Config)) error {
+	if change == nil {
+		return wrong(check.Nil("change"))
 	}
-	c, settings, err := c.checked()
-	if err != nil {
-		return err
-	}
-	// The law is the program's code, so it is not made under the lock.
-	law := c.Law(settings.Window)
-	now := l.now()
-	l.mu.Lock()
-	before := l.gate.State().Cwnd
-	if err = l.gate.Reconfigured(now, func(window.Settings) window.Law { return law }, settings); err == nil {
-		l.queue.Bound = c.QueueBound
-		l.rules.Store(&c.Rules)
-		l.note(now, Event{Kind: EventReconfigured, Before: before})
-	}
-	l.unlock(now)
+	now, err := l.reconfigure(change)
 	if err != nil {
 		return wrong(err)
 	}
+	l.unlock(now) // an observer may call Reconfigure
 	return nil
+}
+
+// reconfigure is Reconfigure up to the end of the event: without an error it returns with the lock.
+func (l *Limiter) reconfigure(change func(*Config)) (time.Duration, error) {
+	l.changing.Lock()
+	defer l.changing.Unlock()
+	present := *l.settings.Load()
+	c := present
+	change(&c)
+	if name := c.fixed(); name != "" {
+		return 0, check.Wrong(name, "a change", "the one of New")
+	}
+	if c.PauseMin == present.PauseMin {
+		c.PauseMin = l.pauseMin
+	}
+	pauseMin := c.PauseMin
+	if initial := l.config.InitialWindow; initial != 0 { // of use to a law that is made anew, within the new bounds
+		c.InitialWindow = min(max(initial, c.MinWindow), cmp.Or(c.MaxWindow, window.MaxWindow))
+	}
+	c, settings, err := c.checked()
+	if err != nil {
+		return 0, err
+	}
+	c = c.tunable()
+	// The law is the program's code, so it is not made under the lock.
+	law := l.config.Law(settings.Window)
+	now := l.now()
+	l.mu.Lock()
+	before := l.gate.State().Cwnd
+	if err = l.gate.Reconfigured(now, func(window.Settings) window.Law { return law }, settings); err != nil {
+		l.mu.Unlock()
+		return 0, err
+	}
+	l.queue.Bound, l.pauseMin = c.QueueBound, pauseMin
+	l.settings.Store(&c)
+	l.note(now, Event{Kind: EventReconfigured, Before: before})
+	return now, nil
 }

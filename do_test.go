@@ -259,7 +259,7 @@ func TestNothingLeaksWhateverPanics(t *testing.T) {
 			}
 		})
 		safely(func() {
-			_ = l.Reconfigure(aimd.Rules{MaxWindow: 1 + float64(rand.IntN(8))})
+			_ = l.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 1 + float64(rand.IntN(8)) })
 		})
 	}
 	all.Wait()

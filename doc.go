@@ -41,7 +41,7 @@
 //     the gap. From the fifth cut a Retry-After pauses all operations, and then the window starts small.
 //   - a wait cannot be met, since the deadline of its context ends before a pause for all or the wait for a
 //     quota does: the operation fails at once, with the answer that asked for the pause.
-//   - the service has never answered: operations fail after 10 s ([Rules].FirstContact). Once it has
+//   - the service has never answered: operations fail after 10 s ([Config].FirstContact). Once it has
 //     answered, operations wait through outages until the context ends. "No such host" counts as an
 //     outage: some systems report a dead network that way.
 //   - a waiting caller's context ends: the caller returns at once. If its turn came at that moment the slot

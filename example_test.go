@@ -110,7 +110,7 @@ func ExampleLimiter_Acquire() {
 
 // The error of Do tells the whole story.
 func ExampleLimiter_Do() {
-	lim, err := aimd.New(aimd.Config{Rules: aimd.Rules{MaxAttempts: 2}})
+	lim, err := aimd.New(aimd.Config{MaxAttempts: 2})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -183,10 +183,14 @@ func ExampleConfig_restore() {
 		return os.Rename(file+".new", file) // whole, whenever the program is killed
 	}
 	start := func() (*aimd.Limiter, error) {
+		lim, err := aimd.New(aimd.Config{})
+		if err != nil {
+			return nil, err
+		}
 		data, _ := os.ReadFile(file) // none at the first start
-		var config aimd.Config
-		_ = json.Unmarshal(data, &config.Restore)
-		return aimd.New(config)
+		var before aimd.Snapshot
+		_ = json.Unmarshal(data, &before)
+		return lim, lim.Restore(before.State, before.At)
 	}
 
 	before, err := aimd.New(aimd.Config{InitialWindow: 48})
@@ -211,9 +215,8 @@ func ExampleLimiter_Reconfigure() {
 		log.Fatal(err)
 	}
 
-	rules := lim.Snapshot().Rules
-	rules.MaxWindow = 8
-	fmt.Println(lim.Reconfigure(rules), lim.Snapshot().Cwnd)
+	err = lim.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 8 })
+	fmt.Println(err, lim.Snapshot().Cwnd)
 	// Output: <nil> 8
 }
 

@@ -17,6 +17,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
+var errAtWork = errors.New("aimd: Restore: the limiter has made attempts already")
+
 var errHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
 
 // Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in,
@@ -38,9 +40,11 @@ type Limiter struct {
 	// idle is closed when the limiter is closed and no attempt is in flight.
 	idle chan struct{}
 
-	// rules are those in force. They are read without the lock.
-	rules   atomic.Pointer[Rules]
-	contact contact
+	// settings are those in force that may change. They are read without the lock.
+	settings atomic.Pointer[Config]
+	contact  contact
+	// changing is held while the settings change, so that no change is lost. It is taken before mu.
+	changing sync.Mutex
 	// waiters has those not in use. A channel of a testing/synctest bubble must not be used outside.
 	waiters sync.Pool
 
@@ -57,6 +61,8 @@ type guarded struct {
 	counts Snapshot
 	closed bool
 	pause  pause
+	// pauseMin is Config.PauseMin as it was given: if 0, it follows PauseMax.
+	pauseMin time.Duration
 	// passed counts the slots given to the queue, less the retries that came to its front.
 	passed int
 	// timer calls woke at wake; 0: it is not set.
@@ -73,9 +79,10 @@ type guarded struct {
 // New returns a limiter with the law of Config.Law, by default [Probe], which needs no tuning. The error is a
 // [github.com/aimd-go/aimd/setting.Error]: it names the wrong field, its value and the allowed values.
 func New(c Config) (*Limiter, error) {
+	pauseMin := c.PauseMin
 	c, settings, err := c.checked()
 	if err != nil {
-		return nil, err
+		return nil, wrong(err)
 	}
 	law := c.Law(settings.Window)
 	gate, err := limiter.NewGate(func(window.Settings) window.Law { return law }, settings)
@@ -85,16 +92,12 @@ func New(c Config) (*Limiter, error) {
 	l := &Limiter{
 		config: c, law: strings.TrimPrefix(fmt.Sprintf("%T", law), "*"), made: c.Clock.Now(),
 		shut: make(chan struct{}), idle: make(chan struct{}),
-		guarded: guarded{gate: gate, queue: queue.Queue[*waiter]{Bound: c.QueueBound}},
-	}
-	if s := c.restored(l.law); s != (window.State{}) {
-		if err := l.gate.Restored(s); err != nil {
-			return nil, fmt.Errorf("aimd: Restore: %w", err)
-		}
+		guarded: guarded{gate: gate, queue: queue.Queue[*waiter]{Bound: c.QueueBound}, pauseMin: pauseMin},
 	}
 	l.runner = attempt.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier}
 	l.waiters.New = newWaiter
-	l.rules.Store(&c.Rules)
+	inForce := c.tunable()
+	l.settings.Store(&inForce)
 	return l, nil
 }
 

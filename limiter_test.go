@@ -71,7 +71,7 @@ func TestTheLawsOfTheText(t *testing.T) {
 			}
 			require.EqualValues(t, 1, l.Snapshot().Cuts)
 
-			l, err = aimd.New(aimd.Config{Law: law.law(0.5, 1), InitialWindow: 1, Rules: aimd.Rules{PauseMax: -1}})
+			l, err = aimd.New(aimd.Config{Law: law.law(0.5, 1), InitialWindow: 1, PauseMax: -1})
 			require.NoError(t, err)
 			for range 5000 {
 				acquire(t, l, 1)[0].Done(aimd.Overload)
@@ -165,23 +165,21 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 // have, and a law that is not there.
 func TestWrongSettingsAreErrors(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
-	rules := func(r aimd.Rules) aimd.Config { return aimd.Config{Rules: r} }
 	for want, c := range map[string]aimd.Config{
 		"InitialWindow: +Inf is not allowed, want a number from 1 to 1048576":          {InitialWindow: inf},
-		"MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              rules(aimd.Rules{MinWindow: inf}),
-		"MinWindow: 0.5 is not allowed, want a number from 1 to 1048576":               rules(aimd.Rules{MinWindow: 0.5}),
-		"MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                rules(aimd.Rules{MaxWindow: -1}),
-		"MaxWindow: 3 is not allowed, want a number from 9 to 1048576":                 rules(bounds(9, 3)),
-		"MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             rules(aimd.Rules{MaxRate: -1}),
-		"MaxRate: NaN is not allowed, want a number from 0.0001 to 1000000":            rules(aimd.Rules{MaxRate: nan}),
-		"QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           rules(aimd.Rules{QueueBound: -1}),
-		"MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          rules(aimd.Rules{MaxAttempts: -1}),
-		"AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": rules(aimd.Rules{AttemptTimeout: -1}),
-		"MaxWait: -1ns is not allowed, want a positive duration, or 0 for none":        rules(aimd.Rules{MaxWait: -1}),
-		"PauseMin: 1m0s is not allowed, want a duration from 1ms to 5s":                rules(aimd.Rules{PauseMin: time.Minute}),
-		"MaxRetryAfter: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      rules(aimd.Rules{MaxRetryAfter: -1}),
+		"MinWindow: +Inf is not allowed, want a number from 1 to 1048576":              {MinWindow: inf},
+		"MinWindow: 0.5 is not allowed, want a number from 1 to 1048576":               {MinWindow: 0.5},
+		"MaxWindow: -1 is not allowed, want a number from 1 to 1048576":                {MaxWindow: -1},
+		"MaxWindow: 3 is not allowed, want a number from 9 to 1048576":                 {MinWindow: 9, MaxWindow: 3},
+		"MaxRate: -1 is not allowed, want a number from 0.0001 to 1000000":             {MaxRate: -1},
+		"MaxRate: NaN is not allowed, want a number from 0.0001 to 1000000":            {MaxRate: nan},
+		"QueueBound: -1 is not allowed, want a number from 1, or 0 for none":           {QueueBound: -1},
+		"MaxAttempts: -1 is not allowed, want a number from 1, or 0 for none":          {MaxAttempts: -1},
+		"AttemptTimeout: -1ns is not allowed, want a positive duration, or 0 for none": {AttemptTimeout: -1},
+		"MaxWait: -1ns is not allowed, want a positive duration, or 0 for none":        {MaxWait: -1},
+		"PauseMin: 1m0s is not allowed, want a duration from 1ms to 5s":                {PauseMin: time.Minute},
+		"MaxRetryAfter: -1ns is not allowed, want a duration from 1ms to 24h0m0s":      {MaxRetryAfter: -1},
 		"Guards: nil is not allowed":                                                   {Guards: []attempt.Guard{nil}},
-		"Restore: Cwnd: NaN is not allowed, want a number above 0, at most 1048576":    {Restore: aimd.Snapshot{Cwnd: nan, Ssthresh: 1}},
 		"factor: 1 is not allowed, want a number greater than 0 and less than 1":       {Law: aimd.Reno(1)},
 		"factor: -0.5 is not allowed, want a number greater than 0 and less than 1":    {Law: aimd.Tahoe(-0.5, 20)},
 		"factor: NaN is not allowed, want a number greater than 0 and less than 1":     {Law: aimd.Reno(nan)},
@@ -193,13 +191,13 @@ func TestWrongSettingsAreErrors(t *testing.T) {
 		assert.ErrorAs(t, err, new(*setting.Error))
 		assert.Nil(t, l)
 
-		if c.Rules == (aimd.Rules{}) {
+		if c.Law != nil || c.Guards != nil || c.InitialWindow != 0 {
 			continue
 		}
 		// What Reconfigure refuses changes nothing.
 		l = newLimiter(t, 20)
 		before := l.Snapshot()
-		assert.EqualError(t, l.Reconfigure(c.Rules), "aimd: "+want)
+		assert.EqualError(t, l.Reconfigure(exactly(c)), "aimd: "+want)
 		now := l.Snapshot()
 		now.At = before.At
 		assert.Equal(t, before, now)

@@ -27,7 +27,7 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 	l.counts.Pauses++
 	l.pause = pause{until: l.made.Add(now + wait)}
 	stop := v.Meaning == answer.Stopped
-	obeyed := delay.Asked{After: v.Wait, Stop: stop}.Within(l.rules.Load().MaxRetryAfter)
+	obeyed := delay.Asked{After: v.Wait, Stop: stop}.Within(l.settings.Load().MaxRetryAfter)
 	if obeyed <= wait { // a shorter pause has another cause (delay.Patience)
 		l.pause.asked, l.pause.refusal = v.Wait, refusal
 		if obeyed < v.Wait && !stop {
@@ -51,10 +51,10 @@ func (l *Limiter) dismiss(now time.Duration) {
 }
 
 // hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because
-// of its deadline (0: none) or Rules.MaxWait, and nil if the operation may wait.
+// of its deadline (0: none) or Config.MaxWait, and nil if the operation may wait.
 func (l *Limiter) hopeless(now, deadline time.Duration) error {
 	until, used := l.gate.ClosedUntil()
-	most := l.rules.Load().MaxWait
+	most := l.settings.Load().MaxWait
 	var reason error
 	switch {
 	case until <= now:

@@ -140,7 +140,7 @@ func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
 		queueUp(t.Context(), "next", l.Acquire, to)
 		queueUp(long, "long", l.Acquire, to)
 		refused.Wait = 2 * time.Hour
-		require.NoError(t, l.Reconfigure(aimd.Rules{MaxWindow: 1, PauseMax: -1, MaxRetryAfter: 2 * time.Hour}))
+		require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxRetryAfter = 2 * time.Hour }))
 		p.Settle(refused)
 		(<-to).permit.Settle(refused)
 		g = <-to // else a deadlock of the bubble: none is left to wait
@@ -193,7 +193,7 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 				_, err = l.Acquire(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, 5*time.Minute, time.Since(start))
-				require.NoError(t, l.Reconfigure(l.Snapshot().Rules))
+				require.NoError(t, l.Reconfigure(func(*aimd.Config) {}))
 				_, ok := l.TryAcquire()
 				require.True(t, ok, "asked at once")
 				_, ok = l.TryAcquire()

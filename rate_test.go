@@ -48,7 +48,7 @@ func TestMaxRate(t *testing.T) {
 		for _, rate := range []int{3, 70, 2000} {
 			t.Run(fmt.Sprint(name, " at ", rate), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l, err := aimd.New(aimd.Config{Law: law, Rules: aimd.Rules{MaxRate: float64(rate)}})
+					l, err := aimd.New(aimd.Config{Law: law, MaxRate: float64(rate)})
 					require.NoError(t, err)
 					require.InDelta(t, time.Second/time.Duration(rate), l.Snapshot().Gap, 1)
 					at := sends(l, rate/2+5, 10*time.Second)
@@ -83,10 +83,10 @@ func TestMaxRateMayChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxRate = 100 })
 		for _, rate := range []float64{100, 20, 200} {
-			require.NoError(t, l.Reconfigure(aimd.Rules{MaxRate: rate}))
+			require.NoError(t, l.Reconfigure(exactly(aimd.Config{MaxRate: rate})))
 			require.InDelta(t, 10*rate, len(sends(l, 50, 10*time.Second)), 10, "%v a second", rate)
 		}
-		require.NoError(t, l.Reconfigure(aimd.Rules{}))
+		require.NoError(t, l.Reconfigure(exactly(aimd.Config{})))
 		require.Zero(t, l.Snapshot().Gap)
 		require.Greater(t, len(sends(l, 50, 10*time.Second)), 4000)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -13,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -28,9 +31,7 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 			queueUp(t.Context(), fmt.Sprint(i), l.Acquire, to)
 		}
 
-		tuning := l.Snapshot().Rules
-		tuning.MinWindow = 4
-		require.NoError(t, l.Reconfigure(tuning))
+		require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MinWindow = 4 }))
 		synctest.Wait()
 		require.Len(t, to, 2, "two more may go at once")
 		s := l.Snapshot()
@@ -43,8 +44,7 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 		require.Equal(t, aimd.EventAdmitted, events[1].Kind)
 		p = append(p, (<-to).permit, (<-to).permit)
 
-		tuning.MinWindow, tuning.MaxWindow = 1, 1
-		require.NoError(t, l.Reconfigure(tuning))
+		require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MinWindow, c.MaxWindow = 1, 1 }))
 		require.Equal(t, 4, l.Snapshot().InFlight)
 		for _, permit := range p[:3] {
 			permit.Done(window.Success)
@@ -64,16 +64,23 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 	})
 }
 
-func TestTheDefaultRules(t *testing.T) {
+func TestTheDefaultSettings(t *testing.T) {
 	l := newLimiter(t, 20)
-	defaults := aimd.Rules{
+	defaults := aimd.Config{
 		MinWindow: 1, MaxWindow: window.MaxWindow, PauseMin: 50 * time.Millisecond, PauseMax: 5 * time.Second,
 		MaxRetryAfter: 5 * time.Minute, FirstContact: 10 * time.Second,
 	}
-	require.Equal(t, defaults, l.Snapshot().Rules)
-	require.NoError(t, l.Reconfigure(aimd.Rules{PauseMax: time.Minute, MaxWindow: 30}))
-	require.NoError(t, l.Reconfigure(aimd.Rules{}), "zero fields mean the default")
-	require.Equal(t, defaults, l.Snapshot().Rules)
+	require.Equal(t, defaults, l.Snapshot().Config)
+	require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.PauseMax, c.MaxWindow = 10*time.Millisecond, 30 }))
+	require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.QueueBound = 7 }))
+	want := defaults
+	want.PauseMin, want.PauseMax, want.MaxWindow, want.QueueBound = 10*time.Millisecond, 10*time.Millisecond, 30, 7
+	require.Equal(t, want, l.Snapshot().Config, "what is not named stays, and a default follows its bound")
+	require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.PauseMax = 0 }))
+	want.PauseMin, want.PauseMax = defaults.PauseMin, defaults.PauseMax
+	require.Equal(t, want, l.Snapshot().Config)
+	require.NoError(t, l.Reconfigure(exactly(aimd.Config{})), "zero fields mean the default")
+	require.Equal(t, defaults, l.Snapshot().Config)
 }
 
 // A law that says only the second time that it is timed, or is nil then, is refused, and the old one stays.
@@ -89,9 +96,9 @@ func TestReconfigureRefusesALaw(t *testing.T) {
 			return aimd.Reno(0.5)(s)
 		}})
 		require.NoError(t, err)
-		require.ErrorContains(t, l.Reconfigure(bounds(0, 3)), want)
+		require.ErrorContains(t, l.Reconfigure(exactly(bounds(0, 3))), want)
 		wantWindow(t, l, 20, 1024)
-		require.EqualValues(t, window.MaxWindow, l.Snapshot().Rules.MaxWindow)
+		require.EqualValues(t, window.MaxWindow, l.Snapshot().Config.MaxWindow)
 		acquire(t, l, 1)[0].Done(window.Success)
 	}
 }
@@ -107,11 +114,11 @@ func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
 		return l.Snapshot().Cwnd
 	}
 	require.EqualValues(t, 8, cut())
-	require.NoError(t, l.Reconfigure(bounds(0, 5)))
+	require.NoError(t, l.Reconfigure(exactly(bounds(0, 5))))
 	require.EqualValues(t, 5, cut())
-	require.NoError(t, l.Reconfigure(bounds(11, 0)))
+	require.NoError(t, l.Reconfigure(exactly(bounds(11, 0))))
 	require.EqualValues(t, 11, cut())
-	require.NoError(t, l.Reconfigure(aimd.Rules{}))
+	require.NoError(t, l.Reconfigure(exactly(aimd.Config{})))
 	require.EqualValues(t, 8, cut())
 }
 
@@ -124,7 +131,7 @@ func TestReconfigureChangesTheLimitsOfWhatRuns(t *testing.T) {
 			case 1:
 				return status{code: 500}
 			case 2:
-				require.NoError(t, l.Reconfigure(aimd.Rules{MaxAttempts: 3, AttemptTimeout: time.Second}))
+				require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxAttempts, c.AttemptTimeout = 3, time.Second }))
 				return status{code: 500}
 			}
 			<-ctx.Done()
@@ -152,15 +159,15 @@ func TestReconfigureUnderLoad(t *testing.T) {
 		})
 	}
 	stop, wrong := make(chan struct{}), bounds(2, 1)
-	for _, rules := range [][]aimd.Rules{{bounds(0, 1), bounds(6, 0), {QueueBound: 100}}, {bounds(0, 2), bounds(9, 9), wrong}} {
+	for _, all := range [][]aimd.Config{{bounds(0, 1), bounds(6, 0), {QueueBound: 100}}, {bounds(0, 2), bounds(9, 9), wrong}} {
 		tune.Go(func() {
 			for i := 0; ; i++ {
 				select {
 				case <-stop:
 					return
 				default:
-					r := rules[i%len(rules)]
-					assert.Equal(t, r == wrong, l.Reconfigure(r) != nil)
+					c := all[i%len(all)]
+					assert.Equal(t, c.MinWindow > c.MaxWindow && c.MaxWindow > 0, l.Reconfigure(exactly(c)) != nil)
 				}
 			}
 		})
@@ -168,7 +175,7 @@ func TestReconfigureUnderLoad(t *testing.T) {
 	work.Wait()
 	close(stop)
 	tune.Wait()
-	require.NoError(t, l.Reconfigure(bounds(3, 3)))
+	require.NoError(t, l.Reconfigure(exactly(bounds(3, 3))))
 	s := l.Snapshot()
 	require.Equal(t, []uint64{8 * 2000, 0}, []uint64{s.Attempts, s.Late})
 	require.Zero(t, s.InFlight+s.Queued)
@@ -178,8 +185,65 @@ func TestReconfigureUnderLoad(t *testing.T) {
 }
 
 // bounds are settings that bound the window; 0: the default.
-func bounds(least, most float64) aimd.Rules {
-	return aimd.Rules{MinWindow: least, MaxWindow: most}
+func bounds(least, most float64) aimd.Config {
+	return aimd.Config{MinWindow: least, MaxWindow: most}
+}
+
+// exactly is the change to exactly these settings.
+func exactly(c aimd.Config) func(*aimd.Config) { return func(all *aimd.Config) { *all = c } }
+
+// "Two calls at once take effect one after the other, and the second gets what the first has set."
+func TestReconfigureLosesNoChange(t *testing.T) {
+	l := newLimiter(t, 1)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 100 {
+				assert.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.QueueBound++ }))
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, 800, l.Snapshot().Config.QueueBound)
+}
+
+// "change is called once, without the lock: it may call the limiter"; so may an observer, which may reconfigure too.
+func TestReconfigureHoldsNoLock(t *testing.T) {
+	var l *aimd.Limiter
+	again := 2
+	l = newLimiter(t, 4, func(c *aimd.Config) {
+		c.Observer = func(e aimd.Event) {
+			if again--; again >= 0 {
+				require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxAttempts = again }))
+			}
+		}
+	})
+	require.Panics(t, func() { _ = l.Reconfigure(func(*aimd.Config) { panic("of the program") }) })
+	require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 2 * l.Snapshot().Cwnd }))
+	require.Equal(t, []any{8., 0, -1}, []any{l.Snapshot().Config.MaxWindow, l.Snapshot().Config.MaxAttempts, again})
+}
+
+// "The settings of Config from Law to Guards cannot change." They are zero for the change.
+func TestReconfigureNamesWhatCannotChange(t *testing.T) {
+	l := newLimiter(t, 4, func(c *aimd.Config) { c.Name = "photos" })
+	for name, change := range map[string]func(*aimd.Config){
+		"Law": func(c *aimd.Config) { c.Law = aimd.Probe }, "Name": func(c *aimd.Config) { c.Name = "videos" },
+		"InitialWindow": func(c *aimd.Config) { c.InitialWindow = 8 }, "Rand": func(c *aimd.Config) { c.Rand = noJitter() },
+		"Observer":   func(c *aimd.Config) { c.Observer = func(aimd.Event) {} },
+		"Classifier": func(c *aimd.Config) { c.Classifier = attempt.Classify },
+		"Policy":     func(c *aimd.Config) { c.Policy = policy(nil) },
+		"Guards":     func(c *aimd.Config) { c.Guards = []attempt.Guard{nil} },
+	} {
+		err := l.Reconfigure(func(c *aimd.Config) {
+			require.Zero(t, c.Name)
+			c.MaxWindow = 5
+			change(c)
+		})
+		require.EqualError(t, err, "aimd: "+name+": a change is not allowed, want the one of New")
+		require.ErrorAs(t, err, new(*setting.Error))
+		require.EqualValues(t, window.MaxWindow, l.Snapshot().Config.MaxWindow)
+	}
+	require.EqualError(t, l.Reconfigure(nil), "aimd: change: nil is not allowed")
 }
 
 func TestASnapshotGoesThroughJSONToTheNextLimiter(t *testing.T) {
@@ -190,40 +254,53 @@ func TestASnapshotGoesThroughJSONToTheNextLimiter(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, `{"at":"2000-01-01T00:00:00Z","law":"aimd.reno","cwnd":4,"ssthresh":4,"in_flight":0,"queued":0,"attempts":1,
 			"successes":0,"overloads":1,"timeouts":0,"neutrals":0,"client_errors":0,"cuts":1,"pauses":0,"late":0}`, string(data))
-		restore := func(c *aimd.Config) { require.NoError(t, json.Unmarshal(data, &c.Restore)) }
-		next := newLimiter(t, 20, restore)
-		require.Equal(t, stateOf(l), stateOf(next))
+		var old aimd.Snapshot
+		require.NoError(t, json.Unmarshal(data, &old))
+		require.Equal(t, l.Snapshot().State, old.State)
+		restored := func(at time.Time) *aimd.Limiter {
+			next := newLimiter(t, 20)
+			require.NoError(t, next.Restore(old.State, at))
+			return next
+		}
+		next := restored(old.At)
+		require.Equal(t, l.Snapshot().State, next.Snapshot().State)
 		acquire(t, next, 4)
 		_, ok := next.TryAcquire()
 		require.False(t, ok)
+		require.EqualError(t, next.Restore(old.State, old.At), "aimd: Restore: the limiter has made attempts already")
 
 		time.Sleep(time.Hour) // of the bubble's time
-		require.EqualValues(t, 4, newLimiter(t, 20, restore).Snapshot().Cwnd)
+		require.EqualValues(t, 4, restored(old.At).Snapshot().Cwnd)
 		time.Sleep(time.Nanosecond)
-		require.EqualValues(t, 20, newLimiter(t, 20, restore).Snapshot().Cwnd, "too old")
-		undated := func(c *aimd.Config) { restore(c); c.Restore.At = time.Time{} }
-		require.EqualValues(t, 4, newLimiter(t, 20, undated).Snapshot().Cwnd, "it does not say when it was")
+		require.EqualValues(t, 20, restored(old.At).Snapshot().Cwnd, "too old")
+		require.EqualValues(t, 4, restored(time.Time{}).Snapshot().Cwnd, "its age does not matter")
+		require.NoError(t, next.Restore(window.State{}, old.At), "none")
 	})
 }
 
-// stateOf is what Restore takes from a limiter's snapshot.
-func stateOf(l *aimd.Limiter) window.State {
-	s := l.Snapshot()
-	return window.State{Cwnd: s.Cwnd, Ssthresh: s.Ssthresh, Pace: s.Pace, Trip: s.Trip}
-}
-
-// A threshold and a spaced window mean something to the law that set them alone.
-func TestASnapshotOfAnotherLawIsItsWindowAlone(t *testing.T) {
-	s := aimd.Snapshot{Law: "aimd.reno", Cwnd: 48, Ssthresh: 32, Pace: window.Spaced, Trip: time.Second}
-	restored := func(law window.NewLaw) window.State {
-		l, err := aimd.New(aimd.Config{Law: law, Restore: s})
+// "Of another law's State take Cwnd alone: an Ssthresh of 0 means Cwnd." A law without times has no use for the others.
+func TestAWindowWithoutItsThreshold(t *testing.T) {
+	restored := func(law window.NewLaw, s window.State) window.State {
+		l, err := aimd.New(aimd.Config{Law: law})
 		require.NoError(t, err)
-		return stateOf(l)
+		require.NoError(t, l.Restore(s, time.Time{}))
+		return l.Snapshot().State
 	}
-	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32}, restored(aimd.Reno(0.5)))
-	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe))
-	s.Law = ""
-	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32, Pace: window.Spaced, Trip: time.Second}, restored(aimd.Probe), "it does not say which")
+	spaced := window.State{Cwnd: 48, Ssthresh: 32, Pace: window.Spaced, Trip: time.Second}
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32}, restored(aimd.Reno(0.5), spaced))
+	require.Equal(t, spaced, restored(aimd.Probe, spaced))
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe, window.State{Cwnd: 48}))
+	require.Equal(t, window.State{Cwnd: 1, Ssthresh: 1}, restored(aimd.Reno(0.5), window.State{Cwnd: 0.5}))
+	l := newLimiter(t, 20)
+	for want, s := range map[string]window.State{
+		"Cwnd: NaN is not allowed, want a number above 0, at most 1048576": {Cwnd: math.NaN(), Ssthresh: 1},
+		"Cwnd: 0 is not allowed, want a number above 0, at most 1048576":   {Ssthresh: 1},
+	} {
+		err := l.Restore(s, time.Time{})
+		require.EqualError(t, err, "aimd: Restore: "+want)
+		require.ErrorAs(t, err, new(*setting.Error))
+		require.EqualValues(t, 20, l.Snapshot().Cwnd)
+	}
 }
 
 // timedLaw is a law that answers what the function says, and is told the time.

@@ -44,7 +44,7 @@ func (s *slots) Reported(t window.Ticket, v attempt.Verdict, reports []answer.Qu
 }
 
 func (s *slots) Limits() attempt.Limits {
-	c := s.limiter().rules.Load()
+	c := s.limiter().settings.Load()
 	return attempt.Limits{Attempts: c.MaxAttempts, Timeout: c.AttemptTimeout, MaxWait: c.MaxWait, MaxRetryAfter: c.MaxRetryAfter}
 }
 
@@ -89,7 +89,7 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 		return true, nil
 	}
 	if s.InContact(1) == 0 {
-		return false, fmt.Errorf("%w in %v", ErrNeverAnswered, l.rules.Load().FirstContact)
+		return false, fmt.Errorf("%w in %v", ErrNeverAnswered, l.settings.Load().FirstContact)
 	}
 	return false, nil
 }
@@ -97,7 +97,7 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 // InContact cuts a delay to the time in which operations may still try to reach a service
 // that has never answered, so that they report it in time.
 func (s *slots) InContact(delay time.Duration) time.Duration {
-	away, most := s.contact.away.Load(), s.limiter().rules.Load().FirstContact
+	away, most := s.contact.away.Load(), s.limiter().settings.Load().FirstContact
 	if most < 0 || away == nil || s.contact.made.Load() {
 		return delay
 	}

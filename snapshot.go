@@ -9,7 +9,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Snapshot is how a limiter stood at one moment: plain data. What JSON keeps of it is enough for Config.Restore.
+// Snapshot is how a limiter stood at one moment: plain data, a report. Its State and its At are what Limiter.Restore
+// takes; JSON keeps both.
 type Snapshot struct {
 	// Name is the limiter's, Config.Name.
 	Name string `json:"name,omitempty"`
@@ -17,13 +18,9 @@ type Snapshot struct {
 	At time.Time `json:"at,omitzero"`
 	// Law is the type of the law: "aimd.reno".
 	Law string `json:"law,omitempty"`
-	// Cwnd and Ssthresh are the congestion window and the slow-start threshold, in attempts. A Cwnd below 1 is a
+	// State is the congestion window: Cwnd and Ssthresh in attempts, and in JSON Trip in nanoseconds. A Cwnd below 1 is a
 	// rate, and one attempt at a time may go; see Gap.
-	Cwnd     float64 `json:"cwnd"`
-	Ssthresh float64 `json:"ssthresh"`
-	// Pace and Trip are those of window.State; in JSON Trip is in nanoseconds.
-	Pace window.Pace   `json:"pace,omitempty"`
-	Trip time.Duration `json:"trip,omitempty"`
+	window.State
 	// Phase is what the law is doing: "holding" or "trying" for New and Probe, otherwise "".
 	Phase string `json:"phase,omitempty"`
 	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds.
@@ -49,8 +46,8 @@ type Snapshot struct {
 	Late uint64 `json:"late"`
 	// Quotas are the quotas that the service reports, in the order of the first reports; at most 16.
 	Quotas []Quota `json:"quotas,omitempty"`
-	// Rules are those in force, with defaults instead of zeros.
-	Rules Rules `json:"-"`
+	// Config has the settings in force, with defaults instead of zeros, of those that may change (Reconfigure).
+	Config Config `json:"-"`
 	// Decisions are the latest 32 decisions, the oldest first: events of the kinds EventCut, EventPaused,
 	// EventReconfigured, EventUsedUp and EventClosed, and of EventAnswered those that narrowed the window, or widened it by
 	// two or more. They have no Err. A limiter keeps them without an observer, too.
@@ -119,10 +116,10 @@ func (s Snapshot) String() string {
 func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now, state := l.now(), l.gate.State()
+	now := l.now()
 	s := l.counts
-	s.Name, s.At, s.Law, s.Rules = l.config.Name, l.made.Add(now), l.law, *l.rules.Load()
-	s.Cwnd, s.Ssthresh, s.Pace, s.Trip = state.Cwnd, state.Ssthresh, state.Pace, state.Trip
+	s.Name, s.At, s.Law, s.Config = l.config.Name, l.made.Add(now), l.law, *l.settings.Load()
+	s.State = l.gate.State()
 	_, s.Phase = l.gate.Explain()
 	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.queue.Len()
 	if until := l.gate.PausedUntil(); until > now {
@@ -155,15 +152,24 @@ func (s *Snapshot) count(o window.Outcome) {
 // restoreAge: a window of an hour ago is probably still right. Our choice.
 const restoreAge = time.Hour
 
-// restored is the state that a limiter with the law starts from, or the zero State.
-func (c Config) restored(law string) window.State {
-	r := c.Restore
-	s := window.State{Cwnd: r.Cwnd, Ssthresh: r.Ssthresh, Pace: r.Pace, Trip: r.Trip}
-	switch {
-	case s == window.State{}, !r.At.IsZero() && c.Clock.Since(r.At) > restoreAge:
-		return window.State{}
-	case r.Law != "" && r.Law != law: // what it means by the rest is not known
-		return window.State{Cwnd: s.Cwnd, Ssthresh: max(s.Cwnd, window.MinWindow)}
+// Restore starts a new limiter from the window of an earlier one with the same law: from Snapshot.State and Snapshot.At.
+// The bounds of this limiter hold. A State that is zero, or of more than an hour ago, has no effect; a zero time means
+// that its age does not matter. Of another law's State take Cwnd alone: an Ssthresh of 0 means Cwnd. Call Restore before
+// the first attempt: later it is an error, as is a State that no window can have.
+func (l *Limiter) Restore(s window.State, at time.Time) error {
+	if s == (window.State{}) || !at.IsZero() && l.config.Clock.Since(at) > restoreAge {
+		return nil
 	}
-	return s
+	if s.Ssthresh == 0 {
+		s.Ssthresh = max(s.Cwnd, window.MinWindow)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.counts.Attempts > 0 || l.gate.Flying() > 0 {
+		return errAtWork
+	}
+	if err := l.gate.Restored(s); err != nil {
+		return fmt.Errorf("aimd: Restore: %w", err)
+	}
+	return nil
 }

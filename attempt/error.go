@@ -21,7 +21,7 @@ var (
 	ErrWait = errors.New("aimd: wait too long")
 	// ErrQuota: the quota of an hour, a day or the account is used up. "Don't retry on out of quota".
 	ErrQuota = errors.New("aimd: out of quota, a retry soon does not help")
-	// ErrNeverAnswered: the service has never answered; see aimd.Rules.FirstContact.
+	// ErrNeverAnswered: the service has never answered; see aimd.Config.FirstContact.
 	ErrNeverAnswered = errors.New("aimd: the service has never answered")
 )
 

@@ -112,7 +112,7 @@ func (w *worker) asynq(l *aimd.Limiter) (stop func(), err error) {
 func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
 	beside(t)
 	r := startRedis(t)
-	l, err := aimd.New(aimd.Config{InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
+	l, err := aimd.New(aimd.Config{InitialWindow: 1, MaxWindow: 1})
 	require.NoError(t, err)
 	p, err := l.Acquire(t.Context())
 	require.NoError(t, err)

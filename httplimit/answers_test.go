@@ -103,7 +103,7 @@ func alike(t *testing.T, want, got attempt.Verdict) {
 func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
 	policy, err := retry.New(retry.Config{Idempotent: true, MaxAttempts: -1, MaxRetryAfter: time.Second})
 	require.NoError(t, err)
-	short := aimd.Config{Rules: aimd.Rules{MaxRetryAfter: time.Second}}
+	short := aimd.Config{MaxRetryAfter: time.Second}
 	for name, c := range map[string]struct {
 		answer string
 		waits  []time.Duration

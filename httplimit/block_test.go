@@ -79,16 +79,17 @@ func work(calls int, call func(n int) error) (failed int) {
 }
 
 // blocked is a client of the base, and what its limiter says of blocks.
-func blocked(t *testing.T, b base, rules aimd.Rules) (call func(ctx context.Context, method string) error, told *[]string) {
+func blocked(t *testing.T, b base, c aimd.Config) (call func(ctx context.Context, method string) error, told *[]string) {
 	told = new([]string)
 	var mu sync.Mutex // answers come at once
-	l, err := aimd.New(aimd.Config{Rules: rules, Observer: func(e aimd.Event) {
+	c.Observer = func(e aimd.Event) {
 		if e.Kind == aimd.EventBlocked {
 			mu.Lock()
 			defer mu.Unlock()
 			*told = append(*told, e.String())
 		}
-	}})
+	}
+	l, err := aimd.New(c)
 	require.NoError(t, err)
 	client := clientOn(b, l)
 	return func(ctx context.Context, method string) error {
@@ -110,7 +111,7 @@ func blocked(t *testing.T, b base, rules aimd.Rules) (call func(ctx context.Cont
 func TestABlockWith403(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &firewall{}
-		call, told := blocked(t, f.RoundTrip, aimd.Rules{})
+		call, told := blocked(t, f.RoundTrip, aimd.Config{})
 		start := time.Now()
 		lost := work(1000, func(int) error { return call(t.Context(), http.MethodPost) })
 		t.Logf("%d lost, %d refused in %d blocks, %v", lost, f.refused, f.blocks, time.Since(start))
@@ -138,7 +139,7 @@ func TestObjectsThatMayNotBeRead(t *testing.T) {
 					}
 					time.Sleep(50 * time.Millisecond)
 					return empty(r)
-				}, aimd.Rules{})
+				}, aimd.Config{})
 				start := time.Now()
 				lost := work(5000, func(int) error { return call(t.Context(), http.MethodGet) })
 				t.Logf("%v, %v: %d of 5000, %v, %d pauses", share, takes, lost, time.Since(start), len(*told))
@@ -150,19 +151,19 @@ func TestObjectsThatMayNotBeRead(t *testing.T) {
 
 // A folder of objects that may not be read is no block, if the service says so in its own format, as S3 does in
 // XML, also to a HEAD, and GitHub in JSON. If it sends a page, as nginx does, or nothing, calls that have a deadline
-// or Rules.MaxWait lose nothing, and the others wait for 7 minutes, once.
+// or Config.MaxWait lose nothing, and the others wait for 7 minutes, once.
 func TestAFolderThatMayNotBeRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		kind     string
 		deadline time.Duration // without one: a day
-		rules    aimd.Rules
+		config   aimd.Config
 		most     time.Duration
 	}{
 		"S3":                    {kind: "application/xml", most: 10 * time.Second},
 		"GitHub":                {kind: "application/json; charset=utf-8", most: 10 * time.Second},
 		"nginx":                 {kind: "text/html", most: 8 * time.Minute},
 		"nginx, with deadlines": {kind: "text/html", deadline: 30 * time.Second, most: 20 * time.Second},
-		"nginx, gives up":       {kind: "text/html", rules: aimd.Rules{MaxWait: 30 * time.Second}, most: 20 * time.Second},
+		"nginx, gives up":       {kind: "text/html", config: aimd.Config{MaxWait: 30 * time.Second}, most: 20 * time.Second},
 	} {
 		for method, body := range map[string]string{http.MethodGet: "Access Denied", http.MethodHead: ""} {
 			t.Run(name+" "+method, func(t *testing.T) {
@@ -175,7 +176,7 @@ func TestAFolderThatMayNotBeRead(t *testing.T) {
 						}
 						served.Add(1)
 						return empty(r)
-					}, c.rules)
+					}, c.config)
 					start := time.Now()
 					lost := work(2000, func(n int) error {
 						ctx, cancel := context.WithTimeout(context.WithValue(t.Context(), itemKey{}, n), cmp.Or(c.deadline, 24*time.Hour))

@@ -249,7 +249,7 @@ func TestAClientHasABound(t *testing.T) {
 		"no deadline": {least: 15 * time.Minute, most: 21 * time.Minute},
 		"a deadline":  {deadline: time.Hour, least: 54 * time.Minute, most: time.Hour},
 		"a policy":    {opts: aimd.Config{Policy: policy}, most: time.Minute, calls: 2},
-		"attempts":    {opts: aimd.Config{Rules: aimd.Rules{MaxAttempts: 3}}, most: time.Minute, calls: 3},
+		"attempts":    {opts: aimd.Config{MaxAttempts: 3}, most: time.Minute, calls: 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

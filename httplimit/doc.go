@@ -40,7 +40,7 @@
 //
 // Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time
 // to the reset. Requests are held back by it, before the service refuses one. What is left may be sent at
-// once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.Rules.QuotaReserve sets
+// once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.Config.QuotaReserve sets
 // another share, Transport.IgnoreQuotas switches the reading off. docs/quota.md has the rules.
 //
 // Read are X-RateLimit-* of GitHub, Discord, Atlassian and the like, X-Rate-Limit-* of Okta and X, GitLab's and
@@ -49,7 +49,7 @@
 // the tightest counts: the least that is left, and the latest reset. A quota of concurrent
 // requests bounds the window. A refusal because a quota is used up narrows no window. Reports that contradict
 // what the service accepts are not believed, and whatever they say, one request asks after
-// aimd.Rules.MaxRetryAfter.
+// aimd.Config.MaxRetryAfter.
 //
 // If some requests spend a quota of their own, as GitHub's search does, give them a limiter of their own:
 // before its answer, a request does not show which quota it spends. aimd.Snapshot has the quotas.

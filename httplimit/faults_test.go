@@ -234,7 +234,7 @@ func TestAConditionalPutIsNotSentTwice(t *testing.T) {
 					req, err := http.NewRequestWithContext(t.Context(), c.method, anyURL, strings.NewReader("mine"))
 					require.NoError(t, err)
 					req.Header.Set(c.header, "*")
-					resp, err := of(t, s, narrow(t, aimd.Config{Rules: aimd.Rules{FirstContact: -1}})).RoundTrip(req)
+					resp, err := of(t, s, narrow(t, aimd.Config{FirstContact: -1})).RoundTrip(req)
 					if err == nil {
 						require.NoError(t, resp.Body.Close())
 					}

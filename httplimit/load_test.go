@@ -70,7 +70,7 @@ func (c *capped) run(t *testing.T, send func(id string) error) {
 // loaded is a limiter for many requests at once.
 func loaded(t *testing.T) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 64, Rules: aimd.Rules{PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond}})
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 64, PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		s := l.Snapshot()

@@ -182,7 +182,7 @@ func TestOneAnswerStopsNoClientForLongerThanMaxRetryAfter(t *testing.T) {
 	} {
 		for _, reconfigured := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {
-				l, err := aimd.New(aimd.Config{Rules: aimd.Rules{MaxRetryAfter: time.Minute}})
+				l, err := aimd.New(aimd.Config{MaxRetryAfter: time.Minute})
 				require.NoError(t, err)
 				n, forever := 0, strings.HasSuffix(name, "no answer")
 				rt := limited(reporting(0, 10*time.Millisecond, func() (int, []any) {
@@ -204,7 +204,7 @@ func TestOneAnswerStopsNoClientForLongerThanMaxRetryAfter(t *testing.T) {
 					defer a.Drop()
 				}
 				if reconfigured {
-					require.NoError(t, l.Reconfigure(l.Snapshot().Rules))
+					require.NoError(t, l.Reconfigure(func(*aimd.Config) {}))
 				}
 				send()
 				most := 61 * time.Second

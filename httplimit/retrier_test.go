@@ -256,7 +256,7 @@ func TestAnAttemptTimeoutIsNotForARetrier(t *testing.T) {
 // A POST that found no slot was not sent, and one that was refused with 429 not done: both are sent again.
 func TestARetrierSendsWhatWasNotDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := narrow(t, aimd.Config{Rules: aimd.Rules{QueueBound: 1}})
+		l := narrow(t, aimd.Config{QueueBound: 1})
 		s := &script{statuses: []int{429, 200}}
 		r := newRetrier(t, limited(s, l), retry.Config{})
 		p, err := l.Acquire(t.Context())

@@ -93,7 +93,7 @@ var doors = map[string]func(*aimd.Limiter, http.RoundTripper) func(context.Conte
 // run sends so many requests at once through a limiter by default, and returns how long they took and how many were lost.
 func (s *stranger) run(door string, items int) (took time.Duration, lost int, l *aimd.Limiter) {
 	s.t.Helper()
-	l, err := aimd.New(aimd.Config{Rules: aimd.Rules{MaxWindow: float64(s.most)}})
+	l, err := aimd.New(aimd.Config{MaxWindow: float64(s.most)})
 	require.NoError(s.t, err)
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Hour)
 	defer cancel()

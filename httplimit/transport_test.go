@@ -428,7 +428,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			dials.Add(1)
 			return to(ctx, network, addr)
 		}})
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 32, Rules: aimd.Rules{MaxWindow: 32}})
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 32, MaxWindow: 32})
 		require.NoError(t, err)
 		client := httplimit.NewClient(l)
 		defer client.CloseIdleConnections()

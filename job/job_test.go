@@ -96,16 +96,16 @@ func TestWhenAJobGoesBack(t *testing.T) {
 			work: func(context.Context) error {
 				return refused("7200")
 			},
-			opts: aimd.Config{Rules: aimd.Rules{MaxRetryAfter: 3 * time.Hour}}},
+			opts: aimd.Config{MaxRetryAfter: 3 * time.Hour}},
 		{name: "one waits already", waiters: 1, busy: 10 * time.Second, want: context.Canceled, back: true, took: 100 * time.Millisecond},
 		{name: "one waits already, a slot soon", waiters: 1, busy: 10 * time.Millisecond, took: 10 * time.Millisecond},
 		{name: "one waits already, it must stay", waiters: 1, stay: true, busy: 10 * time.Second, took: 10 * time.Second},
 		{name: "the limiter is closed", begin: func(l *aimd.Limiter) { _ = l.Close() }, want: aimd.ErrClosed, back: true, took: 100 * time.Millisecond},
 		{name: "the limiter is closed, it must stay", begin: func(l *aimd.Limiter) { _ = l.Close() }, stay: true, want: context.DeadlineExceeded, took: whole},
-		{name: "the queue is full", opts: aimd.Config{Rules: aimd.Rules{QueueBound: 1}}, busy: time.Second, waiters: 1, want: aimd.ErrQueueFull, back: true, took: 100 * time.Millisecond},
-		{name: "the queue is full, it must stay", opts: aimd.Config{Rules: aimd.Rules{QueueBound: 1}}, busy: 950 * time.Millisecond, waiters: 1, stay: true, took: time.Second},
+		{name: "the queue is full", opts: aimd.Config{QueueBound: 1}, busy: time.Second, waiters: 1, want: aimd.ErrQueueFull, back: true, took: 100 * time.Millisecond},
+		{name: "the queue is full, it must stay", opts: aimd.Config{QueueBound: 1}, busy: 950 * time.Millisecond, waiters: 1, stay: true, took: time.Second},
 		{name: "a final error", work: func(context.Context) error { return final }, want: final},
-		{name: "the limit of attempts", opts: aimd.Config{Rules: aimd.Rules{MaxAttempts: 1}}, want: aimd.ErrAttempts,
+		{name: "the limit of attempts", opts: aimd.Config{MaxAttempts: 1}, want: aimd.ErrAttempts,
 			work: func(context.Context) error { return errRefused }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

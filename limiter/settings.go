@@ -25,7 +25,7 @@ const (
 	longAgo = -10_000 * time.Second
 )
 
-// Settings are the rules of a Gate. aimd.Rules documents the fields.
+// Settings are the rules of a Gate. aimd.Config documents the fields.
 type Settings struct {
 	Window                window.Settings
 	PauseMin, PauseMax    time.Duration

@@ -35,7 +35,7 @@ func (s *series) state(now time.Time) string {
 		return "idle"
 	case s.limiter == nil:
 		return "unlimited"
-	case full && s.now.Cwnd >= s.now.Rules.MaxWindow:
+	case full && s.now.Cwnd >= s.now.Config.MaxWindow:
 		return "capped"
 	case full && s.now.Cuts == begun.Cuts && math.Round(s.now.Cwnd) > math.Round(begun.Cwnd):
 		return "growing"

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/window"
 )
 
 // seen returns the state of a series with ten samples, a second apart; at has the sample of
@@ -24,7 +25,7 @@ func seen(t *testing.T, at func(ago int) aimd.Snapshot, decisions ...aimd.Event)
 	for ago := 10; ago >= 0; ago-- {
 		s.now = sample{now.Add(-time.Duration(ago) * time.Second), at(ago)}
 		s.now.Attempts += uint64(100 * (10 - ago)) // a hundred answers a second
-		s.now.Rules.MaxWindow = 64
+		s.now.Config.MaxWindow = 64
 		s.past = append(s.past, s.now)
 	}
 	return s.state(now)
@@ -45,26 +46,26 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 		decisions []aimd.Event
 	}{
 		"idle":      {want: "idle", at: func(ago int) aimd.Snapshot { return aimd.Snapshot{Attempts: uint64(100 * ago)} }},
-		"closed":    {"closed", always(aimd.Snapshot{Cwnd: 20, InFlight: 3}), []aimd.Event{{Kind: aimd.EventClosed}}},
-		"paused":    {"paused", always(aimd.Snapshot{Cwnd: 1, Queued: 5}), []aimd.Event{paused(time.Second, 3*time.Second)}},
-		"at max":    {want: "capped", at: always(aimd.Snapshot{Cwnd: 64, InFlight: 64, Queued: 10})},
-		"with room": {want: "steady", at: always(aimd.Snapshot{Cwnd: 20.5, InFlight: 3})},
-		"just full": {want: "steady", at: always(aimd.Snapshot{Cwnd: 20, InFlight: 20})},
-		"spaced":    {want: "limited", at: always(aimd.Snapshot{Cwnd: 1, Queued: 7})},
+		"closed":    {"closed", always(aimd.Snapshot{State: window.State{Cwnd: 20}, InFlight: 3}), []aimd.Event{{Kind: aimd.EventClosed}}},
+		"paused":    {"paused", always(aimd.Snapshot{State: window.State{Cwnd: 1}, Queued: 5}), []aimd.Event{paused(time.Second, 3*time.Second)}},
+		"at max":    {want: "capped", at: always(aimd.Snapshot{State: window.State{Cwnd: 64}, InFlight: 64, Queued: 10})},
+		"with room": {want: "steady", at: always(aimd.Snapshot{State: window.State{Cwnd: 20.5}, InFlight: 3})},
+		"just full": {want: "steady", at: always(aimd.Snapshot{State: window.State{Cwnd: 20}, InFlight: 20})},
+		"spaced":    {want: "limited", at: always(aimd.Snapshot{State: window.State{Cwnd: 1}, Queued: 7})},
 		"a rate": {want: "limited", at: func(ago int) aimd.Snapshot {
-			return aimd.Snapshot{Cwnd: 0.6 - float64(ago)*0.05, Queued: 7}
+			return aimd.Snapshot{State: window.State{Cwnd: 0.6 - float64(ago)*0.05}, Queued: 7}
 		}},
 		"grows": {want: "growing", at: func(ago int) aimd.Snapshot {
-			return aimd.Snapshot{Cwnd: float64(30 - ago), InFlight: 30 - ago, Queued: 9}
+			return aimd.Snapshot{State: window.State{Cwnd: float64(30 - ago)}, InFlight: 30 - ago, Queued: 9}
 		}},
 		"cut": {want: "limited", at: func(ago int) aimd.Snapshot {
-			return aimd.Snapshot{Cwnd: 30.4 - float64(ago)/2, InFlight: 30, Queued: 9, Cuts: uint64(10 - ago)}
+			return aimd.Snapshot{State: window.State{Cwnd: 30.4 - float64(ago)/2}, InFlight: 30, Queued: 9, Cuts: uint64(10 - ago)}
 		}},
 		"grows after a pause": {"growing", func(ago int) aimd.Snapshot {
-			return aimd.Snapshot{Cwnd: float64(max(1, 3-2*ago)), InFlight: max(1, 3-2*ago), Queued: 57}
+			return aimd.Snapshot{State: window.State{Cwnd: float64(max(1, 3-2*ago))}, InFlight: max(1, 3-2*ago), Queued: 57}
 		}, []aimd.Event{paused(4*time.Second, 2*time.Second)}},
 		"full since a pause": {"limited", func(ago int) aimd.Snapshot {
-			s := aimd.Snapshot{Cwnd: 8, InFlight: 8, Queued: 7}
+			s := aimd.Snapshot{State: window.State{Cwnd: 8}, InFlight: 8, Queued: 7}
 			if ago >= 2 {
 				s.InFlight, s.Queued = 0, 0
 			}
@@ -77,8 +78,8 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 
 // A window of 0 means on the page that there is none.
 func TestASmallWindowIsNotShownAsNone(t *testing.T) {
-	require.Equal(t, 0.01, sample{Snapshot: aimd.Snapshot{Cwnd: 0.001}}.row()[1])
-	require.Equal(t, 0.26, sample{Snapshot: aimd.Snapshot{Cwnd: 0.256}}.row()[1])
+	require.Equal(t, 0.01, sample{Snapshot: aimd.Snapshot{State: window.State{Cwnd: 0.001}}}.row()[1])
+	require.Equal(t, 0.26, sample{Snapshot: aimd.Snapshot{State: window.State{Cwnd: 0.256}}}.row()[1])
 }
 
 // A client without a limiter is shown without a window, and stays when it has ended.

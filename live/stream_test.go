@@ -183,7 +183,7 @@ func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 func TestAQuotaOfTheService(t *testing.T) {
 	for left, state := range map[string]string{"59": "steady", "0": "quota"} {
 		synctest.Test(t, func(t *testing.T) {
-			l := reno(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 1}})
+			l := reno(t, aimd.Config{MaxWindow: 1})
 			reported := http.Header{"Ratelimit-Limit": {"100"}, "Ratelimit-Remaining": {left}, "Ratelimit-Reset": {"3600"}}
 			tr := &httplimit.Transport{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 				time.Sleep(time.Second)
@@ -323,7 +323,7 @@ func TestTheLatestOfManyDecisionsAreShown(t *testing.T) {
 		p := open(t, live.Handler(live.Of(l)), "1s")
 		p.told()
 		for range 100 {
-			require.NoError(t, l.Reconfigure(l.Snapshot().Rules))
+			require.NoError(t, l.Reconfigure(func(*aimd.Config) {}))
 		}
 		time.Sleep(time.Second)
 		got := p.last().Limiters[0].Decisions

@@ -153,7 +153,7 @@ func TestThePageOfTroubles(t *testing.T) {
 			work: func(time.Time) func(context.Context) error { return patient{make(chan struct{}, 100)}.serve },
 		},
 		"capped": {
-			config: aimd.Config{Rules: aimd.Rules{MaxWindow: 16}}, tell: "cwnd in-flight queued", workers: 64, after: 20 * time.Second, state: "capped",
+			config: aimd.Config{MaxWindow: 16}, tell: "cwnd in-flight queued", workers: 64, after: 20 * time.Second, state: "capped",
 			work: func(time.Time) func(context.Context) error { return patient{make(chan struct{}, 100)}.serve },
 		},
 		"nothing gets faster": {
@@ -165,7 +165,7 @@ func TestThePageOfTroubles(t *testing.T) {
 			work: func(time.Time) func(context.Context) error { return patient{make(chan struct{}, 16)}.serve },
 		},
 		"memory grows": {
-			config: aimd.Config{Rules: aimd.Rules{QueueBound: 100}}, tell: "in-flight queued", workers: 200, after: 5 * time.Second, state: "limited", log: "full: ", fails: true,
+			config: aimd.Config{QueueBound: 100}, tell: "in-flight queued", workers: 200, after: 5 * time.Second, state: "limited", log: "full: ", fails: true,
 			work: func(time.Time) func(context.Context) error {
 				p := patient{make(chan struct{}, 4)}
 				return func(ctx context.Context) error {

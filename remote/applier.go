@@ -67,10 +67,10 @@ type Limiters struct {
 	document Document
 }
 
-// tuned is a limiter and the rules of its own.
+// tuned is a limiter and the settings that it had when it was added.
 type tuned struct {
 	limiter weak.Pointer[aimd.Limiter]
-	own     aimd.Rules
+	own     aimd.Config
 }
 
 // Add adds a limiter and brings the document in force to it. If the document does not fit, the error says
@@ -82,7 +82,7 @@ func (ls *Limiters) Add(l *aimd.Limiter) error {
 	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	t := tuned{weak.Make(l), l.Snapshot().Rules}
+	t := tuned{weak.Make(l), l.Snapshot().Config}
 	if slices.ContainsFunc(ls.living(), func(k tuned) bool { return k.limiter == t.limiter }) {
 		return nil
 	}
@@ -102,14 +102,18 @@ func (ls *Limiters) Apply(d Document) error {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	for _, t := range ls.living() {
-		if _, err := aimd.New(aimd.Config{Rules: t.with(d)}); err != nil {
-			return err
+		if l := t.limiter.Value(); l != nil {
+			c := l.Snapshot().Config
+			t.with(d)(&c)
+			if _, err := aimd.New(c); err != nil {
+				return err
+			}
 		}
 	}
 	ls.document = d
 	for _, t := range ls.all {
 		if l := t.limiter.Value(); l != nil {
-			_ = l.Reconfigure(t.with(d)) // one that was added without fitting keeps its rules
+			_ = l.Reconfigure(t.with(d)) // one that was added without fitting keeps its settings
 		}
 	}
 	return nil
@@ -121,18 +125,18 @@ func (ls *Limiters) living() []tuned {
 	return ls.all
 }
 
-// with is the limiter's own rules with the document's fields in their place.
-func (t tuned) with(d Document) aimd.Rules {
-	r := t.own
-	r.MinWindow = cmp.Or(d.Window.Min, r.MinWindow)
-	r.MaxWindow = cmp.Or(d.Window.Max, r.MaxWindow)
-	r.MaxRate = cmp.Or(d.Window.MaxRate, r.MaxRate)
-	r.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, r.MaxAttempts)
-	r.PauseMax = cmp.Or(d.Retry.MaxPause, r.PauseMax)
-	if r.PauseMax > 0 { // else pauses are off
-		r.PauseMin = min(r.PauseMin, r.PauseMax)
+// with gives the limiter the document's fields, and its own settings for those that the document lacks.
+func (t tuned) with(d Document) func(*aimd.Config) {
+	return func(c *aimd.Config) {
+		c.MinWindow = cmp.Or(d.Window.Min, t.own.MinWindow)
+		c.MaxWindow = cmp.Or(d.Window.Max, t.own.MaxWindow)
+		c.MaxRate = cmp.Or(d.Window.MaxRate, t.own.MaxRate)
+		c.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, t.own.MaxAttempts)
+		c.PauseMax, c.PauseMin = cmp.Or(d.Retry.MaxPause, t.own.PauseMax), t.own.PauseMin
+		if c.PauseMax > 0 { // else pauses are off
+			c.PauseMin = min(c.PauseMin, c.PauseMax)
+		}
 	}
-	return r
 }
 
 // ErrFeatureOff: the feature of the request is off; the text names it. Limiters count it as neutral and

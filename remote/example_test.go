@@ -48,7 +48,7 @@ func Example() {
 	go client.Run(ctx)
 
 	fmt.Println("version in force:", client.Snapshot().Version)
-	fmt.Println("most in flight:", lim.Snapshot().Rules.MaxWindow)
+	fmt.Println("most in flight:", lim.Snapshot().Config.MaxWindow)
 	fmt.Println(features.Admit(tag.WithFeature(context.Background(), "thumbnails"), 1))
 	// Output:
 	// version in force: 7
@@ -100,7 +100,7 @@ func ExampleLimiters_Add() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(l.Snapshot().Rules.MaxWindow)
+	fmt.Println(l.Snapshot().Config.MaxWindow)
 	// Output:
 	// <nil>
 	// 8

@@ -67,7 +67,7 @@ func TestHostileDocuments(t *testing.T) {
 		assert.EqualValues(t, 1, s.Version)
 		assert.Greater(t, s.Failures, uint64(20*len(hostile)))
 		assert.LessOrEqual(t, len(s.LastError), 1100)
-		assert.EqualValues(t, 8, l.Snapshot().Rules.MaxWindow)
+		assert.EqualValues(t, 8, l.Snapshot().Config.MaxWindow)
 		all.Wait()
 		stop()
 		after := l.Snapshot()

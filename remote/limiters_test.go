@@ -43,48 +43,48 @@ func limiters(t *testing.T, all ...*aimd.Limiter) *remote.Limiters {
 }
 
 func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
-	l := reno(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 100, MaxAttempts: 9, QueueBound: 7}})
-	own := l.Snapshot().Rules
+	l := reno(t, aimd.Config{MaxWindow: 100, MaxAttempts: 9, QueueBound: 7})
+	own := l.Snapshot().Config
 	ls := limiters(t, l)
 	require.NoError(t, ls.Apply(fullDocument))
 	want := own
 	want.MaxRate = 50
 	want.MinWindow, want.MaxWindow, want.MaxAttempts, want.PauseMax = 2, 64, 4, 30*time.Second
-	require.Equal(t, want, l.Snapshot().Rules)
+	require.Equal(t, want, l.Snapshot().Config)
 
 	// If a field is absent, the program's own setting is in force again.
 	require.NoError(t, ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 3 })))
 	want = own
 	want.MaxWindow = 3
-	require.Equal(t, want, l.Snapshot().Rules)
+	require.Equal(t, want, l.Snapshot().Config)
 	require.EqualValues(t, 3, l.Snapshot().Cwnd)
 	require.NoError(t, ls.Apply(said(44, func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond })))
 	want = own
 	want.PauseMin, want.PauseMax = time.Millisecond, time.Millisecond
-	require.Equal(t, want, l.Snapshot().Rules)
+	require.Equal(t, want, l.Snapshot().Config)
 	require.NoError(t, ls.Apply(remote.Document{Version: 45}))
-	require.Equal(t, own, l.Snapshot().Rules)
+	require.Equal(t, own, l.Snapshot().Config)
 }
 
 // Pauses that the program turned off come back if the document has a longest pause.
 func TestLimitersWithoutPauses(t *testing.T) {
-	l := reno(t, aimd.Config{Rules: aimd.Rules{PauseMax: -1}})
-	want := l.Snapshot().Rules
+	l := reno(t, aimd.Config{PauseMax: -1})
+	want := l.Snapshot().Config
 	ls := limiters(t, l)
 	d := said(1, func(d *remote.Document) { d.Window.Max = 3 })
 	require.NoError(t, ls.Apply(d))
 	want.MaxWindow = 3
 	require.Negative(t, want.PauseMax)
-	require.Equal(t, want, l.Snapshot().Rules)
+	require.Equal(t, want, l.Snapshot().Config)
 	d.Retry.MaxPause = 10 * time.Millisecond
 	require.NoError(t, ls.Apply(d))
-	require.Equal(t, 10*time.Millisecond, l.Snapshot().Rules.PauseMax)
+	require.Equal(t, 10*time.Millisecond, l.Snapshot().Config.PauseMax)
 }
 
 func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
-	wide, narrow, high := reno(t, aimd.Config{}), reno(t, aimd.Config{InitialWindow: 5, Rules: aimd.Rules{MaxWindow: 10}}), reno(t, aimd.Config{Rules: aimd.Rules{MinWindow: 8}})
+	wide, narrow, high := reno(t, aimd.Config{}), reno(t, aimd.Config{InitialWindow: 5, MaxWindow: 10}), reno(t, aimd.Config{MinWindow: 8})
 	ls := limiters(t, wide, narrow, high)
-	before := wide.Snapshot().Rules
+	before := wide.Snapshot().Config
 	for want, change := range map[string]func(*remote.Document){
 		"aimd: MaxWindow: 10 is not allowed, want a number from 20 to 1048576": func(d *remote.Document) { d.Window.Min = 20 },
 		"aimd: MaxWindow: 4 is not allowed, want a number from 8 to 1048576":   func(d *remote.Document) { d.Window.Max = 4 },
@@ -92,7 +92,7 @@ func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
 		err := ls.Apply(said(1, change))
 		require.EqualError(t, err, want)
 		require.ErrorAs(t, err, new(*setting.Error))
-		require.Equal(t, before, wide.Snapshot().Rules, "those that it fits have not got it either")
+		require.Equal(t, before, wide.Snapshot().Config, "those that it fits have not got it either")
 	}
 	require.NoError(t, ls.Apply(said(1, func(d *remote.Document) { d.Window.Min, d.Window.Max = 20, 30 })))
 }
@@ -106,17 +106,17 @@ func TestLimitersMayComeLater(t *testing.T) {
 	late := reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(late))
 	require.NoError(t, ls.Add(late), "a second time it is what it is, not its own")
-	require.EqualValues(t, 64, late.Snapshot().Rules.MaxWindow)
-	odd := reno(t, aimd.Config{InitialWindow: 100, Rules: aimd.Rules{MinWindow: 100}})
+	require.EqualValues(t, 64, late.Snapshot().Config.MaxWindow)
+	odd := reno(t, aimd.Config{InitialWindow: 100, MinWindow: 100})
 	require.NoError(t, ls.Add(odd), "the document has both bounds")
 
 	require.NoError(t, ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 200 })))
-	odd = reno(t, aimd.Config{InitialWindow: 300, Rules: aimd.Rules{MinWindow: 300}})
+	odd = reno(t, aimd.Config{InitialWindow: 300, MinWindow: 300})
 	require.EqualError(t, ls.Add(odd), "remote: aimd: MaxWindow: 200 is not allowed, want a number from 300 to 1048576")
-	require.EqualValues(t, 300, odd.Snapshot().Rules.MinWindow, "it keeps what it has")
+	require.EqualValues(t, 300, odd.Snapshot().Config.MinWindow, "it keeps what it has")
 	require.NoError(t, ls.Apply(remote.Document{Version: 44}))
 	for _, l := range []*aimd.Limiter{early, late} {
-		require.Equal(t, reno(t, aimd.Config{}).Snapshot().Rules, l.Snapshot().Rules)
+		require.Equal(t, reno(t, aimd.Config{}).Snapshot().Config, l.Snapshot().Config)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 	}
 	all.Wait()
 	for _, l := range limiters {
-		require.EqualValues(t, 8, l.Snapshot().Rules.MaxWindow)
+		require.EqualValues(t, 8, l.Snapshot().Config.MaxWindow)
 	}
 }
 
@@ -147,7 +147,7 @@ func TestLimitersAreNotKeptAlive(t *testing.T) {
 	var ls remote.Limiters
 	gone := make(chan struct{})
 	func() {
-		l := reno(t, aimd.Config{InitialWindow: 2, Rules: aimd.Rules{MaxWindow: 2}})
+		l := reno(t, aimd.Config{InitialWindow: 2, MaxWindow: 2})
 		require.NoError(t, ls.Add(l))
 		runtime.AddCleanup(l, func(c chan struct{}) { close(c) }, gone)
 	}()

@@ -24,7 +24,7 @@ func TestOnlyTheBatchHasALimiter(t *testing.T) {
 		var p95 []time.Duration // of the middle run: in one of forty the window grows past what the engine serves at once
 		for seed := range uint64(3) {
 			synctest.Test(t, func(t *testing.T) {
-				batch, err := aimd.New(aimd.Config{Rules: aimd.Rules{MaxWindow: c.maxWindow}, Rand: rand.New(rand.NewPCG(seed, seed))})
+				batch, err := aimd.New(aimd.Config{MaxWindow: c.maxWindow, Rand: rand.New(rand.NewPCG(seed, seed))})
 				require.NoError(t, err)
 				defer batch.Close()
 				s := beside(t, seed, 300, batch, nil)

@@ -175,7 +175,7 @@ func TestAThrottleInALimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th, err := throttle.New(throttle.Config{Rand: rand.New(rand.NewPCG(1, 2))})
 		require.NoError(t, err)
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Guards: []attempt.Guard{th}, Rules: aimd.Rules{MaxAttempts: 1, PauseMax: -1}})
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Guards: []attempt.Guard{th}, MaxAttempts: 1, PauseMax: -1})
 		require.NoError(t, err)
 		sent, throttled := 0, 0
 		for range 1000 {

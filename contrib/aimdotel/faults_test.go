@@ -40,7 +40,7 @@ func TestAnEndpointThatHangs(t *testing.T) {
 		provider := sdk.NewMeterProvider(sdk.WithReader(sdk.NewPeriodicReader(exporter, sdk.WithInterval(time.Second), sdk.WithTimeout(30*time.Second))))
 		observe, err := NewObserver(WithMeterProvider(provider))
 		require.NoError(t, err)
-		l := reno(t, aimd.Config{InitialWindow: 10, Rules: aimd.Rules{MaxWindow: 10}, Observer: observe})
+		l := reno(t, aimd.Config{InitialWindow: 10, MaxWindow: 10, Observer: observe})
 		_, err = Register(live.Of(l), WithMeterProvider(provider))
 		require.NoError(t, err)
 		began := time.Now()

@@ -102,7 +102,7 @@ func TestOneLimiter(t *testing.T) {
 func TestTheGapAndTheEndOfAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // from 2000-01-01, 946684800
 		law := func(window.Settings) window.Law { return paced{} }
-		l, err := aimd.New(aimd.Config{Law: law, Name: "photos", InitialWindow: 2, Rules: aimd.Rules{MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond}})
+		l, err := aimd.New(aimd.Config{Law: law, Name: "photos", InitialWindow: 2, MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond})
 		require.NoError(t, err)
 		r := registry(t, aimdprom.New(live.Of(l)))
 		for range 2 {

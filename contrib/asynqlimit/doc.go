@@ -12,7 +12,7 @@
 // The handler returns the error of the service, which the limiter's classifier reads (attempt.Classify).
 // A refused task is tried again in the same worker, before the tasks that wait, and asynq counts no retry.
 // Any other error goes to asynq as it is. If the service has never answered, a task fails after 10 seconds
-// (aimd.Rules.FirstContact), and that is a failure for asynq. Give the server more workers than the service
+// (aimd.Config.FirstContact), and that is a failure for asynq. Give the server more workers than the service
 // has slots, since only a task that has a worker can use a slot. Each process has a limiter of its own.
 // docs/engines.md of the repository compares the engines, with figures.
 //
@@ -22,7 +22,7 @@
 //     other half is for its work. asynq extends the lease of a task that waits, so the lease is no bound.
 //   - Settings.Waiters tasks wait already. All queues of a server share its workers, so a slow service
 //     would starve the other queues. The alternative is a server for each service, with all its workers.
-//   - The limiter is closed, or its queue is full (aimd.Rules.QueueBound).
+//   - The limiter is closed, or its queue is full (aimd.Config.QueueBound).
 //
 // A task is handed back with ErrHandedBack. It returns to the end of its queue after the next poll for
 // retries (asynq.Config.DelayedTaskCheckInterval, 5 seconds), without a retry. asynq archives a task on its

@@ -23,7 +23,7 @@
 // or the context ends: so close it.
 //
 // Good to know:
-//   - An operation backs off and is bounded as with the limiter's Do (aimd.Rules.MaxAttempts). The
+//   - An operation backs off and is bounded as with the limiter's Do (aimd.Config.MaxAttempts). The
 //     limiter's attempt timeout and policy are for its Do and Each. Here, use the timeouts of the HTTP
 //     client, and the SDK's retryer.
 //   - A deadline that passes during an attempt is a timeout, if the attempt had at least half of the

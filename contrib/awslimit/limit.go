@@ -67,7 +67,7 @@ var retryID = (*retry.Attempt)(nil).ID()
 
 // Retryer is the part of Limit that lets the SDK try again, to be used with Middleware:
 //
-//   - Its only limit on attempts is the limiter's (aimd.Rules.MaxAttempts).
+//   - Its only limit on attempts is the limiter's (aimd.Config.MaxAttempts).
 //   - It has no retry quota on the client's side. The window holds back already, and the SDK's quota
 //     fails operations that only have to wait.
 //   - It has no delay. Middleware backs off, as the limiter's Do does.

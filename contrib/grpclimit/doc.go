@@ -19,7 +19,7 @@
 //
 // [Classify] says what the codes, RetryInfo and the trailer grpc-retry-pushback-ms mean; the limiter's own
 // classifier has the last word. An UNAVAILABLE without a header is gRPC's own: the service was not reached
-// (aimd.Rules.FirstContact). The comment of package attempt says how an attempt ends. With gRPC:
+// (aimd.Config.FirstContact). The comment of package attempt says how an attempt ends. With gRPC:
 //
 //	event                                          outcome
 //	the context ends while the call waits          an error as Limit says, and no call

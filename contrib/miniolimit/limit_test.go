@@ -88,7 +88,7 @@ func TestArgumentsThatAreNil(t *testing.T) {
 func TestLimitWithinDoWaitsForNoSecondSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, 1, 10*time.Millisecond, nil)
-		l := newLimiter(t, aimd.Config{InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
+		l := newLimiter(t, aimd.Config{InitialWindow: 1, MaxWindow: 1})
 		c := s.client(t, l)
 		big := bytes.Repeat([]byte("x"), 6<<20) // three requests and two parts, one at a time
 
@@ -210,7 +210,7 @@ func TestLimitKeepsWhatIsSet(t *testing.T) {
 func TestContextEndsTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, 0, 0, nil)
-		l := newLimiter(t, aimd.Config{InitialWindow: 1, Rules: aimd.Rules{MaxWindow: 1}})
+		l := newLimiter(t, aimd.Config{InitialWindow: 1, MaxWindow: 1})
 		p, err := l.Acquire(t.Context())
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)

@@ -102,5 +102,5 @@ func meant(h http.Header, body []byte) int {
 	return 0
 }
 
-// longest is the default of aimd.Rules.MaxRetryAfter.
+// longest is the default of aimd.Config.MaxRetryAfter.
 const longest = 5 * time.Minute

@@ -11,7 +11,7 @@
 // refused job is worked again in the same worker, before the jobs that wait, and river counts no attempt:
 // it decodes the arguments, starts JobTimeout, which does not run while the job waits, and calls the hooks
 // WorkBegin and WorkEnd once more. Any other error goes to river as it is. If the service has never
-// answered, a job fails after 10 seconds (aimd.Rules.FirstContact), and that is an attempt for river. Give
+// answered, a job fails after 10 seconds (aimd.Config.FirstContact), and that is an attempt for river. Give
 // the queue more workers (MaxWorkers) than the service has slots, since only a job that has a worker can
 // use a slot. Each process has a limiter of its own. docs/engines.md of the repository compares the
 // engines, with figures.
@@ -22,7 +22,7 @@
 //     of it river takes the job for stuck and starts it a second time, so the other half is for its
 //     work. Raise RescueStuckJobsAfter if the work needs longer than that half.
 //   - Settings.Waiters jobs wait already.
-//   - The limiter is closed, or its queue is full (aimd.Rules.QueueBound).
+//   - The limiter is closed, or its queue is full (aimd.Config.QueueBound).
 //
 // A job is handed back by river.JobSnooze, which returns its attempt. It comes back after 5 seconds, or at
 // once if the limiter is closed, at the end of its queue.

@@ -62,7 +62,7 @@ func beforeFailsafe() *http.Client {
 }
 
 func afterFailsafe() (*http.Client, error) {
-	lim, err := aimd.New(aimd.Config{InitialWindow: 10, Rules: aimd.Rules{MaxWindow: 100}})
+	lim, err := aimd.New(aimd.Config{InitialWindow: 10, MaxWindow: 100})
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func TestComingFrom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		require.ErrorContains(t, beforeRate(t.Context(), items, once), "429")
 		calls = 0
-		lim := newLimiter(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 1}})
+		lim := newLimiter(t, aimd.Config{MaxWindow: 1})
 		require.NoError(t, afterBoth(t.Context(), lim, items, once))
 		require.Equal(t, 5, calls)
 	})
@@ -118,7 +118,7 @@ func TestPresigned(t *testing.T) {
 
 func customers() (*aimd.Keyed[string], error) {
 	return aimd.NewKeyed(func(customer string) (*aimd.Limiter, error) {
-		return aimd.New(aimd.Config{Name: customer, Rules: aimd.Rules{QueueBound: 4}}) // the fifth worker gets ErrQueueFull
+		return aimd.New(aimd.Config{Name: customer, QueueBound: 4}) // the fifth worker gets ErrQueueFull
 	}, aimd.KeyedConfig{})
 }
 

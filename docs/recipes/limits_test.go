@@ -29,7 +29,7 @@ func retrying(base *http.Transport, lim *aimd.Limiter) *retryablehttp.Client {
 func TestRetryableHTTP(t *testing.T) {
 	for _, bound := range []time.Duration{0, 30 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			lim := newLimiter(t, aimd.Config{Rules: aimd.Rules{MaxWindow: 1}})
+			lim := newLimiter(t, aimd.Config{MaxWindow: 1})
 			client := retrying(inMemory(func(http.ResponseWriter, *http.Request) { time.Sleep(2 * time.Second) }), lim)
 			client.Logger, client.HTTPClient.Timeout = nil, bound
 			var all sync.WaitGroup
@@ -176,7 +176,7 @@ func TestBehindAFirewall(t *testing.T) {
 	}
 	for _, perSecond := range []float64{100, 130} { // a guess that is too high by a fifth, too
 		synctest.Test(t, func(t *testing.T) {
-			lost, took := run(t, behindFirewall(newLimiter(t, aimd.Config{Rules: aimd.Rules{MaxRate: perSecond}})))
+			lost, took := run(t, behindFirewall(newLimiter(t, aimd.Config{MaxRate: perSecond})))
 			require.Zero(t, lost)
 			require.True(t, perSecond > 110 || took < 11*time.Second, took)
 		})

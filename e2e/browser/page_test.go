@@ -255,7 +255,7 @@ func TestASavedPageWorksFromAFile(t *testing.T) {
 func TestItFitsEveryScreenLightAndDark(t *testing.T) {
 	t.Parallel()
 	l := reno(t, aimd.Config{Name: "api.example.com:443", Law: aimd.Reno(0.7)})
-	other := reno(t, aimd.Config{Name: "a name so long that no telephone has the room for it", Rules: aimd.Rules{MaxWindow: 20}})
+	other := reno(t, aimd.Config{Name: "a name so long that no telephone has the room for it", MaxWindow: 20})
 	b := browse(t, serve(t, live.Handler(live.Of(l, other, reno(t, aimd.Config{Name: "nobody"})))))
 	play(t, l, 60)
 	play(t, other, 30)

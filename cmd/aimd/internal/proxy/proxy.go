@@ -90,16 +90,15 @@ const initialWindow = 10
 
 // limiter makes the limiter of that name.
 func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
-	c := aimd.Config{InitialWindow: min(initialWindow, cmp.Or(p.maxWindow, initialWindow)), Name: name, Observer: aimd.Log(p.log, 10), Restore: p.windows[name], Rules: aimd.Rules{
+	c := aimd.Config{InitialWindow: min(initialWindow, cmp.Or(p.maxWindow, initialWindow)), Name: name, Observer: aimd.Log(p.log, 10),
 		QueueBound: p.queue, MaxWait: p.hold, MaxRate: p.maxRate, MaxWindow: p.maxWindow,
-	}}
-	l, err := aimd.New(c)
-	if err != nil {
-		p.log.Warn("a window of --state does not fit", "limiter", name, "err", err)
-		c.Restore = aimd.Snapshot{}
-		l, err = aimd.New(c)
 	}
+	l, err := aimd.New(c)
 	if err == nil {
+		before := p.windows[name]
+		if wrong := l.Restore(before.State, before.At); wrong != nil {
+			p.log.Warn("a window of --state does not fit", "limiter", name, "err", wrong)
+		}
 		if p.rulesFile != "" {
 			if wrong := p.rules.Add(l); wrong != nil {
 				p.log.Warn("the rules do not fit", "limiter", name, "err", wrong)

@@ -26,6 +26,7 @@ import (
 	"go.uber.org/atomic"
 	"go.uber.org/goleak"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 )
@@ -204,9 +205,7 @@ func TestNobodyIsHeldForLong(t *testing.T) {
 func narrow(t *testing.T, p *proxy) {
 	t.Helper()
 	for _, l := range p.limited.All() {
-		rules := l.Snapshot().Rules
-		rules.MaxWindow = 1
-		require.NoError(t, l.Reconfigure(rules))
+		require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 1 }))
 	}
 }
 

@@ -146,8 +146,8 @@ func TestRulesOfLimiters(t *testing.T) {
 	after, err := p.limiter("after")
 	require.NoError(t, err)
 	for _, l := range []*aimd.Limiter{before, after} {
-		assert.EqualValues(t, 7, l.Snapshot().Rules.MaxWindow)
-		assert.EqualValues(t, 5, l.Snapshot().Rules.MaxRate)
+		assert.EqualValues(t, 7, l.Snapshot().Config.MaxWindow)
+		assert.EqualValues(t, 5, l.Snapshot().Config.MaxRate)
 	}
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
@@ -176,7 +176,7 @@ func TestTheStateIsKept(t *testing.T) {
 				l := p.admitted(t)
 				assert.Equal(t, want, l.Snapshot().Cwnd, i)
 				if i == 0 {
-					require.NoError(t, l.Reconfigure(aimd.Rules{MaxWindow: 5}))
+					require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 5 }))
 				}
 			}
 			time.Sleep(11 * time.Second)

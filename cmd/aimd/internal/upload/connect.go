@@ -34,9 +34,10 @@ func (u *run) connect(ctx context.Context) (err error) {
 	u.silence = time.AfterFunc(probeTime, func() { cancel(fmt.Errorf("no answer within %v", probeTime)) })
 	defer u.silence.Stop()
 	// A wrong endpoint shows at once.
-	rules := aimd.Rules{MaxWindow: u.MaxWindow, MaxAttempts: u.MaxAttempts, FirstContact: time.Nanosecond}
-	law := sim.Window{Law: u.Law, Factor: 0.9}.MakeLaw()
-	u.limiter, err = aimd.New(aimd.Config{Name: "upload", Rules: rules, Law: law, Classifier: u.classify})
+	u.limiter, err = aimd.New(aimd.Config{
+		Name: "upload", Law: sim.Window{Law: u.Law, Factor: 0.9}.MakeLaw(), Classifier: u.classify,
+		MaxWindow: u.MaxWindow, MaxAttempts: u.MaxAttempts, FirstContact: time.Nanosecond,
+	})
 	if err != nil {
 		return err
 	}
