@@ -6,38 +6,32 @@ import (
 	"github.com/aimd-go/aimd/answer"
 )
 
-// Classify is the default classifier. It looks through the error's whole tree, in this order ("again"
-// means that another attempt may succeed, otherwise the error is final):
+// Classify is the default classifier. It looks through the error's whole tree. The first of these decides:
 //
-//   - ErrQuota, ErrWait and ErrNeverAnswered: neutral, with that reason.
-//   - A [Factual] error that knows its verdict.
-//   - context.Canceled: neutral.
-//   - An answer over HTTP: an httplimit.StatusError, an error with the methods ErrorCode() string and
-//     HTTPStatusCode() int, as of the AWS SDK, or one that has the shape below. Package answer says
-//     what it means.
-//   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are overload, DEADLINE_EXCEEDED timeout; again.
-//     NOT_FOUND, ALREADY_EXISTS, FAILED_PRECONDITION and OUT_OF_RANGE are client errors; every other code is
-//     neutral and final, and so is
+//   - ErrQuota, ErrWait and ErrNeverAnswered: Final, for that reason.
+//   - A [Factual] error that knows its verdict: errors of this module, of its integrations, and your own.
+//   - context.Canceled: Final.
+//   - An answer over HTTP that an error of others tells of, see below. Package answer says what it means.
+//   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are Refused, DEADLINE_EXCEEDED is Slow. NOT_FOUND,
+//     ALREADY_EXISTS, FAILED_PRECONDITION and OUT_OF_RANGE are Fault. Every other code is Final, and so is
 //     RESOURCE_EXHAUSTED for a message that is too large.
 //   - SQLState() string, or a field SQLState, of PostgreSQL (pgx, pq) and MySQL (go-sql-driver): too many
-//     connections and a server that starts are overload, a statement's timeout is a timeout, a server that
-//     stops and a transaction that lost to another one are neutral; again. So is driver.ErrBadConn.
-//   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are overload,
-//     INTERNAL_ERROR and CANCEL neutral; again. A GOAWAY with ENHANCE_YOUR_CALM is overload; again.
-//   - A *textproto.Error of 421, 425, 426 or 45x, as of net/smtp: neutral; again. If its text names a rate
-//     limit, throttling or the like, it is overload, as is every 4xx with such a text.
-//   - Timeout() bool, as with net.Error and context.DeadlineExceeded: timeout; again.
-//   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out of reach:
-//     neutral; again.
-//   - Retryable() or Retriable() bool, or a field of these names: neutral; again, or what the text says of load.
-//   - The text, if it names a rate limit, throttling or the like: answer.Guessed, so overload; again.
-//   - Every other error: the zero Verdict.
+//     connections and a server that starts are Refused, and a statement's timeout is Slow. A server that stops and a
+//     transaction that lost to another one are Passing. So is driver.ErrBadConn.
+//   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are Refused, INTERNAL_ERROR and CANCEL
+//     Passing. A GOAWAY with ENHANCE_YOUR_CALM is Refused.
+//   - A *textproto.Error of 421, 425, 426 or 45x, as of net/smtp: Passing. A 4xx whose text names a rate limit,
+//     throttling or the like is Refused.
+//   - Timeout() bool, as with net.Error and context.DeadlineExceeded: Slow.
+//   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out of reach: Passing.
+//   - Retryable() or Retriable() bool, or a field of these names: Passing, or Refused if the text says so.
+//   - The text, if it names a rate limit, throttling or the like: Guessed.
+//   - Every other error: Unknown.
 //
-// RetryAfter() time.Duration of the error is the service's Retry-After.
+// # Errors of others
 //
-// # Errors of SDKs
-//
-// The errors of most SDKs are read by the names of their exported fields, of which each may be missing:
+// The errors of SDKs do not know this package. Most are read by the names of their exported fields and methods, of which
+// each may be missing:
 //
 //	StatusCode, HTTPStatusCode, Status, Code    an int of 400 to 599, or a method that returns it
 //	any name                                    an *http.Response
@@ -46,13 +40,11 @@ import (
 //	Code, Type, Reason, ErrorCode, Message      a string; also in the lists Errors and Details
 //	RetryAfter                                  a time.Duration, or a number of seconds
 //	Event.Data                                  an error that came within a stream
+//	ErrorCode() string                          of the AWS SDK
+//	RetryAfter() time.Duration                  the wait
 //
 // So are, among others, googleapi (Cloud Storage, Drive, BigQuery), genai, go-github, openai-go,
 // anthropic-sdk-go, go-openai, stripe-go, twilio-go, slack-go, discordgo, minio-go and elasticsearch.
-//
-// # Answers
-//
-// Package answer decides what an answer means: see there for the order.
 func Classify(err error) Verdict {
 	f := walk(err)
 	for _, reason := range [...]error{ErrQuota, ErrWait, ErrNeverAnswered} {
