@@ -68,7 +68,7 @@ func (t told) says(r Reach) bool { return t.reach&(1<<r) != 0 }
 // facts asks the errors of the tree, once.
 func (f *tree) facts() *told {
 	t := &f.told
-	if t.asked {
+	if t.asked || len(f.nodes) == 0 { // noTree is shared
 		return t
 	}
 	t.asked = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,4 +79,17 @@ func TestErrorsThatKnowTheirReach(t *testing.T) {
 		assert.Equal(t, []string{"admitted 0", c.told}, w.log, "%v", c.err)
 		assert.Equal(t, c.notSent, attempt.NotSent(c.err), "%v", c.err)
 	}
+}
+
+// An attempt without an error has a tree that all share: the race detector looks at it here.
+func TestNoErrorIsReadByMany(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 2 {
+		wg.Go(func() {
+			assert.False(t, attempt.NotSent(nil))
+			assert.False(t, attempt.CutOff(nil))
+			assert.Zero(t, attempt.Classify(nil))
+		})
+	}
+	wg.Wait()
 }
