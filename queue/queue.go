@@ -1,11 +1,11 @@
-// Package queue is a queue of operations that wait for a slot: first in, first out, retries at the front,
-// and every item can leave at once. It is pure, and does not allocate: the items belong to the caller.
+// Package queue is a queue of operations that wait for a slot: first in, first out, with retries at the front.
+// Every item can leave at any time. The package is pure, and does not allocate: the items belong to the caller.
 package queue
 
 import "iter"
 
-// Item is one waiting operation. The zero value is ready for use; it may be in one queue at a time, and
-// must not be copied while it is.
+// Item is one waiting operation. The zero value is ready for use. An item may be in one queue at a time, and must
+// not be copied while it is in a queue.
 type Item[T any] struct {
 	// Value is the caller's.
 	Value      T
@@ -16,8 +16,8 @@ type Item[T any] struct {
 // Queue is a list of items. The zero value is an empty queue without a bound. Not safe for use by several
 // goroutines. Every method takes constant time.
 type Queue[T any] struct {
-	// Bound is the most items that Push lets in; 0: no bound. PutBack ignores it: an item that was let in
-	// once is not dropped.
+	// Bound is the greatest number of items for Push; 0: no bound. PutBack ignores it: an item that was let in once
+	// is not dropped.
 	Bound int
 
 	head, tail *Item[T]
@@ -36,9 +36,9 @@ func (q *Queue[T]) Push(i *Item[T]) bool {
 	return true
 }
 
-// PutBack puts an item that was served and has to wait again at the front: before all that came by Push,
-// behind those that were put back earlier, so that of several failed operations the oldest goes first. It
-// panics if the item is in a queue already.
+// PutBack puts an item that was served, and has to wait again, at the front: before the items of Push, and behind
+// items that were put back earlier. So the oldest of several failed operations goes first. It panics if the item is
+// in a queue already.
 func (q *Queue[T]) PutBack(i *Item[T]) {
 	q.insert(q.returned, i)
 	q.returned = i

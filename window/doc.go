@@ -1,9 +1,7 @@
-// Package window is the congestion window of [Improve on exponential backoff] (Syncmusings, 2019; "the
-// text" in this package): the number of attempts that may be in flight, whether their sends are spaced, and how
-// answers change that.
+// Package window is the congestion window of [Improve on exponential backoff] (Syncmusings, 2019; "the text" in
+// this package): the number of attempts that may be in flight, and the spacing of their sends. Answers change both.
 //
-// It is for authors of a [Law]: the state of the window, the answer to an attempt, and the contract.
-// Other programs begin with aimd.New of [github.com/aimd-go/aimd].
+// It is for authors of a [Law]. Other programs begin with aimd.New of [github.com/aimd-go/aimd].
 //
 //	              success: cwnd + 1                 success: cwnd + 1/cwnd
 //	            +-------------------+             +------------------------+

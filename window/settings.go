@@ -9,7 +9,7 @@ import (
 
 // Bounds of the settings.
 const (
-	// MinWindow: cwnd does not fall below 1, unless sends are spaced. At 0 no attempt would ever be sent again.
+	// MinWindow is the lower bound of cwnd, unless sends are spaced. At 0 no attempt would ever be sent again.
 	MinWindow = 1
 	// MaxWindow is the largest window. Our choice: counting never loses precision.
 	MaxWindow = 1 << 20
@@ -27,7 +27,7 @@ const (
 	small = 4
 )
 
-// Settings say where a window starts, and its bounds.
+// Settings are the initial size of a window, and its bounds.
 type Settings struct {
 	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the nearest bound.
 	Initial float64

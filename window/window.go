@@ -17,17 +17,18 @@ type Ticket struct {
 // ID is the attempt's number: 1, 2, 3... in the order of sending; 0 for the zero Ticket.
 func (t Ticket) ID() uint64 { return t.id }
 
-// Window counts what is in flight and lets a law decide how much may be. Order of calls: Sent when Open says
-// so, then Answered or Withdrawn once for each ticket. Make one with New.
+// Window counts the attempts in flight, and lets a law decide their greatest number. Order of calls: Sent if Open
+// is true, then Answered or Withdrawn once for each ticket. Make a Window with New. It is not safe for use by
+// several goroutines.
 type Window struct {
-	// Bound is the most attempts in flight, whatever the law says; 0: no bound.
+	// Bound is the greatest number of attempts in flight, under any law; 0: no bound.
 	Bound int
 
 	law   Law
 	timed bool
 
 	state State
-	// known: state.Trip is of accepted answers. Others may be quicker.
+	// known: state.Trip is of accepted answers. Refusals may be quicker.
 	known bool
 	// gap is the time between two sends that spreads the window over the round trip; 0: sends are not spaced.
 	gap time.Duration
@@ -62,12 +63,11 @@ func New(newLaw NewLaw, s Settings) (Window, error) {
 	return w, nil
 }
 
-// Sent books an attempt and returns its ticket. It never refuses. now is of no use if the time of the answer is not
-// told either.
+// Sent books an attempt and returns its ticket. It never refuses. now is unused if the window is not Timed.
 func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now, w.near) }
 
-// Answered ends an attempt, and returns it as the law saw it, or false if it is not in flight. The order is the
-// text's: read flying with the answered attempt in it, ask the law, then remove the attempt.
+// Answered ends an attempt, and returns what the law saw, or false if the attempt is not in flight. The order is
+// the text's: read flying with the answered attempt in it, ask the law, then remove the attempt.
 func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a Answer, ok bool) {
 	a = Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
 	f, ok := w.landed(t)
@@ -138,8 +138,8 @@ func (w *Window) resize(cwnd float64) {
 	w.limit = max(1, int(cwnd))
 }
 
-// Withdrawn takes back an attempt that was booked and then not sent, without a trace in the window. It
-// reports false if the attempt is not in flight.
+// Withdrawn takes back an attempt that was booked and then not sent. The window is as if it had never been booked.
+// It reports false if the attempt is not in flight.
 func (w *Window) Withdrawn(t Ticket) bool {
 	_, ok := w.landed(t)
 	return ok
@@ -152,11 +152,11 @@ func (w *Window) landed(t Ticket) (f flight, ok bool) {
 	return f, ok
 }
 
-// Restarted makes the window as small as it may be without being a rate, and keeps ssthresh (RFC 5681,
-// section 4.1).
+// Restarted lowers cwnd to Settings.Min, and keeps ssthresh (RFC 5681, section 4.1).
 func (w *Window) Restarted() { w.resize(min(w.state.Cwnd, w.settings.Min)) }
 
-// Restored puts the window to an earlier state, within today's bounds, or names the wrong field.
+// Restored sets the window to an earlier state, within the present bounds, or returns an error that names the wrong
+// field.
 func (w *Window) Restored(s State) error {
 	if !(s.Cwnd > 0 && s.Cwnd <= MaxWindow) {
 		return check.Wrong("Cwnd", s.Cwnd, "a number above 0, at most %d", MaxWindow)
@@ -181,8 +181,7 @@ func (w *Window) Restored(s State) error {
 // Reconfigured puts the window under new settings while attempts are in flight, or returns an error that
 // names the wrong setting, and the old ones stay.
 //
-// There is a new law with an empty state of its own. Cwnd moves to the nearest new bound; all else stays.
-// s.Initial is no new start.
+// The law is new, without state. Cwnd moves to the nearest new bound; all else stays. s.Initial is not used.
 func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 	next := *w
 	if err := next.made(newLaw, s); err != nil {
@@ -200,8 +199,8 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 // Has reports whether the attempt is in flight.
 func (w *Window) Has(t Ticket) bool { return w.flying.has(t) }
 
-// Open reports whether one more attempt may be sent: while flying + 1 <= cwnd within the Bound, and always if no
-// attempt is in flight, so that no window can stop permanently.
+// Open reports whether one more attempt may be sent: if flying + 1 <= cwnd within the Bound. It is always true if
+// no attempt is in flight, so that no window can stop permanently.
 //
 // "Improve on exponential backoff" (Syncmusings, 2019) says: "as long as the number of outstanding requests
 // (size of flying) is less than the current value of cwnd". docs/design.md has the difference.
@@ -210,7 +209,7 @@ func (w *Window) Open() bool {
 	return n < w.limit && (w.Bound == 0 || n < w.Bound)
 }
 
-// State is the window as the law decided it last.
+// State is the last decision of the law.
 func (w *Window) State() State { return w.state }
 
 // Explain is Explained.Explain, or "" and "" if the law is not Explained.
@@ -221,17 +220,17 @@ func (w *Window) Explain() (cause, phase string) {
 	return "", ""
 }
 
-// Gap is the time between two sends of a law that spaces them, 0 if it does not.
+// Gap is the time between two sends of a law that spaces its sends; 0 for other laws.
 func (w *Window) Gap() time.Duration { return w.gap }
 
 // Flying is the number of attempts in flight.
 func (w *Window) Flying() int { return w.flying.n() }
 
-// Streak is the number of cuts since the last accepted answer, each after all attempts in flight at the cut
-// before it were answered: several cuts of one overshoot are no streak.
+// Streak is the number of cuts since the last accepted answer. A cut counts only if all attempts in flight at the
+// cut before were answered: several cuts of one overshoot are no streak.
 func (w *Window) Streak() int { return w.streak }
 
-// Timed is Law.Timed: the window needs the times of its events.
+// Timed is Law.Timed: the window then needs the times of its events.
 func (w *Window) Timed() bool { return w.timed }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

@@ -201,7 +201,7 @@ func TestRoundTripTimes(t *testing.T) {
 	require.Equal(t, []time.Duration{1e9, 2e9, 3e9, 4e9}, told)
 }
 
-// "the attempt was sent sooner after the one before than half of Trip/Cwnd", which is 10 ms here
+// "the attempt was sent less than Trip/Cwnd/2 after the attempt before", which is 10 ms here
 func TestEarlyAttempts(t *testing.T) {
 	as := func(wait time.Duration, law window.Law) bool {
 		w := newTrace(t, law, window.Settings{Initial: 10})
@@ -219,7 +219,7 @@ func TestEarlyAttempts(t *testing.T) {
 	require.False(t, as(0, same), "the law is not timed")
 }
 
-// A law from outside may be wrong: "If a law returns nonsense (NaN, an infinity), the window stays as it was."
+// A law from outside may be wrong: "If a law returns NaN or an infinity, Cwnd stays."
 func TestNonsenseFromALawChangesNothing(t *testing.T) {
 	start := window.State{Cwnd: 20, Ssthresh: 1024}
 	for _, c := range []struct{ law, want window.State }{
@@ -266,8 +266,8 @@ func TestRestartAndRestore(t *testing.T) {
 	require.False(t, w.Open())
 }
 
-// "Trip is the mean round trip of the accepted answers, the latest of which count most; until one is accepted,
-// that of the first answer."
+// "Trip is the mean round trip of the accepted answers; the latest answers count most. Before the first accepted
+// answer it is the round trip of the first answer."
 func TestTripIsTheMeanRoundTrip(t *testing.T) {
 	cwnd := 20.0
 	w := newTrace(t, timed{lawFunc(func(s window.State, _ window.Answer) window.State { s.Cwnd, s.Trip = cwnd, 1; return s })}, window.Settings{})
