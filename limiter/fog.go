@@ -2,16 +2,16 @@ package limiter
 
 import "github.com/aimd-go/aimd/window"
 
-// fogLength is the length of the mean over the latest answers. With it eleven unclear answers in a row are an outage, or
-// most of the latest twenty. Our choice: 30 s of 500s with 50 in flight get 44 to 107 requests, 15 247 without the rule. One
-// 502 in a hundred by chance costs no cut.
+// fogLength is the length of the mean over the latest answers. An outage is then eleven unclear answers in a row,
+// or most of the latest twenty. Our choice: 30 s of 500s with 50 in flight get 44 to 107 requests, 15 247 without
+// the rule. One 502 in a hundred by chance costs no cut.
 const fogLength = 16
 
 // fog is the share of the latest answers that do not say why they failed: window.Unclear.
 type fog struct{ share float64 }
 
-// cleared returns what an outcome means to the window. An unclear answer is neutral, and a time-out while more than half
-// of the latest answers are unclear. A neutral end says nothing of either.
+// cleared returns the outcome for the window. An unclear answer is neutral. While more than half of the latest
+// answers are unclear, it is a time-out. A neutral end does not count among the answers.
 func (f *fog) cleared(o window.Outcome) window.Outcome {
 	switch o {
 	case window.Neutral:

@@ -1,7 +1,7 @@
-// Package limiter has the gate of a limiter: the window, the pauses, the gap between sends and the quotas of the
-// service decide whether an attempt may be sent now, and when to look again. It is pure: no goroutine, lock,
-// context or clock. [github.com/aimd-go/aimd] drives it for most programs, package admission at a server, and
-// package sim on virtual time.
+// Package limiter has the gate of a limiter. Window, pauses, the gap between sends and the service's quotas decide
+// whether an attempt may be sent now, and when to ask again. It is pure: no goroutine, lock, context or clock.
+// [github.com/aimd-go/aimd] drives it for most programs, package admission at a server, and package sim on virtual
+// time.
 package limiter
 
 import (
@@ -12,19 +12,19 @@ import (
 )
 
 // Gate is a limiter without goroutines, locks and clocks, for programs that have their own: events in, effects out,
-// one deadline. It decides when the next attempt may be sent, whatever the order of those that wait; package queue
-// has the order of the text. To drive a gate:
+// one deadline. It decides when the next attempt may be sent. The order of waiting operations is the program's;
+// package queue has the order of the text. To drive a gate:
 //
 //   - One goroutine at a time calls it, or a lock is held. Every time is the time since one start of the driver.
-//   - A new operation may go at once by Tried, if none waits. Otherwise it waits.
+//   - If no operation waits, a new operation may go at once by Tried. Otherwise it waits.
 //   - Report each attempt that ended, by Answered or Withdrawn, once for each ticket.
-//   - After each event call Next with the number of operations that wait, until it returns false. For each ticket send
-//     an attempt of the operation that is first. That an operation came or left is an event too.
-//   - Then set one timer for Deadline, if there is one. The timer is an event without a name: call Next again.
+//   - After each event call Next with the number of operations that wait, until it returns false. For each ticket
+//     send an attempt of the first waiting operation. The arrival or the end of an operation is an event too.
+//   - Then set one timer for Deadline, if there is a deadline. When the timer fires, call Next again.
 //   - A failed operation waits for the longer of Backoff and Obeyed, without a slot, before it waits for the gate.
 //
-// A question (Open, State, Gap, PausedUntil) changes nothing. A time that runs backwards counts as the latest one, so
-// 0 will do for an event that needs no time: see Timed.
+// A question (Open, State, Gap, PausedUntil) changes nothing. A time that runs backwards counts as the latest time.
+// So 0 will do for an event that needs no time: see Timed.
 type Gate struct {
 	window.Window
 	rules Settings
@@ -38,8 +38,8 @@ type Gate struct {
 	sent time.Duration
 	// last is the number of the attempt sent last.
 	last uint64
-	// delayed: the next send is late, since the operation at the front had to wait for the timer of the gap or, if
-	// the law catches up, for the window.
+	// delayed: the next send is late. The operation at the front had to wait for the timer of the gap or, if the
+	// law catches up, for the window.
 	delayed bool
 	// spread is the factor of the next gap, if it is spread.
 	spread float64
@@ -52,8 +52,8 @@ type Gate struct {
 	waiting int
 }
 
-// lateness is how late a timer may be without delaying the sends after it. A timer of a busy machine is many
-// milliseconds late: with 2 ms here, a store with a gap of 3 ms took a twentieth more time.
+// lateness is the lateness of a timer that does not delay the sends after it. A timer of a busy machine is many
+// milliseconds late. With 2 ms here, a store with a gap of 3 ms took a twentieth more time.
 const lateness = 20 * time.Millisecond
 
 // NewGate returns a gate in its initial state, or an error that names the wrong setting.
@@ -78,8 +78,8 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 	return g.send(), true
 }
 
-// Answered ends an attempt, with the service's Retry-After (0: no header), and returns it as the law saw it: a refusal
-// for a quota that is used up is Neutral. It returns false for an attempt that is not in flight, and changes nothing.
+// Answered ends an attempt, with the service's Retry-After (0: no header), and returns what the law saw. A refusal
+// for a used quota is Neutral. If the attempt is not in flight, Answered returns false and changes nothing.
 func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) (window.Answer, bool) {
 	now = g.seen(now)
 	if g.Has(t) {
@@ -103,12 +103,11 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 
 // overloaded begins a pause for all, if it is time to.
 //
-// The first cut after an accepted answer begins no pause. From the second in a row on, see Streak, each cut
-// pauses all sends, twice as long as the one before: TCP's doubled timeout (RFC 6298, section 5.5). A law that
-// spaces its sends at the least window has that in its gap, and gets no pause.
+// The first cut after an accepted answer begins no pause. From the second cut in a row on (Streak), each cut pauses
+// all sends, twice as long as the pause before: TCP's doubled timeout (RFC 6298, section 5.5). If a law spaces its
+// sends and one attempt at a time is admitted, its gap replaces the pause.
 //
-// A Retry-After pauses all only if these pauses did not help either, from the fifth cut in a row on: rule 10 of
-// docs/design.md.
+// A Retry-After pauses all from the fifth cut in a row on, if these pauses did not help: rule 10 of docs/design.md.
 func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	streak := g.Streak()
 	if g.State().Pace == window.Waits && retryAfter > g.State().Trip && g.spaces() {
@@ -131,18 +130,18 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	}
 }
 
-// Stopped pauses all sends after an overload whose answer speaks for everybody, as Obeyed says, unless a pause
-// that is as long has begun: all in flight get such an answer.
+// Stopped pauses all sends, for the time of Obeyed, after an overload whose answer speaks for everybody. If a pause
+// as long has begun, it changes nothing: all attempts in flight get such an answer.
 func (g *Gate) Stopped(now, retryAfter time.Duration) {
 	if least := g.asked(retryAfter, true).Within(g.rules.MaxRetryAfter); g.pausedUntil-g.seen(now) < least {
 		g.pausedUntil = g.now + g.Obeyed(retryAfter, true)
 	}
 }
 
-// Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the
-// wrong setting, and the old rules stay. If Settings.Window did change, so do the window and its law. A pause
-// that is longer than the new rules allow ends as if it had begun now under them. If a quota is used up, one
-// attempt asks at once. Settings.Rand has no effect.
+// Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the wrong
+// setting, and the old rules stay. If Settings.Window changes, so do the window and its law. A pause that is longer
+// than the new rules allow ends as if it had begun now. If a quota is used up, one attempt asks at once.
+// Settings.Rand has no effect.
 func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
 	s.Rand = g.rules.Rand
 	s, err := s.WithDefaults()
@@ -168,8 +167,8 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 
 // Effects.
 
-// Next books the attempt of the operation that is first of those that wait, waiting in number. It reports false if
-// none may go now.
+// Next books an attempt for the first waiting operation. waiting is the number of waiting operations. Next reports
+// false if no attempt may go now.
 func (g *Gate) Next(now time.Duration, waiting int) (window.Ticket, bool) {
 	g.waiting = waiting
 	if waiting == 0 || !g.open(now) {
@@ -190,9 +189,9 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	return at, waiting > 0 && g.Open() && at > g.now
 }
 
-// Backoff returns how long an operation waits on its own, without a slot, before it rejoins the queue, after that
-// many failures in a row, the latest with the outcome last. After overloads that begins with the sixth: the
-// window paces them.
+// Backoff returns the time for which an operation waits, without a slot, before it rejoins the queue. failures is
+// the number of its failures in a row, and last the outcome of the latest. After overloads the waits begin with the
+// sixth: until then the window paces the operation.
 func (g *Gate) Backoff(failures int, last window.Outcome) time.Duration {
 	if n := delay.Backoffs(failures, last.Overloaded()); n > 0 {
 		return g.pause(n - 1)
@@ -200,7 +199,8 @@ func (g *Gate) Backoff(failures int, last window.Outcome) time.Duration {
 	return 0
 }
 
-// Obeyed returns how long a refused operation waits for the service, or all do (stop), with jitter.
+// Obeyed returns the time for which a refused operation waits for the service, with jitter; with stop, the time for
+// which all wait.
 func (g *Gate) Obeyed(retryAfter time.Duration, stop bool) time.Duration {
 	return g.asked(retryAfter, stop).Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
 }
@@ -216,15 +216,15 @@ func (g *Gate) Timed() bool {
 	return g.Window.Timed() || g.pausedUntil > g.now || g.Gap() > 0 || g.told != nil
 }
 
-// Gap is the shortest time between two sends: of a law that spaces them and by Settings.MaxRate. 0: there is
-// none.
+// Gap is the shortest time between two sends: the gap of the law, or of Settings.MaxRate if that is longer. 0: no
+// gap.
 func (g *Gate) Gap() time.Duration { return max(g.Window.Gap(), g.apart) }
 
 // PausedUntil is the time when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
-// ClosedUntil is the earliest time of the next send by what the service said: after the pause for all, or
-// when the quota comes back that is used up for longer than that.
+// ClosedUntil is the earliest time of the next send by the answers of the service: the end of the pause for all, or
+// the return of a used quota if that is later.
 func (g *Gate) ClosedUntil() (until time.Duration, used *QuotaState) {
 	if g.told != nil {
 		if q, ok := g.told.UsedUp(g.now); ok && q.Until > g.pausedUntil {
@@ -265,9 +265,9 @@ func (g *Gate) quotaUntil() time.Duration {
 	return g.told.Due(g.now, g.Flying()-len(g.told.heads), g.waiting)
 }
 
-// spacedUntil is the end of the gap: the present gap after the last send. While refusals follow one another the
-// law's gap is spread at random by half, so that clients do not stay in step, and one attempt now and then comes
-// at once: the service may refuse what comes after a rest.
+// spacedUntil is the end of the gap: the present gap after the last send. While refusals follow one another, the
+// law's gap is spread at random by half, so that clients do not stay in step. Some attempts are sent without their
+// gap, since some services refuse the first request after a rest.
 func (g *Gate) spacedUntil() time.Duration {
 	gap := g.Window.Gap()
 	if g.Streak() > 0 && g.spaces() {
@@ -293,8 +293,9 @@ func (g *Gate) send() window.Ticket {
 	return t
 }
 
-// space notes a send that the next gap counts from: the time it was due, if only the timer made it late, or the
-// window at a law that catches up. If the queue was empty, that would be a credit, and a burst.
+// space notes the time from which the next gap counts. If only the timer made the send late, or the window under a
+// law that catches up, that is the time at which the send was due. After an empty queue that would be a credit, and
+// a burst.
 func (g *Gate) space() {
 	due := g.now
 	if g.delayed {
@@ -307,8 +308,8 @@ func (g *Gate) space() {
 	}
 }
 
-// catchUp is how late the window may make a send without delaying those after it; 0 unless the law catches up, or
-// if there is a greatest rate.
+// catchUp is the lateness of a send, by the window, that does not delay the sends after it. It is 0 unless the law
+// catches up, and 0 under a MaxRate.
 func (g *Gate) catchUp() time.Duration {
 	if s := g.State(); s.Pace == window.CatchUp && g.apart == 0 {
 		return s.Trip
@@ -318,8 +319,8 @@ func (g *Gate) catchUp() time.Duration {
 
 func (g *Gate) jitter() float64 { return 0.5 + g.rules.Rand.Float64() }
 
-// pause is the shortest pause doubled n times, at most the longest, times a random number from 0.5 to 1.5, so
-// that clients that stopped together do not start together ("Jitter Everything!", Safe Client Behaviour).
+// pause is the shortest pause doubled n times, at most the longest, times U(0.5, 1.5). So clients that stopped
+// together do not start together ("Jitter Everything!", Safe Client Behaviour).
 func (g *Gate) pause(n int) time.Duration {
 	lo, hi := g.rules.PauseMin, g.rules.PauseMax
 	if hi < 0 {

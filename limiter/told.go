@@ -17,14 +17,14 @@ type Head struct {
 	Reports    []answer.Quota
 }
 
-// QuotaState is how one quota of the service stands.
+// QuotaState is the state of one quota of the service.
 type QuotaState struct {
 	Name string
 	// Limit and Left are the whole quota and its rest, in the service's unit.
 	Limit, Left float64
 	// Back is the time at which the quota is whole again, or a refused request may be sent again; 0: not known.
 	Back time.Duration
-	// Until is the time at which the next attempt may go, if the quota is used up; 0: it is not.
+	// Until is the time at which the next attempt may go, if the quota is used up; 0: the quota is not used up.
 	Until time.Duration
 }
 
@@ -40,16 +40,16 @@ type told struct {
 	boundedUntil time.Duration
 }
 
-// A quota that comes back within so many round trips, and this time, is no reason to wait: the service may mean its
-// slots, and the window finds a rate as soon. Our choice: 8 slots told as a quota took 2.4 times the optimum. The time
-// keeps the quotas of a minute where an answer takes half of one.
+// If a quota comes back within four round trips and 15 s, no attempt waits for it: the service may mean its slots,
+// and the window finds slots or a rate as soon. Our choice: 8 slots told as a quota took 2.4 times the optimum. The
+// 15 s keep the wait for a quota of a minute if an answer takes half a minute.
 const (
 	soonTrips   = 4
 	soonLongest = 15 * time.Second
 )
 
-// soon is the longest reset that is no reason to wait. Before the first success the round trips are those of refusals.
-// A law without a clock has none.
+// soon is the longest reset for which no attempt waits. Before the first success the round trips are of refusals,
+// so only the time counts. Without a clock there are no round trips.
 func (g *Gate) soon() time.Duration {
 	switch {
 	case !g.Window.Timed():
@@ -69,8 +69,8 @@ func (g *Gate) Withdrawn(t window.Ticket) bool {
 	return g.Window.Withdrawn(t)
 }
 
-// Reported notes the quotas that the head of an answer reports, before Answered: a refusal for a quota that
-// is used up does not cut the window. It returns the quota that is used up for longest, if it was not before.
+// Reported notes the quotas that the head of an answer reports. Call it before Answered: a refusal for a used quota
+// does not cut the window. It returns the quota that is used up for longest, if that quota was not used up before.
 func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaState, ok bool) {
 	if len(h.Reports) == 0 || !g.Has(t) {
 		return used, false
@@ -109,7 +109,7 @@ func (g *Gate) ended(t window.Ticket, o window.Outcome) window.Outcome {
 	return o
 }
 
-// Quotas returns how the quotas stand that the service reports.
+// Quotas returns the state of each quota that the service reports.
 func (g *Gate) Quotas(now time.Duration) (all []QuotaState) {
 	if g.told == nil {
 		return nil
