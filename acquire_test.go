@@ -56,9 +56,9 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 		{aimd.Probe, func(aimd.Event) {}, 2 * 100},
 	} {
 		watch := &counting{Clock: clock.NewMock()}
-		l, err := aimd.New(aimd.Config{Law: c.law, Clock: watch, Observer: c.observer})
+		l, err := aimd.New(aimd.Config{Law: c.law, Observer: c.observer})
 		require.NoError(t, err)
-		watch.read.Store(0)
+		l.SetClock(watch)
 		for range 100 {
 			acquire(t, l, 1)[0].Done(window.Success)
 		}
@@ -259,7 +259,8 @@ func (c *early) AfterFunc(d time.Duration, f func()) *clock.Timer {
 func TestAPauseEndsByItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &early{Clock: clock.New()}
-		l := newLimiter(t, 8, func(c *aimd.Config) { c.Clock, c.PauseMin = source, time.Second })
+		l := newLimiter(t, 8, func(c *aimd.Config) { c.PauseMin = time.Second })
+		l.SetClock(source)
 		refuseBursts(t, l, 2)
 		_, ok := l.TryAcquire()
 		require.False(t, ok, "a pause, though nothing is in flight")

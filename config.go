@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/limiter"
@@ -29,8 +27,6 @@ type Config struct {
 	InitialWindow float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
 	// Observer is called for every event, after the lock is released, by the goroutine that caused the event;
 	// it may call the limiter. Several goroutines may call it at once. It should be quick, and must not
 	// panic. With an observer the limiter reads the clock at every event. Two
@@ -95,7 +91,6 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 		err = cmp.Or(err, check.Nil("Guards"))
 	}
 	c.FirstContact = cmp.Or(c.FirstContact, firstContact)
-	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
 	if c.Law == nil {
 		c.Law = Probe
 	}
@@ -136,7 +131,7 @@ func (c Config) guards() []attempt.Guard {
 
 // tunable is c without the settings that cannot change.
 func (c Config) tunable() Config {
-	c.Law, c.Name, c.InitialWindow, c.Rand, c.Clock = nil, "", 0, nil, nil
+	c.Law, c.Name, c.InitialWindow, c.Rand = nil, "", 0, nil
 	c.Observer, c.Classifier, c.Policy, c.Guards = nil, nil, nil, nil
 	return c
 }
@@ -148,7 +143,7 @@ func (c Config) fixed() string {
 		set  bool
 	}{
 		{"Law", c.Law != nil}, {"Name", c.Name != ""}, {"InitialWindow", c.InitialWindow != 0}, {"Rand", c.Rand != nil},
-		{"Clock", c.Clock != nil}, {"Observer", c.Observer != nil}, {"Classifier", c.Classifier != nil},
+		{"Observer", c.Observer != nil}, {"Classifier", c.Classifier != nil},
 		{"Policy", c.Policy != nil}, {"Guards", len(c.Guards) > 0},
 	} {
 		if f.set {

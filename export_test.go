@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/benbjohnson/clock"
+
 	"github.com/aimd-go/aimd/attempt"
 )
 
@@ -20,3 +22,9 @@ func (p Permit) Settle(v attempt.Verdict) {
 func Items[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
 	return each(ctx, l, items, fn, new(error))
 }
+
+// SetClock puts a clock in the place of the real one. Call it before all else.
+func (l *Limiter) SetClock(source clock.Clock) { l.clock, l.made = source, source.Now() }
+
+// SetClock puts a clock in the place of the real one. Call it before all else.
+func (k *Keyed[K]) SetClock(source clock.Clock) { k.clock = source }

@@ -32,8 +32,6 @@ type KeyedConfig struct {
 	// Evicted is called with each evicted limiter, by the goroutine that asked for another one: to keep its
 	// Snapshot, or to count it (contrib/aimdprom). Several goroutines may call it at once. It may be nil.
 	Evicted func(*Limiter)
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
 }
 
 // Keyed has one limiter for each key: a host, a bucket, an API key. It evicts limiters that are idle: not
@@ -41,6 +39,7 @@ type KeyedConfig struct {
 type Keyed[K comparable] struct {
 	make   func(K) (*Limiter, error)
 	config KeyedConfig
+	clock  clock.Clock
 
 	// mu guards those below. It is held while a key's limiter is made, and while a limiter's lock is taken.
 	mu sync.Mutex
@@ -68,8 +67,7 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 	); err != nil {
 		return nil, wrong(err)
 	}
-	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
-	return &Keyed[K]{make: make, config: c, byKey: map[K]*entry[K]{}}, nil
+	return &Keyed[K]{make: make, config: c, clock: wall, byKey: map[K]*entry[K]{}}, nil
 }
 
 // For returns the key's limiter. Ask for every operation: the limiter may be evicted meanwhile. The error is
@@ -87,7 +85,7 @@ func (k *Keyed[K]) For(key K) (*Limiter, error) {
 
 // find is For under the lock. It adds the evicted limiters to gone.
 func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
-	now := k.config.Clock.Now()
+	now := k.clock.Now()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, _ := k.used.Ends(); i != nil && now.Sub(i.Value.asked) >= k.config.Idle; i, _ = k.used.Ends() {

@@ -37,7 +37,8 @@ func (h keyedHelper) get(t *testing.T, key string) *aimd.Limiter {
 
 func TestKeyedEvictsWhatIsIdle(t *testing.T) {
 	mock := clock.NewMock()
-	k := newKeyed(t, aimd.KeyedConfig{Idle: time.Minute, Clock: mock})
+	k := newKeyed(t, aimd.KeyedConfig{Idle: time.Minute})
+	k.SetClock(mock)
 	a, busy := k.get(t, "a"), k.get(t, "busy")
 	require.Same(t, a, k.get(t, "a"))
 	require.NotSame(t, a, busy)
@@ -60,7 +61,8 @@ func TestKeyedEvictsWhatIsIdle(t *testing.T) {
 
 // More keys than the bound cost no more than the bound: the idlest goes.
 func TestKeyedHasABound(t *testing.T) {
-	k := newKeyed(t, aimd.KeyedConfig{Keys: 3, Clock: clock.NewMock()})
+	k := newKeyed(t, aimd.KeyedConfig{Keys: 3})
+	k.SetClock(clock.NewMock())
 	hold := func(key string) aimd.Permit {
 		p, err := k.get(t, key).Acquire(t.Context())
 		require.NoError(t, err)
@@ -93,10 +95,11 @@ func TestKeyedTellsOfThoseEvicted(t *testing.T) {
 	mock := clock.NewMock()
 	var k keyedHelper
 	var gone []*aimd.Limiter
-	k = newKeyed(t, aimd.KeyedConfig{Idle: time.Minute, Keys: 2, Clock: mock, Evicted: func(l *aimd.Limiter) {
+	k = newKeyed(t, aimd.KeyedConfig{Idle: time.Minute, Keys: 2, Evicted: func(l *aimd.Limiter) {
 		gone = append(gone, l)
 		require.NotEmpty(t, k.keys(), "it may call back")
 	}})
+	k.SetClock(mock)
 	a, b := k.get(t, "a"), k.get(t, "b")
 	require.Empty(t, gone)
 	c := k.get(t, "c")

@@ -17,6 +17,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
+// wall is the source of time.
+var wall = clock.New()
+
 var errAtWork = errors.New("aimd: Restore: the limiter has made attempts already")
 
 var errHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
@@ -33,6 +36,7 @@ type Limiter struct {
 	// law is the type of its law: "aimd.reno".
 	law    string
 	runner attempt.Runner
+	clock  clock.Clock
 	// made is the time when the limiter was made. The gate's time counts from there.
 	made time.Time
 	// shut is closed by Close, for callers that wait outside the queue.
@@ -90,7 +94,7 @@ func New(c Config) (*Limiter, error) {
 		return nil, wrong(err)
 	}
 	l := &Limiter{
-		config: c, law: strings.TrimPrefix(fmt.Sprintf("%T", law), "*"), made: c.Clock.Now(),
+		config: c, law: strings.TrimPrefix(fmt.Sprintf("%T", law), "*"), clock: wall, made: wall.Now(),
 		shut: make(chan struct{}), idle: make(chan struct{}),
 		guarded: guarded{gate: gate, queue: queue.Queue[*waiter]{Bound: c.QueueBound}, pauseMin: pauseMin},
 	}
@@ -102,7 +106,7 @@ func New(c Config) (*Limiter, error) {
 }
 
 // now is the time since the limiter was made, by one of the machine's clocks; the time of day takes two.
-func (l *Limiter) now() time.Duration { return l.config.Clock.Since(l.made) }
+func (l *Limiter) now() time.Duration { return l.clock.Since(l.made) }
 
 // timed reports whether an event needs the time.
 func (l *Limiter) timed() bool { return l.config.Observer != nil || l.gate.Timed() }
@@ -183,7 +187,7 @@ func (l *Limiter) arm() {
 	l.wake = at
 	d := at - l.now()
 	if l.timer == nil {
-		l.timer = l.config.Clock.AfterFunc(d, l.woke)
+		l.timer = l.clock.AfterFunc(d, l.woke)
 	} else {
 		l.timer.Reset(d)
 	}

@@ -157,7 +157,7 @@ const restoreAge = time.Hour
 // that its age does not matter. Of another law's State take Cwnd alone: an Ssthresh of 0 means Cwnd. Call Restore before
 // the first attempt: later it is an error, as is a State that no window can have.
 func (l *Limiter) Restore(s window.State, at time.Time) error {
-	if s == (window.State{}) || !at.IsZero() && l.config.Clock.Since(at) > restoreAge {
+	if s == (window.State{}) || !at.IsZero() && l.clock.Since(at) > restoreAge {
 		return nil
 	}
 	if s.Ssthresh == 0 {

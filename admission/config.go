@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/tag"
@@ -32,8 +30,6 @@ type Config struct {
 	RetryAfterMin, RetryAfterMax time.Duration
 	// Rand is the source of jitter, for one Controller alone; nil: one with a random seed.
 	Rand *rand.Rand
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
 	// Observer is called once for each request, at its end, by the goroutine or the timer that caused the end: it may
 	// call the controller. Several goroutines may call it at once. It should be quick, and must not panic. It
 	// may be nil.
@@ -51,9 +47,6 @@ func (c Config) withDefaults() (Config, error) {
 		check.Duration("RetryAfterMax", &c.RetryAfterMax, longest, 100*time.Millisecond, time.Hour),
 		check.Duration("RetryAfterMin", &c.RetryAfterMin, shortest, 100*time.Millisecond, c.RetryAfterMax),
 	)
-	if c.Clock == nil {
-		c.Clock = clock.New()
-	}
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}

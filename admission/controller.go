@@ -39,7 +39,7 @@ func New(l Limit, c Config) (*Controller, error) {
 	if err != nil {
 		return nil, fmt.Errorf("admission: %w", err)
 	}
-	source := core.config.Clock
+	source := clock.New()
 	return &Controller{clock: source, observer: c.Observer, made: source.Now(), core: core}, nil
 }
 

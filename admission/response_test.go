@@ -249,12 +249,13 @@ func TestACopyBeginsTheAnswerWhenItBegins(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			outcomes := make(chan window.Outcome, 1)
 			mock := clock.NewMock()
-			c, err := admission.New(admission.Fixed(1), admission.Config{Clock: mock, Observer: func(e admission.Event) {
+			c, err := admission.New(admission.Fixed(1), admission.Config{Observer: func(e admission.Event) {
 				if e.Outcome != 0 {
 					outcomes <- e.Outcome
 				}
 			}})
 			require.NoError(t, err)
+			c.SetClock(mock)
 			content, takes := strings.Repeat("0123456789", 1000), 20*time.Second
 			h, err := admission.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/broken" {

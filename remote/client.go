@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/schedule"
 )
@@ -25,8 +23,6 @@ type Config struct {
 	// Observer is called with the state after each look, by the goroutine that looked. It should be quick, and
 	// must not call Refresh. It may be nil.
 	Observer func(Snapshot)
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
 }
 
 // Snapshot is how a Client stood at one moment.
@@ -67,9 +63,6 @@ type Client struct {
 // New returns a Client that brings the source's documents to the appliers, or an error that names the setting
 // that is wrong, its value and the values allowed.
 func New(source Source, c Config, appliers ...Applier) (*Client, error) {
-	if c.Clock == nil {
-		c.Clock = clock.New()
-	}
 	err := cmp.Or(
 		check.Duration("Period", &c.Period, 5*time.Minute, time.Second, 24*time.Hour),
 		check.Duration("Timeout", &c.Timeout, 10*time.Second, time.Millisecond, 10*time.Minute),
@@ -83,7 +76,7 @@ func New(source Source, c Config, appliers ...Applier) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
-	polls, err := schedule.New(schedule.Config{Period: c.Period, Clock: c.Clock})
+	polls, err := schedule.New(schedule.Config{Period: c.Period})
 	if err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
@@ -116,7 +109,7 @@ func (c *Client) Refresh(ctx context.Context) error {
 	s := c.Snapshot()
 	err := c.look(ctx, &s)
 	s.Looks++
-	s.Looked = c.config.Clock.Now()
+	s.Looked = time.Now()
 	if err != nil {
 		s.Failures++
 		s.LastError = cut(err.Error(), 1000)
@@ -143,7 +136,7 @@ func (c *Client) Snapshot() Snapshot {
 
 // look looks at the source once.
 func (c *Client) look(ctx context.Context, s *Snapshot) error {
-	ctx, cancel := c.config.Clock.WithTimeout(ctx, c.config.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	data, mark, err := c.source.Fetch(ctx, c.mark)
 	if err = cmp.Or(err, ctx.Err()); err != nil || mark != "" && mark == c.mark {
@@ -162,7 +155,7 @@ func (c *Client) look(ctx context.Context, s *Snapshot) error {
 
 // offer puts a valid document in force, whole or not at all.
 func (c *Client) offer(s *Snapshot, d Document) error {
-	tomorrow := uint64(c.config.Clock.Now().Add(24 * time.Hour).UnixMicro())
+	tomorrow := uint64(time.Now().Add(24 * time.Hour).UnixMicro())
 	switch {
 	case d.Version > tomorrow:
 		return check.Wrong("version", d.Version, "%d at most, which is tomorrow in microseconds since 1970", tomorrow)
@@ -177,7 +170,7 @@ func (c *Client) offer(s *Snapshot, d Document) error {
 				return err
 			}
 		}
-		s.Document, s.Version, s.Applied = d, d.Version, c.config.Clock.Now()
+		s.Document, s.Version, s.Applied = d, d.Version, time.Now()
 	case !reflect.DeepEqual(d, s.Document):
 		return check.Wrong("version", fmt.Sprint(d.Version, " with other contents"), "more than %d, which is in force", s.Version)
 	}

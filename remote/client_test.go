@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/benbjohnson/clock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -174,15 +173,12 @@ func TestALookIsBoundedInTime(t *testing.T) {
 		require.Empty(t, a.all())
 	})
 
-	mock := clock.NewMock()
-	waiting := make(chan struct{})
-	source := &script{fetching: func(ctx context.Context) error { close(waiting); <-ctx.Done(); return ctx.Err() }}
-	c := newClient(t, source, remote.Config{Clock: mock})
-	done := make(chan error)
-	go func() { done <- c.Refresh(t.Context()) }()
-	<-waiting
-	mock.Add(10 * time.Second)
-	require.Error(t, <-done)
+	synctest.Test(t, func(t *testing.T) {
+		source := &script{fetching: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+		c, start := newClient(t, source, remote.Config{}), time.Now()
+		require.Error(t, c.Refresh(t.Context()))
+		require.Equal(t, 10*time.Second, time.Since(start))
+	})
 }
 
 func TestAPanicOfAnApplierLeavesNothingBehind(t *testing.T) {

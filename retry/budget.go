@@ -1,7 +1,6 @@
 package retry
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +44,6 @@ type BudgetConfig struct {
 	Window time.Duration
 	// Floor is the number of retries that the Window allows in any case; 0 means 3, negative none.
 	Floor int
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
 }
 
 // Budget is a guard that bounds the retries of all that use it to a share of all their requests. One Budget
@@ -68,7 +65,7 @@ func NewBudget(c BudgetConfig) (*Budget, error) {
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
-	source := cmp.Or[clock.Clock](c.Clock, clock.New())
+	source := clock.New()
 	return &Budget{clock: source, made: source.Now(), share: core.Share, core: core}, nil
 }
 

@@ -179,7 +179,8 @@ func TestWrongBudgetsAreNamed(t *testing.T) {
 }
 
 func TestTheShareChangesLive(t *testing.T) {
-	b := newBudget(t, retry.BudgetConfig{Floor: -1, Share: 0.2, Clock: clock.NewMock()})
+	b := newBudget(t, retry.BudgetConfig{Floor: -1, Share: 0.2})
+	b.SetClock(clock.NewMock())
 	for range 100 {
 		require.NoError(t, b.Admit(t.Context(), 1))
 	}
@@ -200,7 +201,8 @@ func TestTheShareChangesLive(t *testing.T) {
 }
 
 func TestAnExhaustedBudgetSaysSo(t *testing.T) {
-	b := newBudget(t, retry.BudgetConfig{Clock: clock.NewMock()})
+	b := newBudget(t, retry.BudgetConfig{})
+	b.SetClock(clock.NewMock())
 	for attempt := range 2 { // 0: not known
 		require.NoError(t, b.Admit(t.Context(), attempt))
 	}
@@ -216,7 +218,8 @@ func TestAnExhaustedBudgetSaysSo(t *testing.T) {
 
 	// The newest tenth of the window counts on its own, and the error says so.
 	mock := clock.NewMock()
-	b = newBudget(t, retry.BudgetConfig{Clock: mock})
+	b = newBudget(t, retry.BudgetConfig{})
+	b.SetClock(mock)
 	for range 1000 {
 		require.NoError(t, b.Admit(t.Context(), 1))
 	}

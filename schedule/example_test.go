@@ -5,43 +5,23 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/benbjohnson/clock"
-
 	"github.com/aimd-go/aimd/schedule"
 )
 
 // Fetch something every five minutes, and not when all others do.
 func ExampleSchedule() {
-	mock := clock.NewMock() // leave Clock out in a program
-	s, err := schedule.New(schedule.Config{Period: 5 * time.Minute, Clock: mock})
+	s, err := schedule.New(schedule.Config{Period: 5 * time.Minute, StartWithin: time.Nanosecond}) // the first at once
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fetched := 0
-	ended := make(chan error)
-	go func() {
-		ended <- s.Run(context.Background(), func(ctx context.Context) {
-			fetched++
-			fmt.Println("fetch number", fetched)
-			if fetched == 3 {
-				s.Stop()
-			}
-		})
-	}()
-	for {
-		select {
-		case err := <-ended:
-			fmt.Println("ended:", err)
-			return
-		default:
-			mock.Add(30 * time.Second)
-		}
-	}
+	err = s.Run(context.Background(), func(ctx context.Context) {
+		fmt.Println("fetched")
+		s.Stop() // leave it out in a program
+	})
+	fmt.Println("ended:", err)
 	// Output:
-	// fetch number 1
-	// fetch number 2
-	// fetch number 3
+	// fetched
 	// ended: <nil>
 }
 

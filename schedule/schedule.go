@@ -27,8 +27,6 @@ type Config struct {
 	JitterPeriod bool
 	// Rand is the source of jitter, which no other code may use; nil means one with a random seed.
 	Rand *rand.Rand
-	// Clock is the source of time; nil means the real one.
-	Clock clock.Clock
 }
 
 // Schedule runs a job again and again, at jittered times. It is safe for any number of goroutines. Make one
@@ -51,20 +49,19 @@ type Schedule struct {
 
 // New returns a Schedule whose first run is planned from now on, or an error that names the wrong setting, its
 // value and the allowed values. No job runs before Run.
-func New(c Config) (*Schedule, error) {
-	if c.Clock == nil {
-		c.Clock = clock.New()
-	}
+func New(c Config) (*Schedule, error) { return newOn(clock.New(), c) }
+
+func newOn(source clock.Clock, c Config) (*Schedule, error) {
 	if c.Rand == nil {
 		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
-	core, err := grid.New(c.Clock.Now(), grid.Settings{
+	core, err := grid.New(source.Now(), grid.Settings{
 		Period: c.Period, StartWithin: c.StartWithin, JitterPeriod: c.JitterPeriod, Rand: c.Rand,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("schedule: %w", err)
 	}
-	return &Schedule{clock: c.Clock, core: core, period: c.Period, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
+	return &Schedule{clock: source, core: core, period: c.Period, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
 }
 
 // Run calls the job at the times of the schedule, one call at a time, in this goroutine and with this

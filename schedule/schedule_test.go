@@ -184,7 +184,7 @@ func TestAfterALongSleepNothingIsMadeUpFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := clock.NewMock()
 		m.Set(epoch)
-		s, err := schedule.New(schedule.Config{Period: period, Clock: m})
+		s, err := schedule.NewOn(m, schedule.Config{Period: period})
 		require.NoError(t, err)
 		planned := s.Snapshot().Next
 		m.Set(epoch.Add(20*period + period/2)) // nobody waits yet

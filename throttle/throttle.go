@@ -42,21 +42,19 @@ type Config struct {
 	Probe time.Duration
 	// Rand is the source of chance, used under the throttle's lock; nil: one with a random seed.
 	Rand *rand.Rand
-	// Clock is the source of time; nil: the real one.
-	Clock clock.Clock
 	// Classifier reads the errors of Do; nil: attempt.Classify.
 	Classifier attempt.Classifier
 }
 
 // New returns a throttle without requests, or an error that names the wrong setting.
 func New(c Config) (*Throttle, error) {
-	c.Clock = cmp.Or[clock.Clock](c.Clock, clock.New())
 	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	core, err := rejection.New(rejection.Settings{Window: c.Window, K: c.K, Probe: c.Probe, Rand: c.Rand})
 	if err != nil {
 		return nil, fmt.Errorf("throttle: %w", err)
 	}
-	t := &Throttle{clock: c.Clock, made: c.Clock.Now(), core: core}
+	source := clock.New()
+	t := &Throttle{clock: source, made: source.Now(), core: core}
 	t.runner = attempt.Runner{Guards: []attempt.Guard{t}, Classifier: c.Classifier}
 	return t, nil
 }

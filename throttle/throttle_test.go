@@ -28,9 +28,10 @@ var _ attempt.Guard = (*throttle.Throttle)(nil)
 func newThrottle(t *testing.T, c throttle.Config) (*throttle.Throttle, *clock.Mock) {
 	t.Helper()
 	mock := clock.NewMock()
-	c.Rand, c.Clock = rand.New(rand.NewPCG(1, 2)), mock
+	c.Rand = rand.New(rand.NewPCG(1, 2))
 	th, err := throttle.New(c)
 	require.NoError(t, err)
+	th.SetClock(mock)
 	return th, mock
 }
 
@@ -146,13 +147,14 @@ func TestWhatDoCounts(t *testing.T) {
 		{io.ErrUnexpectedEOF, 0, 0},
 		{other(t), 0, 0}, // of another throttle, beneath
 	} {
-		th, err := throttle.New(throttle.Config{Clock: clock.NewMock(), Classifier: func(err error) attempt.Verdict {
+		th, err := throttle.New(throttle.Config{Classifier: func(err error) attempt.Verdict {
 			if errors.Is(err, refused) {
 				return attempt.Verdict{Meaning: answer.Refused}
 			}
 			return attempt.FirstOf(attempt.Classify)(err)
 		}})
 		require.NoError(t, err)
+		th.SetClock(clock.NewMock())
 		require.Equal(t, c.err, th.Do(t.Context(), func(context.Context) error { return c.err }))
 		requests, accepts, _ := th.Counts(tag.Critical)
 		assert.Equal(t, [2]int{c.requests, c.accepts}, [2]int{requests, accepts}, "%v", c.err)
