@@ -120,6 +120,38 @@ func ExamplePerHost() {
 	// one.example:80 2
 }
 
+// A store that limits reads and writes apart: a limiter for each.
+func ExampleReadWrite() {
+	store := hello(0)
+	defer store.Close()
+
+	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {MaxWindow: 64}})
+	if err != nil {
+		panic(err)
+	}
+	client := (&httplimit.Transport{
+		Base:    store.Client().Transport,
+		Limiter: httplimit.By(classes, httplimit.ReadWrite),
+	}).Client()
+	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodHead} {
+		req, err := http.NewRequest(method, store.URL, nil)
+		if err != nil {
+			panic(err)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			panic(err)
+		}
+		resp.Body.Close()
+	}
+	for class, lim := range classes.All() {
+		fmt.Println(class, lim.Snapshot().Attempts)
+	}
+	// Output:
+	// read 2
+	// write 1
+}
+
 // A plain client that sends again what failed, each attempt with a slot of its own, and no more than a
 // tenth of all requests twice.
 func ExampleNewRetrier() {

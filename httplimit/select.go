@@ -73,3 +73,14 @@ func Host(req *http.Request) string {
 	}
 	return h
 }
+
+// ReadWrite is a name for [By]: "read" for GET and HEAD, "write" for the rest. It is for a store that limits reads and
+// writes apart: By(classes, ReadWrite), with aimd.NewClasses for "read" and "write". For each host: By(limiters, Host,
+// ReadWrite), with aimd.NewKeyed, has keys such as "example.com:443 read".
+func ReadWrite(req *http.Request) string {
+	switch req.Method {
+	case "", http.MethodGet, http.MethodHead:
+		return "read"
+	}
+	return "write"
+}

@@ -34,6 +34,7 @@
 //     make the next.
 //   - A client keeps ten idle connections for a host. With a wider window, raise MaxIdleConnsPerHost of
 //     its transport, or it dials all the time.
+//   - One limiter is for all operations. LimitBy has one for each class of them, such as reads and writes.
 //   - Each part of a multipart transfer takes a slot of its own: set the transfer manager's concurrency
 //     high and let the limiter decide.
 package awslimit

@@ -51,3 +51,42 @@ func loadConfig() (aws.Config, func()) {
 	cfg.ServiceOptions = append(cfg.ServiceOptions, func(_ string, o any) { o.(*s3.Options).UsePathStyle = true })
 	return cfg, stop
 }
+
+// Reads, writes, lists and deletes with a limiter each.
+func ExampleLimitBy() {
+	ctx := context.Background()
+	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
+	defer stop()
+
+	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	awslimit.LimitBy(&cfg, classes, awslimit.Class)
+	client := s3.NewFromConfig(cfg)
+
+	bucket, key := aws.String("photos"), aws.String("1.jpg")
+	if _, err := client.PutObject(ctx, &s3.PutObjectInput{Bucket: bucket, Key: key}); err != nil {
+		log.Fatal(err)
+	}
+	for range 2 {
+		if _, err := client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: bucket}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	if _, err := client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: bucket, Key: key}); err != nil {
+		log.Fatal(err)
+	}
+	for _, class := range []string{"read", "write", "list", "delete"} {
+		lim, err := classes.For(class)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(class, lim.Snapshot().Attempts)
+	}
+	// Output:
+	// read 0
+	// write 1
+	// list 2
+	// delete 1
+}

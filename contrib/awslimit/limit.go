@@ -1,9 +1,14 @@
 package awslimit
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
@@ -22,13 +27,50 @@ import (
 // services should come from different configs. Called again with another limiter, each attempt takes a
 // slot of both. Use the same order everywhere then.
 func Limit(cfg *aws.Config, l *aimd.Limiter) {
+	limit(cfg, Middleware(l))
+}
+
+// LimitBy is Limit with a limiter for each class of operations: limiters has those, and class names that of an
+// operation of a service, such as "GetObject" of "S3". [Class] is such a function. An operation whose class has no limiter
+// fails, and is not sent. LimitBy panics if an argument is nil.
+//
+//	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
+//	...
+//	awslimit.LimitBy(&cfg, classes, awslimit.Class)
+func LimitBy(cfg *aws.Config, limiters *aimd.Keyed[string], class func(service, operation string) string) {
+	limit(cfg, MiddlewareBy(limiters, class))
+}
+
+func limit(cfg *aws.Config, waits func(*middleware.Stack) error) {
 	if cfg == nil {
 		panic("awslimit: the config is nil")
 	}
 	// Copies of a config share the array behind the slice; Clip makes append leave it alone.
-	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), Middleware(l))
+	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), waits)
 	cfg.Retryer = Retryer
 	cfg.RetryMaxAttempts = 0
+}
+
+// Class is the class of an operation by its name, for LimitBy: "list" for List..., "delete" for Delete..., "read" for Get...,
+// Head..., Describe..., Query, Scan and Select..., "write" for the rest. A Batch or Transact before these changes
+// nothing. The service is not looked at.
+func Class(_, operation string) string {
+	name := strings.TrimPrefix(strings.TrimPrefix(operation, "Batch"), "Transact")
+	for _, c := range [...]struct{ prefix, class string }{
+		{"List", "list"}, {"Delete", "delete"},
+		{"Get", "read"}, {"Head", "read"}, {"Describe", "read"}, {"Query", "read"}, {"Scan", "read"}, {"Select", "read"},
+	} {
+		if strings.HasPrefix(name, c.prefix) {
+			return c.class
+		}
+	}
+	return "write"
+}
+
+// selector chooses the limiter of an operation, whose context says which it is. id tells selectors apart.
+type selector struct {
+	id      string
+	limiter func(context.Context) (*aimd.Limiter, error)
 }
 
 // Middleware is the part of Limit that waits for slots, to set the options of one client:
@@ -44,13 +86,32 @@ func Middleware(l *aimd.Limiter) func(*middleware.Stack) error {
 	if l == nil {
 		panic("awslimit: the limiter is nil")
 	}
+	return waiting(selector{fmt.Sprintf("aimd %p", l), func(context.Context) (*aimd.Limiter, error) { return l, nil }})
+}
+
+// MiddlewareBy is Middleware with a limiter for each class of operations, as with LimitBy. It panics if an argument is nil.
+func MiddlewareBy(limiters *aimd.Keyed[string], class func(service, operation string) string) func(*middleware.Stack) error {
+	if limiters == nil || class == nil {
+		panic("awslimit: the limiters or the function for the class is nil")
+	}
+	return waiting(selector{fmt.Sprintf("aimd %p", limiters), func(ctx context.Context) (*aimd.Limiter, error) {
+		service, name := awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx)
+		l, err := limiters.For(class(service, name))
+		if err != nil {
+			return nil, fmt.Errorf("no limiter for %s of %s: %w", name, service, err)
+		}
+		return l, nil
+	}})
+}
+
+func waiting(s selector) func(*middleware.Stack) error {
 	return func(stack *middleware.Stack) error {
 		if _, ok := stack.Finalize.Get(retryID); !ok {
 			// A presigned request: no attempt is made.
 			return nil
 		}
 		// The SDK makes a stack for each call of an operation: all its attempts share o.
-		o := &operation{l: l}
+		o := &operation{selector: s}
 		if _, ok := stack.Finalize.Get(o.ID()); ok {
 			return nil // the same limiter twice
 		}

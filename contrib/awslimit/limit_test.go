@@ -39,7 +39,7 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 	require.Zero(t, one.RetryMaxAttempts)
 	require.Zero(t, one.Retryer().MaxAttempts(), "no limit")
 	require.PanicsWithValue(t, "awslimit: the limiter is nil", func() { awslimit.Limit(&one, nil) })
-	require.PanicsWithValue(t, "awslimit: the config is nil", func() { awslimit.Limit(nil, nil) })
+	require.PanicsWithValue(t, "awslimit: the config is nil", func() { awslimit.Limit(nil, newLimiter(t, aimd.Config{})) })
 }
 
 func TestTwoLimiters(t *testing.T) {
@@ -231,4 +231,31 @@ func TestBodyThatCannotBeRewound(t *testing.T) {
 	require.ErrorContains(t, err, "failed to rewind")
 	requireCode(t, err, "SlowDown")
 	requireOutcomes(t, l, outcomes{overloads: 1})
+}
+
+func TestClass(t *testing.T) {
+	for operation, want := range map[string]string{
+		"GetObject": "read", "HeadObject": "read", "DescribeTable": "read", "Query": "read", "Scan": "read", "SelectObjectContent": "read",
+		"BatchGetItem": "read", "TransactGetItems": "read", "ListObjectsV2": "list", "ListBuckets": "list",
+		"DeleteObject": "delete", "DeleteObjects": "delete", "PutObject": "write", "CreateMultipartUpload": "write",
+		"BatchWriteItem": "write", "CopyObject": "write", "AbortMultipartUpload": "write", "": "write",
+	} {
+		require.Equal(t, want, awslimit.Class("S3", operation), operation)
+	}
+}
+
+// "An operation whose class has no limiter fails, and is not sent."
+func TestAClassWithoutALimiter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore(t)
+		classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}})
+		require.NoError(t, err)
+		cfg := s.config()
+		awslimit.LimitBy(&cfg, classes, awslimit.Class)
+		err = put(t.Context(), pathStyle(cfg), "k", "x")
+		require.ErrorContains(t, err, `no limiter for PutObject of S3: aimd: class: "write" is not allowed, want read`)
+		requests, _ := s.Counts()
+		require.Zero(t, requests)
+	})
+	require.Panics(t, func() { awslimit.MiddlewareBy(nil, awslimit.Class) })
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"sync"
@@ -15,7 +14,6 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 )
@@ -24,7 +22,7 @@ import (
 // (Initialize), around each attempt (Finalize, inside of Retry and outside of signing), and next to the
 // transport (Deserialize). Its attempts follow one another, so it needs no lock.
 type operation struct {
-	l *aimd.Limiter
+	selector
 
 	// attempts is the number that were made, last the one that failed last, cause its error.
 	attempts int
@@ -45,7 +43,7 @@ type operation struct {
 
 // ID implements the SDK's middleware interfaces. Each limiter has its own, so that there may be several
 // in a stack, and the same one only once.
-func (o *operation) ID() string { return fmt.Sprintf("aimd %p", o.l) }
+func (o *operation) ID() string { return o.id }
 
 // HandleInitialize adds the last attempt's error to one that lacks it: the SDK forgets it when the
 // context ends between attempts.
@@ -114,7 +112,11 @@ func (o *operation) HandleDeserialize(ctx context.Context, in middleware.Deseria
 
 func (o *operation) begin(ctx context.Context) (*attempt.Attempt, error) {
 	if o.last == nil {
-		return o.l.Begin(ctx)
+		l, err := o.limiter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return l.Begin(ctx)
 	}
 	return o.last.Next(ctx)
 }

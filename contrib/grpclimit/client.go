@@ -3,6 +3,7 @@ package grpclimit
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -30,29 +31,58 @@ import (
 // One limiter stands for one service, or whatever has a limit of its own. Retry, and other interceptors
 // that retry, come before these options. Limit panics if l is nil.
 func Limit(l *aimd.Limiter) []grpc.DialOption {
-	c := newClient(l)
+	return newClient(l).options()
+}
+
+// LimitBy is Limit with a limiter for each class of calls: limiters has those, and class names that of a method, such as
+// "/package.Service/Method". A nil class is the method itself. A call whose class has no limiter fails, and is not sent.
+// LimitBy panics if limiters is nil.
+func LimitBy(limiters *aimd.Keyed[string], class func(method string) string) []grpc.DialOption {
+	if limiters == nil {
+		panic("grpclimit: the limiters are nil")
+	}
+	c := &client{func(method string) (*aimd.Limiter, error) {
+		key := method
+		if class != nil {
+			key = class(method)
+		}
+		l, err := limiters.For(key)
+		if err != nil {
+			return nil, fmt.Errorf("no limiter for %s: %w", method, err)
+		}
+		return l, nil
+	}}
+	return c.options()
+}
+
+func (c *client) options() []grpc.DialOption {
 	return []grpc.DialOption{grpc.WithChainUnaryInterceptor(c.unary), grpc.WithChainStreamInterceptor(c.stream)}
 }
 
-type client struct{ limiter *aimd.Limiter }
+type client struct {
+	limiter func(method string) (*aimd.Limiter, error)
+}
 
 func newClient(l *aimd.Limiter) *client {
 	if l == nil {
 		panic("grpclimit: the limiter is nil")
 	}
-	return &client{l}
+	return &client{func(string) (*aimd.Limiter, error) { return l, nil }}
 }
 
-func (c *client) admit(ctx context.Context) (*attempt.Attempt, error) {
-	a, err := c.limiter.Begin(ctx)
-	if err != nil {
-		return nil, notSent(err)
+func (c *client) admit(ctx context.Context, method string) (*attempt.Attempt, error) {
+	l, err := c.limiter(method)
+	if err == nil {
+		var a *attempt.Attempt
+		if a, err = l.Begin(ctx); err == nil {
+			return a, nil
+		}
 	}
-	return a, nil
+	return nil, notSent(err)
 }
 
 func (c *client) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	a, err := c.admit(ctx)
+	a, err := c.admit(ctx, method)
 	if err != nil {
 		return err
 	}

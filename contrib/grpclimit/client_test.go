@@ -414,3 +414,38 @@ func guarded(t *testing.T, config aimd.Config) (watched, *guard) {
 	config.Guards = append(config.Guards, g)
 	return one(t, config), g
 }
+
+// "limiters has those, and class names that of a method": "A nil class is the method itself. A call whose class has no limiter
+// fails, and is not sent."
+func TestClassesOfMethods(t *testing.T) {
+	const unary, streamed = "/grpc.testing.TestService/UnaryCall", "/grpc.testing.TestService/FullDuplexCall"
+	streams := func(method string) string {
+		if method == unary {
+			return "call"
+		}
+		return "stream"
+	}
+	for name, c := range map[string]struct {
+		class            func(string) string
+		first, otherwise string
+	}{
+		"of a function": {streams, "call", "stream"}, "of methods": {nil, unary, streamed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			both, err := aimd.NewClasses(map[string]aimd.Config{c.first: {}, c.otherwise: {}})
+			require.NoError(t, err)
+			client := to(t, always(nil), grpclimit.LimitBy(both, c.class)...)
+			require.NoError(t, call(t.Context(), client))
+			require.NoError(t, stream(t.Context(), client))
+			for class, l := range both.All() {
+				require.EqualValues(t, 1, l.Snapshot().Successes, class)
+			}
+			single, err := aimd.NewClasses(map[string]aimd.Config{c.first: {}})
+			require.NoError(t, err)
+			err = stream(t.Context(), to(t, always(nil), grpclimit.LimitBy(single, c.class)...))
+			requireCode(t, codes.ResourceExhausted, err)
+			require.ErrorContains(t, err, "no limiter for "+streamed+`: aimd: class: "`+c.otherwise+`" is not allowed, want `+c.first)
+		})
+	}
+	require.Panics(t, func() { grpclimit.LimitBy(nil, nil) })
+}

@@ -15,7 +15,7 @@ import (
 
 // stream waits for a slot before it opens a stream, which then holds the slot.
 func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	a, err := c.admit(ctx)
+	a, err := c.admit(ctx, method)
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/miniolimit"
+	"github.com/aimd-go/aimd/httplimit"
 
 	"github.com/aimd-go/aimd/attempt"
 )
@@ -65,4 +66,48 @@ func ExampleClassify() {
 	})
 	fmt.Println("tries:", tries, "error:", err)
 	// Output: tries: 2 error: <nil>
+}
+
+// Reads, writes, lists and deletes with a limiter each.
+func ExampleLimitBy() {
+	ctx := context.Background()
+	store := start(8, 0, nil)
+	defer store.Close()
+
+	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	opts := store.options()
+	if err := miniolimit.LimitBy(opts, httplimit.By(classes, miniolimit.Class)); err != nil {
+		log.Fatal(err)
+	}
+	client, err := minio.New(store.endpoint(), opts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	body := bytes.NewReader(make([]byte, 1024))
+	if _, err := client.PutObject(ctx, "photos", "1.jpg", body, body.Size(), minio.PutObjectOptions{}); err != nil {
+		log.Fatal(err)
+	}
+	for object := range client.ListObjects(ctx, "photos", minio.ListObjectsOptions{}) {
+		if _, err := client.StatObject(ctx, "photos", object.Key, minio.StatObjectOptions{}); err != nil {
+			log.Fatal(err)
+		}
+		if err := client.RemoveObject(ctx, "photos", object.Key, minio.RemoveObjectOptions{}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for _, class := range []string{"read", "write", "list", "delete"} {
+		lim, err := classes.For(class)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(class, lim.Snapshot().Successes)
+	}
+	// Output:
+	// read 1
+	// write 1
+	// list 1
+	// delete 1
 }

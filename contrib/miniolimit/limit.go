@@ -2,6 +2,8 @@ package miniolimit
 
 import (
 	"fmt"
+	"net/http"
+	"strings"
 
 	"github.com/minio/minio-go/v7"
 
@@ -27,10 +29,23 @@ const (
 // One limiter stands for one service, or bucket, or whatever has a limit of its own. Call Limit once for
 // each set of options.
 func Limit(opts *minio.Options, l *aimd.Limiter) error {
+	if l == nil {
+		return LimitBy(opts, nil)
+	}
+	return LimitBy(opts, httplimit.One(l))
+}
+
+// LimitBy is Limit with a function that chooses the limiter of a request, as that of httplimit.By: with [Class], one for
+// each class of operations.
+//
+//	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
+//	...
+//	err = miniolimit.LimitBy(opts, httplimit.By(classes, miniolimit.Class))
+func LimitBy(opts *minio.Options, limiter func(*http.Request) (*aimd.Limiter, error)) error {
 	if opts == nil {
 		return fmt.Errorf("miniolimit: %w", &setting.Error{Name: "options", Value: "nil"})
 	}
-	if l == nil {
+	if limiter == nil {
 		return fmt.Errorf("miniolimit: %w", &setting.Error{Name: "limiter", Value: "nil"})
 	}
 	base := opts.Transport
@@ -43,9 +58,32 @@ func Limit(opts *minio.Options, l *aimd.Limiter) error {
 		own.MaxIdleConnsPerHost = idleConnections
 		base = own
 	}
-	opts.Transport = &httplimit.Transport{Base: &revealing{base}, Limiter: httplimit.One(l)}
+	opts.Transport = &httplimit.Transport{Base: &revealing{base}, Limiter: limiter}
 	if opts.MaxRetries == 0 {
 		opts.MaxRetries = tries
 	}
 	return nil
+}
+
+// Class is the class of a request to a store of S3's API, for httplimit.By: "list" for a GET of buckets, or of a bucket's
+// objects, versions or uploads, "delete" for a DELETE and the POST that deletes several objects, "read" for any other GET and
+// for HEAD, "write" for the rest.
+func Class(req *http.Request) string {
+	q := req.URL.Query()
+	switch req.Method {
+	case http.MethodDelete:
+		return "delete"
+	case http.MethodPost:
+		if q.Has("delete") {
+			return "delete"
+		}
+	case "", http.MethodGet:
+		if q.Has("prefix") || q.Has("list-type") || q.Has("versions") || q.Has("uploads") || strings.Trim(req.URL.Path, "/") == "" && len(q) == 0 {
+			return "list"
+		}
+		return "read"
+	case http.MethodHead:
+		return "read"
+	}
+	return "write"
 }

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -380,4 +381,17 @@ func requireIdle(t *testing.T, l *aimd.Limiter) {
 	require.Zero(t, s.InFlight, "in flight")
 	require.Zero(t, s.Queued, "queued")
 	require.Zero(t, s.Late, "second releases")
+}
+
+func TestClass(t *testing.T) {
+	for request, want := range map[string]string{
+		"GET /photos/1.jpg": "read", "HEAD /photos/1.jpg": "read", "HEAD /photos": "read", "GET /photos/?location=": "read", "GET /photos/1.jpg?uploadId=1": "read",
+		"GET /photos/?list-type=2&prefix=a": "list", "GET /photos/?versions=": "list", "GET /photos/?uploads=": "list", "GET /": "list",
+		"DELETE /photos/1.jpg": "delete", "POST /photos/?delete=": "delete",
+		"PUT /photos/1.jpg": "write", "POST /photos/1.jpg?uploads=": "write", "PUT /photos": "write",
+	} {
+		method, target, _ := strings.Cut(request, " ")
+		require.Equal(t, want, miniolimit.Class(httptest.NewRequest(method, "http://store.example"+target, nil)), request)
+	}
+	require.EqualError(t, miniolimit.LimitBy(&minio.Options{}, nil), "miniolimit: limiter: nil is not allowed")
 }
