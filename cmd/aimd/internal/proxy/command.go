@@ -38,6 +38,8 @@ type settings struct {
 	// header says which limiter a request has; empty: those of credentials.
 	header string
 	one    bool
+	// classes: reads and writes have limiters of their own; empty: they share one.
+	classes string
 	// keys is the most limiters, queue the most requests that wait for one of them.
 	keys, queue int
 	// hold bounds the waits of a request, idle the time without a byte, drain the end of the process.
@@ -68,6 +70,7 @@ func Command() *cobra.Command {
 	f.Var(value.Text(&s.host, "name", "a name of a host", func(h string) bool { return h != "" }), "host", "a name of this machine, with a dot, that programs ask for")
 	f.Var(value.Text(&s.header, "header", "a name of a header, like X-Tenant", headerName), "key", "the header that says which limiter a request has; without it a credential's")
 	f.BoolVar(&s.one, "one", false, "one limiter for all requests")
+	f.Var(value.Choice(&s.classes, []string{"read,write"}), "classes", "a limiter for reads (GET, HEAD) and another for writes, as for a store that limits them apart")
 	f.Var(value.Whole(&s.keys, 1, 100_000), "keys", "the most limiters at a time; one that is idle goes")
 	f.Var(value.Whole(&s.queue, 1, 1_000_000), "queue", "the most requests that wait for one limiter")
 	f.Var(value.OrNone(value.Decimal(&s.maxRate, 0.0001, 1_000_000)), "max-rate", "the most requests of one limiter in a second, as a contract says; 0 for none")

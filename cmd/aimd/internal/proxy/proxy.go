@@ -162,7 +162,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength < 0 && r.Trailer == nil {
 		r.Trailer = http.Header{} // for those that nobody announced
 	}
-	wait := newWait(r.Context(), p, p.key(r))
+	wait := newWait(r.Context(), p, p.limiterOf(r))
 	defer wait.end()
 	w = &patient{w, *http.NewResponseController(w), wait}
 	w.Header()["Content-Type"], w.Header()["Date"] = nil, nil // if the service sends none, net/http adds none
@@ -219,7 +219,15 @@ func (p *proxy) refuse(r *http.Request) error {
 // follows a semicolon.
 var dots = strings.NewReplacer(`\`, "/", "..;", "../")
 
-// key names the limiter of a request: a part of the hash of the credential, which tells keys apart and says nothing of
+// limiterOf names the limiter of a request.
+func (p *proxy) limiterOf(r *http.Request) string {
+	if p.classes == "" {
+		return p.key(r)
+	}
+	return p.key(r) + " " + httplimit.ReadWrite(r)
+}
+
+// key names who sends a request: a part of the hash of the credential, which tells keys apart and says nothing of
 // the credential. None is kept.
 func (p *proxy) key(r *http.Request) string {
 	if p.one {

@@ -131,7 +131,16 @@ func TestEachCredentialHasALimiter(t *testing.T) {
 	assert.Equal(t, 2, n)
 	n, _, _ = send(func(s *settings) { s.one = true })
 	assert.Equal(t, 1, n)
-	url, _, _ := behind(t, service, func(s *settings) { s.keepHost = true })
+	url, p, _ := behind(t, service, func(s *settings) { s.one, s.classes = true, "read,write" })
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodHead, http.MethodPut} {
+		_, _ = answer(t, method, url, "")
+	}
+	counts := map[string]uint64{}
+	for _, l := range p.limited.All() {
+		counts[l.Snapshot().Name] = l.Snapshot().Successes
+	}
+	assert.Equal(t, map[string]uint64{"all read": 2, "all write": 2}, counts)
+	url, _, _ = behind(t, service, func(s *settings) { s.keepHost = true })
 	_, _ = answer(t, http.MethodGet, url, "", "Host", "localhost:1")
 }
 
@@ -498,6 +507,8 @@ func TestBadCommandLines(t *testing.T) {
 		"proxy --to http://x --listen 8020": "a host or none, and a port",
 		"proxy --to http://x --hold 2h":     "--hold",
 		"proxy --to http://x --keys 0":      "--keys",
+
+		"proxy --to http://x --classes read,list": `want one of read,write`,
 	} {
 		got := clitest.Run(t, []*cobra.Command{Command()}, strings.Fields(line)...)
 		assert.Equal(t, cli.WrongUsage, got.Status, line)
