@@ -18,12 +18,12 @@ type Rand interface {
 	NormFloat64() float64
 }
 
-// State is the progress of an operation one of whose attempts has failed.
+// State is the progress of an operation after a failed attempt.
 type State struct {
-	// Retry is the number of the retry that the delay comes before: 1 is the delay between the
-	// operation's first attempt and its first retry. Less counts as 1.
+	// Retry is the number of the retry that follows the delay: 1 is the delay between the operation's first attempt
+	// and its first retry. A smaller number counts as 1.
 	Retry int
-	// Last is the delay before this one, 0 if this is the first.
+	// Last is the delay before this delay, 0 if this is the first.
 	Last time.Duration
 }
 
@@ -34,8 +34,8 @@ type Backoff interface {
 	Delay(s State, r Rand) (time.Duration, bool)
 }
 
-// Check returns an error that names the first wrong setting of an Exponential, its value, and the allowed ones.
-// A nil Backoff is wrong, one of your own is right.
+// Check returns an error that names the first wrong setting of an Exponential, its value, and the allowed values. A
+// nil Backoff is wrong; a type of your own is right.
 func Check(b Backoff) error {
 	switch c := b.(type) {
 	case nil:

@@ -1,24 +1,24 @@
-// Package backoff says how long to wait before an attempt that failed is followed by another: "If you
-// retry, back off!" and "Jitter everything!" ([SafeClients]).
+// Package backoff has the delays between a failed attempt and the next attempt: "If you retry, back off!" and
+// "Jitter everything!" ([SafeClients]).
 //
 // It is pure: a [Backoff] is a value, a [State] says how far the operation is, and the random source is
 // an argument. Package retry decides whether to retry, and waits.
 //
 // Most callers want Exponential{Jitter: Full()}, which is quick at first and spreads best. Its settings make the
 // forms of the texts: [Ethernet] and [Syncmusings] are Min, Min*Factor, Min*Factor^2 and so on up to Max, with
-// jitter. Compound is the loop of [Crash], each delay grown from the one before. LastTry is the growing waits of
+// jitter. Compound is the loop of [Crash], each delay grown from the delay before. LastTry is the growing waits of
 // [Clojure], then one last try; with jitter it is the capped retries of [SafeClients]. [Check] says whether the
 // settings are right. A delay is never negative and never longer than [MaxDelay], whatever they are.
 //
-// The order of the cap and a jitter that lengthens makes a difference. In [Crash] the cap comes first,
-// and the jitter grows into the next delay. In [Ethernet] and [Syncmusings] the jitter comes first, which is
-// CapLast. [Clojure] and [SafeClients] end at the bound. The loop of [SafeClients] runs "while not success &&
-// delay <= period", also at a delay equal to the bound, which is the nanosecond below.
+// The order of cap and jitter makes a difference. In [Crash] the cap comes first, and the jitter grows into the
+// next delay. In [Ethernet] and [Syncmusings] the jitter comes first, which is CapLast. [Clojure] and [SafeClients]
+// end at the bound. The loop of [SafeClients] runs "while not success && delay <= period", also at a delay equal to
+// the bound, which is the nanosecond below.
 //
 // # Delays
 //
-// In seconds, before retries 1 to 10, the shortest and the longest; with Normal, one standard deviation
-// to either side, each time the same if compound. Fields are in order of declaration.
+// In seconds, before retries 1 to 10: the shortest and the longest delay. With Normal, the delays one standard
+// deviation to either side, at each retry the same if compound. Fields are in order of declaration.
 //
 //	Exponential{}
 //	    0.1  0.2  0.4  0.8  1.6  3.2  6.4  12.8  25.6  30
@@ -43,17 +43,17 @@
 //	Syncmusings: Exponential{50ms, 30s, 2, Proportional(0.6), CapLast}
 //	    0.02-0.08  0.04-0.16  0.08-0.32  0.16-0.64  0.32-1.28  0.64-2.56  1.28-5.12  2.56-10.2  5.12-20.5  10.2-30
 //
-// The 0.6 and the order of the last are ours, and so is the 1 s of Ethernet's.
+// The 0.6 and the order of Syncmusings are ours, and the 1 s of Ethernet is ours.
 //
 // [NewPlan] computes a Max with which a service can bear all its clients, and the time
 // until they notice that it is back.
 //
 // # Sources
 //
-// Names in brackets are texts: "Exponential Backoff or how not to crash a server" ([Crash], 2014),
-// "Exponential Backoff in Distributed Systems" ([Ethernet], 2009), "Exponential Backoff" ([Clojure],
-// 2015), "Safe Client Behaviour" ([SafeClients], 2018) and "Improve on exponential backoff"
-// ([Syncmusings], 2019). The file docs/sources.md says more of each.
+// Names in brackets are texts: "Exponential Backoff or how not to crash a server" ([Crash], 2014), "Exponential
+// Backoff in Distributed Systems" ([Ethernet], 2009), "Exponential Backoff" ([Clojure], 2015), "Safe Client
+// Behaviour" ([SafeClients], 2018) and "Improve on exponential backoff" ([Syncmusings], 2019). The file
+// docs/sources.md says more about each text.
 //
 // [Crash]: https://sudonull.com/post/110101-Exponential-Backoff-or-how-not-to-crash-a-server
 // [Ethernet]: https://dthain.blogspot.com/2009/02/exponential-backoff-in-distributed.html

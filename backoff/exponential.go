@@ -8,27 +8,25 @@ import (
 	"github.com/aimd-go/aimd/internal/check"
 )
 
-// Exponential multiplies the delay by a factor at each retry: Min, Min*Factor, Min*Factor^2 and so on, up
-// to Max. Most callers want Exponential{Jitter: Full()}. The zero value doubles from 100 ms to 30 s without
-// jitter; with a Factor of 1 the delay is Min each time. It is a value, for any number of goroutines, each with
-// a Rand of its own.
+// Exponential multiplies the delay by a factor at each retry: Min, Min*Factor, Min*Factor^2 and so on, up to Max.
+// Most callers want Exponential{Jitter: Full()}. The zero value doubles from 100 ms to 30 s without jitter; with a
+// Factor of 1 the delay is always Min. It is a value, for any number of goroutines; each needs its own Rand.
 //
-// CapLast, Compound and LastTry make the forms of the texts of it. The package comment has their settings.
+// CapLast, Compound and LastTry make the forms of the texts. The package comment has their settings.
 type Exponential struct {
 	// Min is the delay before the first retry: 1 ns to Max; 0 means 100 ms, or Max if that is shorter.
 	// [Ethernet]: it "should be set at the outer limits of expected response time for the service".
 	Min time.Duration
 	// Max is the cap: Min to MaxDelay; 0 means 30 s, or Min if that is longer. [Plan] computes it.
 	Max time.Duration
-	// Factor is by how much each delay is longer: 1 to 1000; 0 means 2.
+	// Factor is the ratio of a delay to the delay before: 1 to 1000; 0 means 2.
 	Factor float64
 	// Jitter is the random part.
 	Jitter Jitter
-	// CapLast adds the jitter, then caps: no delay exceeds the cap, and at the cap many are exactly
-	// equal. Without it the cap comes first: delays at the cap stay spread, and may exceed it by a jitter
-	// that lengthens.
+	// CapLast adds the jitter, then caps: no delay exceeds the cap, and many delays are equal to the cap. Without
+	// CapLast the cap comes first: delays at the cap stay spread, and may exceed the cap by their jitter.
 	CapLast bool
-	// Compound grows each delay from the one before, its jitter included, so that clients that began together
+	// Compound grows each delay from the delay before, its jitter included, so that clients that began together
 	// drift apart more and more. It is the loop of [Crash] to the letter:
 	//
 	//	delay = MinDelay
@@ -39,9 +37,9 @@ type Exponential struct {
 	// The first delay is exactly Min, and no delay grows from less. It needs State.Last, and a jitter that is
 	// 1 on average, such as Normal: with Full the delays do not grow.
 	Compound bool
-	// LastTry ends the retries where the delay, before its jitter, would be Max or more, as the function of
-	// [Clojure] does: "(if (>= time max) ;; we're over budget, just call f". With its 1000 2 10000 the waits are
-	// 1 s, 2 s, 4 s and 8 s. The try after the last wait is the last one.
+	// LastTry ends the retries if the delay, before its jitter, would be Max or more, as the function of [Clojure]
+	// does: "(if (>= time max) ;; we're over budget, just call f". With its 1000 2 10000 the waits are 1 s, 2 s, 4
+	// s and 8 s. The try after the last wait is the last one.
 	LastTry bool
 }
 
@@ -71,7 +69,7 @@ func (e Exponential) check() error {
 	return err
 }
 
-// Delay implements Backoff. If a setting is wrong, it is that of Exponential{Jitter: Full()}.
+// Delay implements Backoff. If a setting is wrong, it returns the delay of Exponential{Jitter: Full()}.
 func (e Exponential) Delay(s State, r Rand) (time.Duration, bool) {
 	e, err := e.withDefaults()
 	if err != nil {

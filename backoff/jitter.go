@@ -8,11 +8,10 @@ import (
 	"github.com/aimd-go/aimd/internal/check"
 )
 
-// Jitter is how randomness is added to a delay d: "Jitter everything!" ([SafeClients]). The zero value
-// adds no randomness. Values can be compared.
+// Jitter is the randomness that is added to a delay d: "Jitter everything!" ([SafeClients]). The zero value adds no
+// randomness. Values can be compared.
 //
-// A jitter is read from text, and shown, as "none", "full", "equal", "proportional:J", "normal:J" or
-// "uniform:LO:HI".
+// The text of a jitter is "none", "full", "equal", "proportional:J", "normal:J" or "uniform:LO:HI".
 type Jitter struct {
 	form   form
 	lo, hi float64 // of uniform; the J of the others is in hi
@@ -33,7 +32,7 @@ const maxStretch = 100
 // Full is d * U(0, 1): any time up to the delay.
 func Full() Jitter { return Uniform(0, 1) }
 
-// Equal is d * U(1/2, 1): half of the delay for sure, the other half random.
+// Equal is d * U(1/2, 1): half of the delay is fixed, the other half random.
 func Equal() Jitter { return Uniform(0.5, 1) }
 
 // Proportional is d * U(1-j, 1+j): "wait(delay * random(.5, 1.5))" of

@@ -14,29 +14,29 @@ import (
 type Demand struct {
 	// Clients is the number of clients: 1 to 1 000 000 000.
 	Clients int
-	// Capacity is the number of requests per second that the service can fail without harm, all day long: from
-	// one of each client in MaxDelay to 1e12.
+	// Capacity is the number of requests per second that the service can fail without harm, all day long: from one
+	// request of each client in MaxDelay to 1e12.
 	Capacity float64
 	// Recovery is the wanted "maximum recovery-after-failure time": how long after the service is back
 	// its last client may still be waiting. 1 ns to MaxDelay.
 	Recovery time.Duration
-	// First is T there, the initial timeout, as Exponential.Min: 1 ns to MaxDelay; 0 means 100 ms.
+	// First is the text's T, the initial timeout, as Exponential.Min: 1 ns to MaxDelay; 0 means 100 ms.
 	First time.Duration
-	// Factor is F there: 1.01 to 1000; 0 means 2.
+	// Factor is the text's F: 1.01 to 1000; 0 means 2.
 	Factor float64
 }
 
-// Plan is the answer to a Demand. While the service is away, all clients come to wait M between attempts;
-// when it is back, the last client notices after M. So M settles both the rate that the service must bear
-// and the time to recovery.
+// Plan is the answer to a Demand. While the service is down, all clients come to wait M between attempts. When it
+// is back, the last client notices within M. So M decides both the rate that the service must bear and the time to
+// recovery.
 type Plan struct {
-	// Possible reports whether the wanted recovery time can be had within the capacity. If not, either
-	// Clients/Recovery requests per second are to be borne, or there may be Capacity*Recovery clients.
+	// Possible reports whether the wanted recovery time fits the capacity. If not, the service must bear
+	// Clients/Recovery requests per second, or there may be at most Capacity*Recovery clients.
 	Possible bool
 	// Max is M, the shortest delay at which all clients together stay within the capacity, Clients/Capacity,
 	// but not less than T. It is the longest time from the service's return until the last client's next attempt.
 	Max time.Duration
-	// Rate is the requests per second of all clients at M, each failed at once.
+	// Rate is the number of requests per second of all clients at M, if each request fails at once.
 	Rate float64
 	// Backoff is [Ethernet]'s min(R*T*F^N, M) with these numbers.
 	Backoff Exponential

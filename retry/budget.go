@@ -38,20 +38,20 @@ func (e *budgetError) Facts() attempt.Facts { return attempt.Facts{Reach: attemp
 
 // BudgetConfig has the settings of a Budget. Zero fields take the documented default.
 type BudgetConfig struct {
-	// Share is the most of all requests that may be retries: greater than 0, less than 1; 0 means 0.1.
+	// Share is the greatest share of requests that may be retries: greater than 0, less than 1; 0 means 0.1.
 	Share float64
 	// Window is the time over which the share holds: 1 s to 1 h; 0 means 10 s.
 	Window time.Duration
-	// Floor is the number of retries that the Window allows in any case; 0 means 3, negative none.
+	// Floor is the number of retries that are allowed in a Window in any case; 0 means 3; negative: no retries.
 	Floor int
 }
 
-// Budget is a guard that bounds the retries of all that use it to a share of all their requests. One Budget
-// speaks for one service: share it among all callers of the process. Put it last among the guards: requests
-// that the others reject must not count. It is safe for any number of goroutines.
+// Budget is a guard that bounds the retries of its users to a share of their requests. One Budget is for one
+// service: share it among all callers of the process. Put it last among the guards: requests that other guards
+// reject must not count. It is safe for any number of goroutines.
 type Budget struct {
 	clock clock.Clock
-	// made is the time from which the core's time counts, share the share of its own.
+	// made is the start of the core's time. share is the Share of its Config.
 	made  time.Time
 	share float64
 	mu    sync.Mutex

@@ -30,57 +30,56 @@ var defaultBackoff backoff.Backoff = backoff.Exponential{Jitter: backoff.Proport
 
 // Config has the settings of a Policy. Zero fields take the documented default.
 type Config struct {
-	// Backoff is the time that an operation waits before each retry, and whether there is a further one; nil:
-	// 100 ms, doubling up to 30 s, each of 0.5 to 1.5 times that.
+	// Backoff is the wait before each retry, and may end the retries; nil: 100 ms, doubling up to 30 s, times
+	// U(0.5, 1.5).
 	Backoff backoff.Backoff
-	// MaxAttempts is the most attempts of an operation, the first among them: from 1, which means no
-	// retries; 0 means 3, or the number of the Backoff if that ends, as with its LastTry;
-	// negative no limit.
+	// MaxAttempts is the greatest number of attempts of an operation, the first included: from 1, which means no
+	// retries. 0 means 3, or the number of the Backoff if it ends, for instance with LastTry; negative: no limit.
 	MaxAttempts int
-	// Idempotent says that all work under the policy may be done twice, with the same effect as once.
-	// Without it only what was certainly not done is tried again. For single operations there is
-	// WithIdempotent.
+	// Idempotent says that all work under the policy may be done twice, with the same effect as once. Without it
+	// only work that was certainly not done is tried again. WithIdempotent is for single operations.
 	Idempotent bool
-	// Timeouts lets a timeout be followed by a retry of other work, which may then be done twice.
+	// Timeouts lets a timeout be followed by a retry of work that is not idempotent. Such work may then be done
+	// twice.
 	Timeouts bool
 	// If decides alone which errors are tried again, idempotent or not; nil means the terms of Policy. An
 	// error with an attempt.Verdict.Reason, such as a used quota, is final anyway.
 	If func(error) bool
-	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
+	// MaxRetryAfter is the longest Retry-After; a longer Retry-After counts as this time. 1 ms to 24 h; 0 means 5
+	// min.
 	MaxRetryAfter time.Duration
 	// Rand is the source of jitter; nil: one with a random seed. It is used by one goroutine at a time.
 	Rand backoff.Rand
 
-	// Guards are asked before each attempt: a throttle, a Budget. The budget comes last, since it counts
-	// what is sent. In a limiter they are asked after the limiter's own.
+	// Guards are asked before each attempt: a throttle, a Budget. The budget comes last, since it counts the
+	// attempts that are sent. In a limiter they are asked after the limiter's own guards.
 	Guards []attempt.Guard
 
-	// A limiter has these three itself, and its own count there.
+	// A limiter has these settings itself, and uses its own.
 
 	// Classifier reads an attempt's error; nil means attempt.Classify.
 	Classifier attempt.Classifier
-	// AttemptTimeout ends the context of one attempt, which is then a timeout; 0: none.
+	// AttemptTimeout ends the context of one attempt, which is then a timeout; 0: no timeout.
 	AttemptTimeout time.Duration
 }
 
-// Policy says which failures are followed by another attempt, and when. The default policy is that of
-// Safe Client Behaviour's "Retries: Terms and Conditions":
+// Policy says which failures are followed by another attempt, and when. The default policy is Safe Client
+// Behaviour's "Retries: Terms and Conditions":
 //
 //   - "Don't retry by default": at most three attempts, and only work that is known to be idempotent
 //     (Config.Idempotent, WithIdempotent). Other work is tried again only if it was certainly not sent:
 //     the connection could not be made, or the request got no slot (httplimit, contrib/grpclimit).
-//   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s, each of 0.5 to 1.5 times
-//     that.
-//   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429 and 408 are of that
-//     class by their number only, and are tried again.
+//   - "Back off exponentially on retries. Jitter retries": from 100 ms to 30 s, times U(0.5, 1.5).
+//   - "Don't retry on client errors (HTTP 400 errors)": these are final. But 429 and 408 belong to that class by
+//     their number only, and are tried again.
 //   - "Do retry on server errors (HTTP 500 errors)", those that can pass: all but 501 and 505. "Do retry
 //     on network errors."
 //   - "Do retry (carefully) on timeouts": of work that is idempotent; of other work if it is asked for
 //     (Config.Timeouts).
-//   - "Don't retry on out of quota": an error code that says so is final, though its status be 429.
+//   - "Don't retry on out of quota": an error code that says so is final, even with a 429.
 //
-// The classifier decides which is which (attempt.Classify). A Retry-After is obeyed, with up to half of it,
-// at most a second, added as jitter.
+// The classifier decides the kind of an error (attempt.Classify). A Retry-After is obeyed, with jitter added: up to
+// half of the Retry-After, at most a second.
 //
 // It is safe for any number of goroutines. Make one with New; nil is the default policy.
 type Policy struct {
@@ -145,11 +144,11 @@ func (p *Policy) orDefault() *Policy {
 	return p
 }
 
-// Runner is how the policy's operations run without a limiter, for integrations. Most callers want Do or
-// Value. Copy it before you change it.
+// Runner runs the policy's operations without a limiter, for integrations. Most callers want Do or Value. Copy it
+// before you change it.
 func (p *Policy) Runner() *attempt.Runner { return &p.orDefault().runner }
 
-// Guards are those that the policy brings along; see Config.Guards.
+// Guards are the guards of Config.Guards.
 func (p *Policy) Guards() []attempt.Guard { return p.orDefault().c.Guards }
 
 // Decide implements attempt.Policy.
@@ -203,15 +202,15 @@ type (
 	onceKey       struct{}
 )
 
-// WithIdempotent returns a context that says that the work done under it may be done twice, with the same
-// effect as once: reading, putting a value in a place, deleting; not adding to a list or charging a card.
+// WithIdempotent returns a context for work that may be done twice, with the same effect as once: reading, putting
+// a value in a place, deleting. Adding to a list or charging a card is no such work.
 func WithIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
 }
 
-// WithOnce returns a context that says that the work done under it may be sent once only, because the service takes
-// a nonce in it once: a second time fails, and hides why the first did. A policy tries it again only if it was
-// certainly not sent, whatever Config.Idempotent and WithIdempotent say. Config.If decides before it, and a limiter
+// WithOnce returns a context for work that may be sent once only, because the service takes its nonce once: the
+// second attempt fails, and hides the reason of the first failure. A policy tries the work again only if it was
+// certainly not sent, despite Config.Idempotent and WithIdempotent. Config.If decides before it, and a limiter
 // without a policy does not ask. Work that makes a new nonce for each attempt does not need it.
 func WithOnce(ctx context.Context) context.Context {
 	return context.WithValue(ctx, onceKey{}, true)

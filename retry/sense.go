@@ -17,8 +17,8 @@ type senseError struct{ cause error }
 func (e *senseError) Error() string   { return fmt.Sprintf("%v: %v", ErrSense, e.cause) }
 func (e *senseError) Unwrap() []error { return []error{ErrSense, e.cause} }
 
-// Facts says that another attempt may succeed, for work that may not be done twice too. A Retry-After of the cause is
-// obeyed.
+// Facts says that another attempt may succeed, also for work that may not be done twice. A Retry-After of the cause
+// is obeyed.
 func (e *senseError) Facts() attempt.Facts {
 	v := attempt.Verdict{Meaning: answer.Passing, Wait: attempt.Classify(e.cause).Wait}
 	return attempt.Facts{Verdict: v, Reach: attempt.Unsent}
@@ -28,9 +28,9 @@ func (e *senseError) Facts() attempt.Facts {
 // looks and then sends. A look that returns an error is an attempt that failed with ErrSense: the operation backs
 // off by its policy, and looks again after the delay. If the context ended and the look returns its error, so does the function.
 //
-// Of the three methods of "Exponential Backoff in Distributed Systems" (Thain, 2009), the one that looks first has a
-// high throughput even if retries alone do not. Look at something near that fills up before the service
-// breaks: free descriptors, room on a disk, the length of a queue. An attempt timeout includes the look.
+// Of the three methods of "Exponential Backoff in Distributed Systems" (Thain, 2009), the method that looks first
+// has a high throughput even if retries alone do not. Look at something near that fills up before the service
+// breaks: free descriptors, space on a disk, the length of a queue. An attempt timeout includes the look.
 func Sense(look, send func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		err, over := look(ctx), ctx.Err()

@@ -1,8 +1,8 @@
 // Package schedule runs a job again and again, at times that many clients never share: "Rule 1: Jitter
 // Everything!" ([SafeClients]). Make a [Schedule] with [New] and call Run.
 //
-// The period is not random. The time of the run within the period is, on a grid that all clients have in
-// common: "Jitter execution time, not period", the last form of [SafeClients]:
+// The period is not random. The time of the run within the period is random, on a grid that all clients share:
+// "Jitter execution time, not period", the last form of [SafeClients]:
 //
 //	period = 300; next_execution = now()
 //	while true:
@@ -15,17 +15,17 @@
 //	client 1 | start     |  run      |       run |run        |
 //	client 2 | start     |       run |   run     |      run  |
 //
-// A client runs once in each cell, and each time of the cell is as likely as any other. So all clients
-// together send at a steady rate from the first cell after a common start, and two runs of one client are one
-// period apart on average and two at most.
+// A client runs once in each cell, at any time of the cell with the same probability. So all clients together send
+// at a steady rate from the first cell after a common start. Two runs of a client are one period apart on average,
+// and at most two.
 //
-// Config.JitterPeriod is the form before, "wait(period * random(.5, 1.5))", for work that needs at least half
-// a period between two runs. Clients that start together then come in waves for several periods.
+// Config.JitterPeriod is an earlier form of the text, "wait(period * random(.5, 1.5))", for work that needs at
+// least half a period between two runs. Clients that start together then come in waves for several periods.
 //
-//   - If a run lasts past the time of the next one, the missed runs are dropped, and one run is planned in
-//     the next cell. Two runs never overlap, and clients that an outage held up do not catch up together.
-//   - If a run is late by more than a hundredth of the period and more than a second, since the machine or
-//     the process stood still, it is planned again, once.
+//   - If a run lasts past the time of the next run, the missed runs are dropped, and one run is planned in the next
+//     cell. Two runs never overlap. Clients that an outage held up do not catch up together.
+//   - If a run is late by more than a hundredth of the period and more than a second, the machine or the process
+//     stood still. Then the run is planned again, once.
 //   - If the period changes, the next run is planned on the new grid, but never later than before.
 //   - If the job panics, Run panics, and may be called again.
 //   - If the wall clock is set, a wait continues by the monotonic clock; the next plan is on the new grid.

@@ -16,14 +16,14 @@ import (
 
 // Config has the settings of a Schedule.
 type Config struct {
-	// Period is the mean time between two runs and the cell of the grid, which is aligned to the zero time in
-	// UTC: 10 ms to a year.
+	// Period is the mean time between two runs: 10 ms to a year. It is the cell of the grid, which is aligned to
+	// the zero time in UTC.
 	Period time.Duration
-	// StartWithin spreads the first run over this time from the start, up to a year; if many clients start
-	// together it should be about a period or more. 0: the first run is in the first whole cell of the grid.
+	// StartWithin spreads the first run over this time from the start, up to a year. If many clients start
+	// together, set about a period or more. 0: the first run is in the first whole cell of the grid.
 	StartWithin time.Duration
-	// JitterPeriod makes each run begin a period times U(0.5, 1.5) after the end of the run before, without a
-	// grid, and the first run that long after the start unless StartWithin is set.
+	// JitterPeriod makes each run begin a period times U(0.5, 1.5) after the end of the run before, without a grid.
+	// The first run comes that long after the start, unless StartWithin is set.
 	JitterPeriod bool
 	// Rand is the source of jitter, which no other code may use; nil means one with a random seed.
 	Rand *rand.Rand
@@ -64,11 +64,12 @@ func newOn(source clock.Clock, c Config) (*Schedule, error) {
 	return &Schedule{clock: source, core: core, period: c.Period, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
 }
 
-// Run calls the job at the times of the schedule, one call at a time, in this goroutine and with this
-// context, until the context ends or Stop is called. It waits for a job under way.
+// Run calls the job at the times of the schedule, one call at a time, in this goroutine and with this context. It
+// ends when the context ends or Stop is called, after the job under way.
 //
-// It returns the context's error unwrapped, nil after Stop, now or before, and another error while another Run has
-// not returned. After the context's end it may be called again. If the job panics, so does Run.
+// It returns the context's error unwrapped, or nil after a Stop, also if Stop was called before. While another Run
+// has not returned, it returns another error. After the context's end it may be called again. If the job panics, so
+// does Run.
 func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
 	if !s.enter(true) {
 		return errors.New("schedule: runs already")
@@ -99,8 +100,9 @@ func (s *Schedule) Stop() {
 	}
 }
 
-// SetPeriod changes the period, or returns an error that says what is allowed; 0 brings the one of New back. The
-// planned run moves to the new grid if that is sooner; otherwise the change counts from the run after it.
+// SetPeriod changes the period, or returns an error that says what is allowed; 0 restores the period of New. If the
+// new grid has a sooner run, the planned run moves to it. Otherwise the change counts from the run after the
+// planned run.
 func (s *Schedule) SetPeriod(p time.Duration) error {
 	s.mu.Lock()
 	err := s.core.SetPeriod(s.clock.Now(), cmp.Or(p, s.period))

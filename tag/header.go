@@ -63,8 +63,8 @@ func SetHeader(h http.Header, t Tags) {
 	set(headerAttempt, attempt)
 }
 
-// AddHeader adds the tags that the header lacks, so that a gateway relays tags unchanged: no version to another
-// client's name. Of two attempts the higher stays.
+// AddHeader adds the tags that the header lacks, so that a gateway relays tags unchanged. It adds no version to
+// another client's name. The higher of two attempts stays.
 func AddHeader(h http.Header, t Tags) {
 	if _, ok := h[headerClient]; ok {
 		t.Client, t.Version = "", ""
@@ -146,15 +146,15 @@ func clean(text string) string {
 // separates or quotes in the headers of RFC 9110.
 func forbidden(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) }
 
-// NewTagger returns an http.RoundTripper that adds the headers of [SetHeader] to each request: the client's
-// name and version, and from the request's context its feature and criticality (package tag) and the
-// attempt's number (attempt.Number). It is safe for any number of goroutines.
+// NewTagger returns an http.RoundTripper that adds the headers of [SetHeader] to each request: the client's name
+// and version, and from the request's context its feature, its criticality and the attempt's number
+// (attempt.Number). It is safe for any number of goroutines.
 //
-// Without a name, name and version are the context's, if it has any. base sends; nil means what
-// http.DefaultTransport is now. The error names the name that is not allowed.
+// Without a name, name and version are the context's. base sends; nil means the present http.DefaultTransport. The
+// error names the name that is not allowed.
 //
-// Headers that a request has already stay, see [AddHeader]. Clients that retry stand above the tagger, except
-// those of package httplimit, which number the attempts by themselves.
+// Headers that a request has already stay, see [AddHeader]. A client that retries stands above the tagger. A client
+// of package httplimit may stand below: it numbers the attempts itself.
 func NewTagger(base http.RoundTripper, client, version string) (http.RoundTripper, error) {
 	for _, n := range []struct{ setting, value string }{{"client", client}, {"version", version}} {
 		if n.value != "" && !isName(n.value) {
@@ -190,7 +190,7 @@ func (t *tagger) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.base.RoundTrip(tagged)
 }
 
-// tags are the tags of a request. One that is made in the service of a retry is a retry too.
+// tags are the tags of a request. A request that is made while a retry is served is a retry too.
 func (t *tagger) tags(ctx context.Context) Tags {
 	tags := FromContext(ctx)
 	if t.client != "" {

@@ -1,7 +1,6 @@
-// Package tag has the tags of a request: which client sends it, for which feature, how bad it is if it
-// fails, and which attempt it is. "Expose information to server. Tag requests with client name and
-// version, feature that triggered the request, severity of failing the request, retry or initial request"
-// ([Safe Client Behaviour], 2018).
+// Package tag has the tags of a request: its client, its feature, its criticality, and the number of its attempt.
+// "Expose information to server. Tag requests with client name and version, feature that triggered the request,
+// severity of failing the request, retry or initial request" ([Safe Client Behaviour], 2018).
 //
 // The tags travel in the context. [NewTagger] and contrib/grpclimit put them on the wire and
 // take them from it; throttle, admission and remote decide by them.
@@ -22,9 +21,9 @@ import (
 type Tags struct {
 	// Client and Version name the program that sends: "backup", "1.4.2".
 	Client, Version string
-	// Feature is what in the program caused the request: "thumbnails".
+	// Feature is the part of the program that caused the request: "thumbnails".
 	Feature string
-	// Criticality is how bad it is if the request fails.
+	// Criticality is the severity of a failure of the request.
 	Criticality Criticality
 	// Attempt is the attempt's number within its operation: 1 is the initial request, 2 the first retry;
 	// 0: not known.
@@ -33,7 +32,7 @@ type Tags struct {
 
 type key struct{}
 
-// NewContext returns a context with the tags instead of its own.
+// NewContext returns a context with these tags, which replace earlier tags.
 func NewContext(ctx context.Context, t Tags) context.Context {
 	return context.WithValue(ctx, key{}, t)
 }
@@ -58,7 +57,7 @@ func WithFeature(ctx context.Context, feature string) context.Context {
 	return NewContext(ctx, t)
 }
 
-// Criticality is how bad it is if a request fails: the four levels of the SRE book, chapter "Handling
+// Criticality is the severity of a failure of the request: the four levels of the SRE book, chapter "Handling
 // Overload". Less critical requests are shed first. The zero value is Critical, so that a request without a
 // criticality is neither preferred nor dropped first. The values are consecutive, from Sheddable to CriticalPlus.
 type Criticality int8
@@ -66,11 +65,11 @@ type Criticality int8
 const (
 	// Sheddable may fail often: work that can be done any time later.
 	Sheddable Criticality = iota - 2
-	// SheddablePlus may fail now and then: background and batch work that is tried again.
+	// SheddablePlus may fail sometimes: background and batch work that is tried again.
 	SheddablePlus
 	// Critical is for interactive requests, which a user notices. The default.
 	Critical
-	// CriticalPlus must not fail: what everything else hangs on.
+	// CriticalPlus must not fail: other requests depend on it.
 	CriticalPlus
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Throttle rejects requests at the client while the service refuses most. One Throttle speaks for one
-// service. It is safe for any number of goroutines. Make one with New.
+// Throttle rejects requests at the client while the service refuses most requests. One Throttle is for one service.
+// It is safe for any number of goroutines. Make one with New.
 //
 // It is a guard (attempt.Guard) of limiters and of retry policies. Alone, it is used with Do, or with Admit
 // and Ended. A request should pass it once.
@@ -37,8 +37,8 @@ type Config struct {
 	Window time.Duration
 	// K is the number of requests that are sent for each accepted one, 1 to 100; 0 means 2.
 	K float64
-	// Probe is the floor: a request goes, whatever the probability, if its criticality sent no request
-	// for this time. 1 ms to Window; 0 means 1 s.
+	// Probe is the longest time for which a criticality sends no request: the next request goes despite the
+	// probability. 1 ms to Window; 0 means 1 s.
 	Probe time.Duration
 	// Rand is the source of chance, used under the throttle's lock; nil: one with a random seed.
 	Rand *rand.Rand
@@ -59,7 +59,7 @@ func New(c Config) (*Throttle, error) {
 	return t, nil
 }
 
-// Do runs fn, once, and returns its error, which counts as the classifier says. If the request is rejected,
+// Do runs fn once and returns its error. The classifier decides how the error counts. If the request is rejected,
 // Do returns an ErrThrottled. A panic in fn does not count.
 func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error {
 	a, err := t.runner.Begin(ctx)
@@ -72,8 +72,8 @@ func (t *Throttle) Do(ctx context.Context, fn func(context.Context) error) error
 	return err
 }
 
-// Admit says whether a request, with the criticality of the context (tag.WithCriticality), may be sent. It
-// returns nil, and then Ended is to be called once, or an ErrThrottled.
+// Admit decides whether a request, with the criticality of the context (tag.WithCriticality), may be sent. It
+// returns an ErrThrottled, or nil: then call Ended once.
 func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	of, now := tag.FromContext(ctx).Criticality, t.clock.Since(t.made)
 	t.mu.Lock()
@@ -86,8 +86,8 @@ func (t *Throttle) Admit(ctx context.Context, attempt int) error {
 	return &rejected{p, of, requests, accepts, t.core.Window()}
 }
 
-// Ended reports the end of an admitted request, with the context that Admit had. Without an answer it does
-// not count: the zero Outcome, and Neutral once the context has ended.
+// Ended reports the end of an admitted request, with the context of Admit. A request without an answer does not
+// count: the zero Outcome, and Neutral after the end of the context.
 func (t *Throttle) Ended(ctx context.Context, o window.Outcome) {
 	if o == window.Neutral && ctx.Err() != nil {
 		return
