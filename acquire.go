@@ -172,8 +172,7 @@ type Permit struct {
 }
 
 // Done releases the permit with the attempt's outcome. A second call has no effect, and counts as late. The zero
-// outcome, which a classifier returns for an error that it does not know, is Neutral. Done panics if o is any other
-// number that is not an outcome.
+// outcome counts as Neutral. Done panics if o is any other number that is not an outcome.
 func (p Permit) Done(o window.Outcome) {
 	if o == 0 {
 		o = Neutral

@@ -225,7 +225,7 @@ func newGentle(window.Settings) window.Law { return gentle{} }
 
 type gentle struct{}
 
-func (gentle) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (gentle) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Accepted():
 		s.Cwnd += (s.Grown(a.Flying).Cwnd - s.Cwnd) / 2

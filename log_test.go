@@ -274,7 +274,7 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 		logger, lines := logged(t)
 		gap := 100 * time.Millisecond
 		law := func(window.Settings) window.Law {
-			return timedLaw(func(s window.State, _ window.Answer) window.State {
+			return timedLaw(func(s window.State, _ window.End) window.State {
 				s.Cwnd, s.Pace = float64(s.Trip)/float64(gap), window.Spaced
 				return s
 			})

@@ -151,7 +151,7 @@ func (p *probe) Timed() bool { return true }
 // Explain is window.Explained.
 func (p *probe) Explain() (cause, phase string) { return p.cause.String(), p.phase.String() }
 
-func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) window.State {
+func (p *probe) Answered(at time.Duration, s window.State, a window.End) window.State {
 	now, first := seconds(at), p.trip == 0
 	if p.trip = seconds(s.Trip); first {
 		p.begin(now, s, a)
@@ -171,7 +171,7 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.Answer) wind
 }
 
 // begin is before the first answer, of a new law or after Reconfigured.
-func (p *probe) begin(now float64, s window.State, a window.Answer) {
+func (p *probe) begin(now float64, s window.State, a window.End) {
 	p.succeeded, p.spell.began, p.held = now, now, min(s.Cwnd, float64(a.Flying))
 	if s.Pace != window.AtOnce {
 		p.succeeded -= p.trip / s.Cwnd
@@ -197,7 +197,7 @@ func (p *probe) state(w float64) window.State {
 	return s
 }
 
-func (p *probe) success(now, w float64, a window.Answer) float64 {
+func (p *probe) success(now, w float64, a window.End) float64 {
 	since := max(now-p.succeeded, 1e-9)
 	silence := now - p.quiet
 	silent := p.refused > 0 && silence > p.trip
@@ -234,7 +234,7 @@ func (p *probe) because(c cause) {
 }
 
 // looks is the window after a success, if a look begins or goes on.
-func (p *probe) looks(now, w float64, a window.Answer) float64 {
+func (p *probe) looks(now, w float64, a window.End) float64 {
 	if p.phase != looking {
 		least := p.batch
 		if !p.found && p.ceiling <= window.MaxWindow { // a service that refuses says itself where its limit is
@@ -330,7 +330,7 @@ func (p *probe) ended(now, w float64) float64 {
 }
 
 // refusal is an overload or a timeout.
-func (p *probe) refusal(now, w float64, a window.Answer) float64 {
+func (p *probe) refusal(now, w float64, a window.End) float64 {
 	if p.refused++; p.refused == 1 {
 		p.quiet = max(p.succeeded, now-seconds(a.RTT)) // not the time before, in which nothing was sent
 		if p.before = min(w, p.good(p.succeeded)); p.phase != cutting {
@@ -369,7 +369,7 @@ func (p *probe) refusal(now, w float64, a window.Answer) float64 {
 }
 
 // sampled counts an answer in the sample: in a trial by the time of sending.
-func (p *probe) sampled(now float64, a window.Answer, refused float64) {
+func (p *probe) sampled(now float64, a window.End, refused float64) {
 	if p.phase == trying {
 		now -= seconds(a.RTT)
 	}
@@ -405,7 +405,7 @@ func (p *probe) taken(out bool) cause {
 
 // cut is the window after a refusal. The depth below what was taken is what growth makes up
 // for in about a second.
-func (p *probe) cut(now, w float64, a window.Answer) float64 {
+func (p *probe) cut(now, w float64, a window.End) float64 {
 	good := min(w, p.good(now)) - math.Sqrt(min(1, w)*min(1, p.trip))
 	if a.Ignored { // one more of the same burst
 		p.ceiling = max(p.half, good, min(p.ceiling, w)-1)

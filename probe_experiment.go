@@ -133,7 +133,7 @@ type block struct{ from, began, answers, flying, trips float64 }
 
 // count counts an answer, and reports whether the block is full: of so many answers, or so many times as many as fly.
 // That is a whole number of round trips, also if all that fly are answered at once.
-func (b *block) count(now float64, a window.Answer, least, times float64) bool {
+func (b *block) count(now float64, a window.End, least, times float64) bool {
 	if now < b.from {
 		return false
 	}

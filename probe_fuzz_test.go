@@ -153,7 +153,7 @@ func BenchmarkProbe(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			law := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: 64})
 			state := window.State{Cwnd: 64, Ssthresh: 64, Trip: 100 * time.Millisecond}
-			a := window.Answer{Outcome: window.Overload, Flying: 64, RTT: 100 * time.Millisecond}
+			a := window.End{Outcome: window.Overload, Flying: 64, RTT: 100 * time.Millisecond}
 			now := time.Second
 			state = law.Answered(now, state, a)
 			state.Trip, a.Outcome = a.RTT, o
@@ -174,7 +174,7 @@ func TestProbeDoesNotAllocate(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		now += time.Millisecond
 		state.Trip = ms
-		state = law.Answered(now, state, window.Answer{Outcome: window.Success, Flying: 20, RTT: ms})
-		state = law.Answered(now, state, window.Answer{Outcome: window.Overload, Flying: 20, RTT: ms})
+		state = law.Answered(now, state, window.End{Outcome: window.Success, Flying: 20, RTT: ms})
+		state = law.Answered(now, state, window.End{Outcome: window.Overload, Flying: 20, RTT: ms})
 	}))
 }

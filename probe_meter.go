@@ -26,7 +26,7 @@ type meter struct {
 }
 
 // note keeps the shares of refusals among the last answers, of which there are as many as fly, at most two batches.
-func (m *meter) note(a window.Answer, refused float64) {
+func (m *meter) note(a window.End, refused float64) {
 	if m.share == 0 && refused == 0 {
 		m.early = 1
 		return

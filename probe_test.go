@@ -639,7 +639,7 @@ func TestProbeIsNotStoppedByRefusalsAtASmallWindow(t *testing.T) {
 		if i%4 == 3 {
 			o = window.Overload
 		}
-		s = p.Answered(now, s, window.Answer{Outcome: o, Flying: max(1, int(s.Cwnd)), RTT: s.Trip})
+		s = p.Answered(now, s, window.End{Outcome: o, Flying: max(1, int(s.Cwnd)), RTT: s.Trip})
 		s.Trip = 100 * ms
 	}
 	require.Greater(t, s.Cwnd, 20.0)

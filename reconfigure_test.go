@@ -304,9 +304,9 @@ func TestAWindowWithoutItsThreshold(t *testing.T) {
 }
 
 // timedLaw is a law that answers what the function says, and is told the time.
-type timedLaw func(s window.State, a window.Answer) window.State
+type timedLaw func(s window.State, a window.End) window.State
 
-func (f timedLaw) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (f timedLaw) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	return f(s, a)
 }
 func (timedLaw) Timed() bool { return true }

@@ -39,7 +39,7 @@ func valid(err error, law window.Law) window.Law {
 
 type reno struct{ factor float64 }
 
-func (r reno) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (r reno) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Accepted():
 		return s.Grown(a.Flying)

@@ -27,7 +27,7 @@ func Tahoe(factor, initial float64) window.NewLaw {
 
 type tahoe struct{ initial, factor float64 }
 
-func (t tahoe) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (t tahoe) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Accepted():
 		return s.Grown(a.Flying)

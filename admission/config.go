@@ -102,6 +102,6 @@ func (l Limit) gate(r *rand.Rand) (limiter.Gate, error) {
 // constant is the law that never changes the window.
 type constant struct{}
 
-func (constant) Answered(_ time.Duration, s window.State, _ window.Answer) window.State { return s }
+func (constant) Answered(_ time.Duration, s window.State, _ window.End) window.State { return s }
 
 func (constant) Timed() bool { return false }

@@ -72,7 +72,7 @@ func (c *core) Cancelled(now time.Duration, r *request) bool {
 }
 
 // Answered ends an admitted request, and returns the time that it took, or false if it is not in service.
-func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) (a window.Answer, ok bool) {
+func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) (a window.End, ok bool) {
 	c.seen(now)
 	a, ok = c.gate.Answered(c.now, t, o, 0)
 	if ok && o == window.Success {

@@ -210,7 +210,7 @@ func TestRetryAfterGoesByHowManyAtATime(t *testing.T) {
 // pacing is a law that lets one go each 10 ms.
 type pacing struct{}
 
-func (pacing) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
+func (pacing) Answered(_ time.Duration, s window.State, _ window.End) window.State {
 	s.Cwnd, s.Pace = float64(s.Trip)/float64(10*time.Millisecond), window.Spaced
 	return s
 }

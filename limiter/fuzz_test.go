@@ -86,7 +86,7 @@ type told struct {
 
 func (told) Timed() bool { return true }
 
-func (l told) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (l told) Answered(now time.Duration, s window.State, a window.End) window.State {
 	m := l.m
 	require.Equal(m.t, m.now, now)
 	require.Equal(m.t, m.rtt, a.RTT)

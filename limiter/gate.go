@@ -80,7 +80,7 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what the law saw. A refusal
 // for a used quota is Neutral. If the attempt is not in flight, Answered returns false and changes nothing.
-func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) (window.Answer, bool) {
+func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) (window.End, bool) {
 	now = g.seen(now)
 	if g.Has(t) {
 		o = g.fog.cleared(o)

@@ -254,7 +254,7 @@ func newSpacedTrace(t *testing.T, gap *time.Duration, initial float64) *trace {
 // spaced is a law whose gap is what is there at the answer.
 func spaced(gap *time.Duration) window.NewLaw {
 	return func(window.Settings) window.Law {
-		return timedLaw(func(s window.State, _ window.Answer) window.State {
+		return timedLaw(func(s window.State, _ window.End) window.State {
 			s.Cwnd, s.Pace = float64(s.Trip)/float64(*gap), window.Spaced
 			return s
 		})
@@ -262,11 +262,11 @@ func spaced(gap *time.Duration) window.NewLaw {
 }
 
 // timedLaw is a law that answers what the function says.
-type timedLaw func(s window.State, a window.Answer) window.State
+type timedLaw func(s window.State, a window.End) window.State
 
 func (timedLaw) Timed() bool { return true }
 
-func (f timedLaw) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (f timedLaw) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	return f(s, a)
 }
 
@@ -276,7 +276,7 @@ func TestALawThatWaits(t *testing.T) {
 	for pace, held := range map[window.Pace]bool{window.Spaced: false, window.Waits: true} {
 		for retryAfter, longer := range map[time.Duration]bool{50 * ms: false, 3 * time.Second: true} {
 			law := func(window.Settings) window.Law {
-				return timedLaw(func(s window.State, _ window.Answer) window.State {
+				return timedLaw(func(s window.State, _ window.End) window.State {
 					s.Pace, s.Cwnd = pace, 0.5
 					return s
 				})
@@ -372,7 +372,7 @@ func TestALawThatCatchesUp(t *testing.T) {
 		{time.Minute, limiter.Settings{MaxRate: 100}, 1},
 	} {
 		law := func(window.Settings) window.Law {
-			return timedLaw(func(s window.State, _ window.Answer) window.State {
+			return timedLaw(func(s window.State, _ window.End) window.State {
 				s.Pace, s.Cwnd = window.CatchUp, 8
 				return s
 			})
@@ -465,7 +465,7 @@ func TestASpacedWindow(t *testing.T) {
 		3.4: {29411765, 4}, 3.6: {27777778, 4}, 4.6: {21739130, 4}, 99: {1010101, 99}, 100: {0, 100}, 1000: {0, 150},
 	} {
 		law := func(window.Settings) window.Law {
-			return timedLaw(func(s window.State, _ window.Answer) window.State { s.Cwnd, s.Pace = cwnd, window.Spaced; return s })
+			return timedLaw(func(s window.State, _ window.End) window.State { s.Cwnd, s.Pace = cwnd, window.Spaced; return s })
 		}
 		c := newTrace(t, law, limiter.Settings{Window: window.Settings{Max: 150}})
 		c.arrive(1, 1)

@@ -144,7 +144,7 @@ func TestLateness(t *testing.T) {
 // paced lets one go each 100 ms.
 type paced struct{}
 
-func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
+func (paced) Answered(_ time.Duration, s window.State, _ window.End) window.State {
 	s.Cwnd, s.Pace = float64(s.Trip)/float64(100*ms), window.Spaced
 	return s
 }

@@ -111,7 +111,7 @@ func withoutIgnored(factor float64) window.NewLaw {
 
 type cutsForEach struct{ window.Law }
 
-func (c cutsForEach) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (c cutsForEach) Answered(now time.Duration, s window.State, a window.End) window.State {
 	a.Ignored = false
 	return c.Law.Answered(now, s, a)
 }

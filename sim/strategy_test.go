@@ -42,7 +42,7 @@ func TestRetries(t *testing.T) {
 // law counts what it is asked, and never changes anything.
 type law struct{ answers map[window.Outcome]int }
 
-func (l law) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (l law) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	l.answers[a.Outcome]++
 	return s
 }

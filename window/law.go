@@ -54,8 +54,8 @@ func (s State) Grown(flying int) State {
 	return s
 }
 
-// Answer is an attempt that ended, as the law sees it.
-type Answer struct {
+// End is an attempt that ended, as the law sees it.
+type End struct {
 	// Outcome is the end of the attempt.
 	Outcome Outcome
 	// Ignored: the attempt was in flight at the last cut (the text's set "ignored"). Its overload belongs to a
@@ -86,8 +86,8 @@ type Answer struct {
 type Law interface {
 	// Answered returns the state after an answer. now is the time of the answer since the limiter was made;
 	// undefined unless the law is Timed.
-	Answered(now time.Duration, s State, a Answer) State
-	// Timed reports whether the law needs now, Answer.RTT, and State.Trip. It must not change. A law should need no
+	Answered(now time.Duration, s State, a End) State
+	// Timed reports whether the law needs now, End.RTT, and State.Trip. It must not change. A law should need no
 	// times if it can: to read a clock twice costs more than the rest of an uncontended acquire and release.
 	Timed() bool
 }
@@ -107,7 +107,7 @@ type NewLaw func(Settings) Law
 
 // Outcome is the end of an attempt. Every attempt has exactly one outcome.
 //
-// The zero value is no outcome: a classifier that returns it says "I do not know".
+// The zero value is no outcome: a guard hears it of an attempt without an answer.
 type Outcome uint8
 
 const (

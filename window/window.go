@@ -32,7 +32,7 @@ type Window struct {
 	known bool
 	// gap is the time between two sends that spreads the window over the round trip; 0: sends are not spaced.
 	gap time.Duration
-	// near is half of the gap that would spread the window, whether sends are spaced or not: see Answer.Early.
+	// near is half of the gap that would spread the window, whether sends are spaced or not: see End.Early.
 	near time.Duration
 	// limit is the whole attempts in Cwnd, and one at least.
 	limit int
@@ -68,11 +68,11 @@ func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now, w.ne
 
 // Answered ends an attempt, and returns what the law saw, or false if the attempt is not in flight. The order is
 // the text's: read flying with the answered attempt in it, ask the law, then remove the attempt.
-func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a Answer, ok bool) {
-	a = Answer{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
+func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a End, ok bool) {
+	a = End{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
 	f, ok := w.landed(t)
 	if !ok {
-		return Answer{}, false
+		return End{}, false
 	}
 	a.RTT, a.Early = max(0, now-f.sent), f.early
 	if w.timed {
@@ -95,7 +95,7 @@ func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a Answer, ok 
 }
 
 // measure notes the round trip of an answer. The mean is of about as many answers as fly.
-func (w *Window) measure(a Answer) {
+func (w *Window) measure(a End) {
 	rtt, accepted := max(a.RTT, time.Microsecond), a.Outcome.Accepted()
 	switch trip := &w.state.Trip; {
 	case accepted && w.known:

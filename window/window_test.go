@@ -17,7 +17,7 @@ type halving struct{}
 
 func (halving) Timed() bool { return false }
 
-func (halving) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (halving) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Accepted():
 		s.Cwnd++
@@ -28,11 +28,11 @@ func (halving) Answered(_ time.Duration, s window.State, a window.Answer) window
 }
 
 // lawFunc is a law that answers what the function says.
-type lawFunc func(s window.State, a window.Answer) window.State
+type lawFunc func(s window.State, a window.End) window.State
 
 func (lawFunc) Timed() bool { return false }
 
-func (f lawFunc) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (f lawFunc) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	return f(s, a)
 }
 
@@ -65,7 +65,7 @@ func (t *trace) send(n int) []window.Ticket {
 	return tickets
 }
 
-func (t *trace) answer(k window.Ticket, o window.Outcome) window.Answer {
+func (t *trace) answer(k window.Ticket, o window.Outcome) window.End {
 	t.Helper()
 	a, ok := t.Answered(t.now, k, o)
 	require.True(t, ok)
@@ -170,7 +170,7 @@ func TestWhatALawIsTold(t *testing.T) {
 		want  []int
 	}{{true, []int{4, 3, 2, 1}}, {false, []int{4, 2, 1}}} {
 		var flying []int
-		f := lawFunc(func(s window.State, a window.Answer) window.State { flying = append(flying, a.Flying); return s })
+		f := lawFunc(func(s window.State, a window.End) window.State { flying = append(flying, a.Flying); return s })
 		law := window.Law(f)
 		if c.timed {
 			law = timed{f}
@@ -188,7 +188,7 @@ func TestWhatALawIsTold(t *testing.T) {
 
 func TestRoundTripTimes(t *testing.T) {
 	var told []time.Duration
-	w := newTrace(t, timed{lawFunc(func(s window.State, a window.Answer) window.State { told = append(told, a.RTT); return s })}, window.Settings{})
+	w := newTrace(t, timed{lawFunc(func(s window.State, a window.End) window.State { told = append(told, a.RTT); return s })}, window.Settings{})
 	k := w.send(6)
 	for i := range 4 {
 		w.now += time.Second
@@ -213,7 +213,7 @@ func TestEarlyAttempts(t *testing.T) {
 		require.False(t, w.answer(first, window.Success).Early)
 		return w.answer(second, window.Success).Early
 	}
-	same := lawFunc(func(s window.State, _ window.Answer) window.State { return s })
+	same := lawFunc(func(s window.State, _ window.End) window.State { return s })
 	require.True(t, as(9*time.Millisecond, timed{same}))
 	require.False(t, as(11*time.Millisecond, timed{same}))
 	require.False(t, as(0, same), "the law is not timed")
@@ -229,7 +229,7 @@ func TestNonsenseFromALawChangesNothing(t *testing.T) {
 		{window.State{Cwnd: -5, Ssthresh: -5}, window.State{Cwnd: 2, Ssthresh: 1}},
 		{window.State{Cwnd: 1e30, Ssthresh: 1e30, Pace: window.Spaced, Trip: time.Hour}, window.State{Cwnd: 50, Ssthresh: window.MaxWindow}},
 	} {
-		w := newTrace(t, lawFunc(func(window.State, window.Answer) window.State { return c.law }), window.Settings{Min: 2, Max: 50})
+		w := newTrace(t, lawFunc(func(window.State, window.End) window.State { return c.law }), window.Settings{Min: 2, Max: 50})
 		require.Equal(t, start, w.State())
 		w.answer(w.send(1)[0], window.Overload)
 		require.Equal(t, c.want, w.State())
@@ -255,7 +255,7 @@ func TestRestartAndRestore(t *testing.T) {
 	}
 
 	// A rate restarts as it is, and a spaced window admits no more than its bound.
-	w = newTrace(t, timed{lawFunc(func(s window.State, _ window.Answer) window.State { return s })}, window.Settings{Max: 3.6})
+	w = newTrace(t, timed{lawFunc(func(s window.State, _ window.End) window.State { return s })}, window.Settings{Max: 3.6})
 	require.EqualValues(t, window.MaxWindow, w.State().Ssthresh, "a law that measures finds its own")
 	require.NoError(t, w.Restored(window.State{Cwnd: 0.25, Ssthresh: 1, Pace: window.Spaced, Trip: time.Second}))
 	w.Restarted()
@@ -270,7 +270,7 @@ func TestRestartAndRestore(t *testing.T) {
 // answer it is the round trip of the first answer."
 func TestTripIsTheMeanRoundTrip(t *testing.T) {
 	cwnd := 20.0
-	w := newTrace(t, timed{lawFunc(func(s window.State, _ window.Answer) window.State { s.Cwnd, s.Trip = cwnd, 1; return s })}, window.Settings{})
+	w := newTrace(t, timed{lawFunc(func(s window.State, _ window.End) window.State { s.Cwnd, s.Trip = cwnd, 1; return s })}, window.Settings{})
 	answer := func(flying int, rtt time.Duration, o window.Outcome, want time.Duration) {
 		t.Helper()
 		k := w.send(flying)

@@ -54,7 +54,7 @@ func (x script) run(t *testing.T) {
 				if f < 0 {
 					f = int(s.Cwnd)
 				}
-				s = x.law.Answered(at, s, window.Answer{Outcome: outcome, Flying: f, RTT: rtt})
+				s = x.law.Answered(at, s, window.End{Outcome: outcome, Flying: f, RTT: rtt})
 			}
 		}
 	}
@@ -234,7 +234,7 @@ func cubicTheirs(t *testing.T) {
 				if n++; n%x.period == 0 {
 					o, losses = window.Overload, losses+1
 				}
-				s = l.Answered(at, s, window.Answer{Outcome: o, Flying: int(s.Cwnd), RTT: x.rtt})
+				s = l.Answered(at, s, window.End{Outcome: o, Flying: int(s.Cwnd), RTT: x.rtt})
 			}
 			if losses >= 10 {
 				sum, rounds = sum+s.Cwnd, rounds+1
@@ -407,7 +407,7 @@ func desyncTheirs(t *testing.T) {
 			n := int(s.Cwnd)
 			now += takes(n)
 			for i := range n {
-				s = l.Answered(now, s, window.Answer{Outcome: window.Success, Flying: n - i, RTT: takes(n)})
+				s = l.Answered(now, s, window.End{Outcome: window.Success, Flying: n - i, RTT: takes(n)})
 			}
 		}
 		assert.GreaterOrEqual(t, carries(int(s.Cwnd)), 0.95*best, x)
@@ -453,8 +453,8 @@ func failsafeOurs(t *testing.T) {
 	l := newFailsafe(none).(*failsafe)
 	for i := range 50 {
 		assert.Zero(t, l.recent.n)
-		l.Answered(1, window.State{}, window.Answer{Outcome: window.Timeout})
-		l.Answered(1, window.State{}, window.Answer{Outcome: window.Overload, RTT: time.Duration(i+1) * time.Millisecond})
+		l.Answered(1, window.State{}, window.End{Outcome: window.Timeout})
+		l.Answered(1, window.State{}, window.End{Outcome: window.Overload, RTT: time.Duration(i+1) * time.Millisecond})
 	}
 	assert.InDelta(t, 0.045, l.recent.value, 1e-9)
 	for _, words := range []string{"+50 =21 @1.000000001s +51 =21 @1.000000002s", "~1s +50 =21 @2.000000001s +51 =21 @2.000000002s", "~1m +50 =21 @30.000000001s +51 =21 @30.000000002s"} {

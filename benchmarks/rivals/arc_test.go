@@ -49,7 +49,7 @@ func (c arcCase) run() (flying, limits map[int]int) {
 			ready = append(ready, r)
 		} else {
 			round, before := l.next, int(s.Cwnd)
-			s = l.Answered(time.Duration(now)*time.Millisecond, s, window.Answer{Outcome: r.outcome, Flying: sent, RTT: time.Duration(now-r.sent) * time.Millisecond})
+			s = l.Answered(time.Duration(now)*time.Millisecond, s, window.End{Outcome: r.outcome, Flying: sent, RTT: time.Duration(now-r.sent) * time.Millisecond})
 			if round > 0 && l.next != round { // Vector adds to its histogram at the end of a round
 				limits[before] += now - cmp.Or(judged, now)
 				judged = now

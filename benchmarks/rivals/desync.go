@@ -39,7 +39,7 @@ type desync struct {
 
 func newDesync(window.Settings) window.Law { return &desync{ramp: true} }
 
-func (d *desync) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (d *desync) Answered(now time.Duration, s window.State, a window.End) window.State {
 	if !d.begun {
 		d.begun, d.start = true, max(0, now-a.RTT)
 	}

@@ -26,7 +26,7 @@ type arc struct {
 
 func newARC(window.Settings) window.Law { return &arc{} }
 
-func (c *arc) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (c *arc) Answered(now time.Duration, s window.State, a window.End) window.State {
 	c.refused = c.refused || a.Outcome.Overloaded()
 	c.reached = c.reached || full(s, a)
 	if a.Outcome.Accepted() {
@@ -82,7 +82,7 @@ func newFailsafe(window.Settings) window.Law {
 	return &failsafe{samples: 50, recent: average{window: 5}, base: average{window: 10}}
 }
 
-func (f *failsafe) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (f *failsafe) Answered(now time.Duration, s window.State, a window.End) window.State {
 	if !a.Outcome.Accepted() && a.Outcome != window.Overload {
 		return s
 	}

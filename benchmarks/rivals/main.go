@@ -75,7 +75,7 @@ type bounded struct {
 	begun              bool
 }
 
-func (b *bounded) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (b *bounded) Answered(now time.Duration, s window.State, a window.End) window.State {
 	if !b.begun {
 		b.begun, s.Cwnd = true, b.first
 	}
@@ -94,4 +94,4 @@ func seconds(d time.Duration) float64 { return max(d, time.Microsecond).Seconds(
 
 // full reports whether the window limits the client. RFC 9438, section 5.8, lets the window
 // of an idle client stay.
-func full(s window.State, a window.Answer) bool { return float64(a.Flying) > s.Cwnd-1 }
+func full(s window.State, a window.End) bool { return float64(a.Flying) > s.Cwnd-1 }

@@ -22,7 +22,7 @@ type inspect struct {
 
 func newInspect(window.Settings) window.Law { return &inspect{} }
 
-func (i *inspect) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (i *inspect) Answered(now time.Duration, s window.State, a window.End) window.State {
 	i.most = max(i.most, a.Flying)
 	switch {
 	case a.Outcome.Overloaded():
@@ -70,7 +70,7 @@ type aibrix struct {
 
 func newAibrix(window.Settings) window.Law { return &aibrix{} }
 
-func (b *aibrix) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (b *aibrix) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	bad := a.Outcome.Overloaded()
 	if !bad && !a.Outcome.Accepted() {
 		return s
@@ -115,7 +115,7 @@ type llmd struct {
 
 func newLLMD(window.Settings) window.Law { return &llmd{least: 5, most: 100, add: 1} }
 
-func (l *llmd) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (l *llmd) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Overloaded():
 		s.Cwnd, l.ok = max(l.least, math.Floor(s.Cwnd/2)), 0

@@ -14,7 +14,7 @@ type netflixAIMD struct{ timed }
 
 func newNetflixAIMD(window.Settings) window.Law { return netflixAIMD{} }
 
-func (netflixAIMD) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (netflixAIMD) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Overloaded() || a.RTT > 5*time.Second:
 		s.Cwnd = max(1, math.Floor(s.Cwnd*0.9))
@@ -30,7 +30,7 @@ type dialogue struct{ timed }
 
 func newDialogue(window.Settings) window.Law { return dialogue{} }
 
-func (dialogue) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (dialogue) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	least := math.Floor(s.Cwnd * 0.9)
 	switch {
 	case a.Outcome.Overloaded():
@@ -59,7 +59,7 @@ func newNetflixVegas(window.Settings) window.Law {
 	return &netflixVegas{smooth: 1, fall: func(limit float64) float64 { return limit - digits(limit) }}
 }
 
-func (v *netflixVegas) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (v *netflixVegas) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	if !a.Outcome.Accepted() && !a.Outcome.Overloaded() {
 		return s
 	}
@@ -134,7 +134,7 @@ func newGradient2(window.Settings) window.Law {
 	return &gradient2{tolerance: 1.5, decay: 0.95, long: average{window: 600}}
 }
 
-func (g *gradient2) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (g *gradient2) Answered(now time.Duration, s window.State, a window.End) window.State {
 	if a.RTT < 100*time.Microsecond || !a.Outcome.Accepted() && !a.Outcome.Overloaded() {
 		return s
 	}

@@ -32,7 +32,7 @@ type awsAdaptive struct {
 
 func newAWSAdaptive(window.Settings) window.Law { return &awsAdaptive{beta: 0.7} }
 
-func (w *awsAdaptive) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (w *awsAdaptive) Answered(now time.Duration, s window.State, a window.End) window.State {
 	if !a.Outcome.Accepted() && !a.Outcome.Overloaded() {
 		return s
 	}
@@ -75,7 +75,7 @@ type loki struct {
 
 func newLoki(window.Settings) window.Law { return &loki{rate: 2000} }
 
-func (l *loki) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (l *loki) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Overloaded():
 		l.rate = max(1, math.Ceil(l.rate/2))
@@ -102,7 +102,7 @@ func newLance(window.Settings) window.Law {
 	return &lance{rate: 2000, add: 300, most: 5000, window: time.Second}
 }
 
-func (l *lance) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (l *lance) Answered(now time.Duration, s window.State, a window.End) window.State {
 	if !l.begun {
 		l.begun, l.from = true, now
 	}
@@ -129,7 +129,7 @@ type scrapy struct {
 
 func newScrapy(window.Settings) window.Law { return &scrapy{delay: 5, target: 1} }
 
-func (c *scrapy) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (c *scrapy) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	if a.Outcome.Accepted() || a.Outcome.Overloaded() {
 		aim := seconds(a.RTT) / c.target
 		next := min(60, max(aim, (c.delay+aim)/2))

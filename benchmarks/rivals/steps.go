@@ -19,7 +19,7 @@ func newTower(window.Settings) window.Law {
 	return tower{add: 1, factor: 0.5, slow: 100 * time.Millisecond}
 }
 
-func (t tower) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (t tower) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Accepted() && a.RTT <= t.slow:
 		s.Cwnd += t.add
@@ -42,7 +42,7 @@ type zenvark struct {
 
 func newZenvark(window.Settings) window.Law { return &zenvark{} }
 
-func (z *zenvark) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (z *zenvark) Answered(now time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome == window.Overload:
 		if z.wasRefused, z.refused = true, now; !z.wasCut || now-z.cut >= 10*time.Second {

@@ -28,7 +28,7 @@ type cubic struct {
 
 func newCubic(window.Settings) window.Law { return &cubic{began: -1} }
 
-func (c *cubic) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (c *cubic) Answered(now time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Overloaded() && !a.Ignored:
 		return c.cut(s, a)
@@ -65,7 +65,7 @@ func (c *cubic) begin(at, cwnd float64) {
 func (c *cubic) curve(t float64) float64 { return cubicC*math.Pow(t-c.k, 3) + c.most }
 
 // cut is the multiplicative decrease with fast convergence (sections 4.6 to 4.8).
-func (c *cubic) cut(s window.State, a window.Answer) window.State {
+func (c *cubic) cut(s window.State, a window.End) window.State {
 	was := c.most
 	if c.prior, c.most = s.Cwnd, s.Cwnd; s.Cwnd < was {
 		c.most *= (1 + cubicBeta) / 2
@@ -75,7 +75,7 @@ func (c *cubic) cut(s window.State, a window.Answer) window.State {
 }
 
 // lower sets the window and the threshold of slow start; after a timeout the window is 1.
-func lower(s window.State, to float64, a window.Answer) window.State {
+func lower(s window.State, to float64, a window.End) window.State {
 	if s.Cwnd, s.Ssthresh = to, to; a.Outcome == window.Timeout {
 		s.Cwnd = 1
 	}
@@ -98,7 +98,7 @@ type vegas struct {
 
 func newVegas(window.Settings) window.Law { return &vegas{base: math.Inf(1), least: math.Inf(1)} }
 
-func (v *vegas) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (v *vegas) Answered(now time.Duration, s window.State, a window.End) window.State {
 	switch {
 	case a.Outcome.Overloaded() && !a.Ignored:
 		v.round(now)

@@ -28,7 +28,7 @@ func newAzCopy(window.Settings) window.Law {
 	return &azCopy{most: 3000, factor: 4, next: azCopyInterval}
 }
 
-func (z *azCopy) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (z *azCopy) Answered(now time.Duration, s window.State, a window.End) window.State {
 	if a.Outcome.Accepted() {
 		z.n++
 	}
@@ -96,7 +96,7 @@ type s3Transfer struct {
 
 func newS3Transfer(window.Settings) window.Law { return &s3Transfer{accepted: 32, probing: 32} }
 
-func (c *s3Transfer) Answered(now time.Duration, s window.State, a window.Answer) window.State {
+func (c *s3Transfer) Answered(now time.Duration, s window.State, a window.End) window.State {
 	c.most = max(c.most, a.Flying)
 	switch {
 	case a.Outcome.Overloaded() && c.phase != s3Shedding:

@@ -123,7 +123,7 @@ func TestTheGapAndTheEndOfAPause(t *testing.T) {
 // paced is a law that spaces its sends.
 type paced struct{}
 
-func (paced) Answered(_ time.Duration, s window.State, _ window.Answer) window.State {
+func (paced) Answered(_ time.Duration, s window.State, _ window.End) window.State {
 	s.Cwnd, s.Pace = float64(s.Trip)/float64(400*time.Millisecond), window.Spaced
 	return s
 }

@@ -11,7 +11,7 @@ import (
 // halved is a law that only ever shrinks.
 type halved struct{}
 
-func (halved) Answered(_ time.Duration, s window.State, a window.Answer) window.State {
+func (halved) Answered(_ time.Duration, s window.State, a window.End) window.State {
 	if a.Outcome.Overloaded() && !a.Ignored {
 		s.Cwnd /= 2
 	}

@@ -11,8 +11,8 @@ import (
 
 type fixed struct{}
 
-func (fixed) Answered(_ time.Duration, s window.State, _ window.Answer) window.State { return s }
-func (fixed) Timed() bool                                                            { return false }
+func (fixed) Answered(_ time.Duration, s window.State, _ window.End) window.State { return s }
+func (fixed) Timed() bool                                                         { return false }
 
 func main() {
 	sim.Register("mine", func(window.Settings) window.Law { return fixed{} })
