@@ -137,6 +137,7 @@ func keep[T any](to *T, fn func(context.Context) (T, error)) func(context.Contex
 
 // Result is an item of [Map] with its value.
 type Result[T, R any] struct {
+	// Item is the item as it was pulled.
 	Item T
 	// Value is the value of the attempt that succeeded; with an error the zero value.
 	Value R

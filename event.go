@@ -25,7 +25,7 @@ const (
 	EventFull EventKind = "full"
 	// EventClosed: the limiter takes no more work.
 	EventClosed EventKind = "closed"
-	// EventReconfigured: the limiter is under new rules.
+	// EventReconfigured: the limiter has new settings.
 	EventReconfigured EventKind = "reconfigured"
 	// EventAway: an attempt found no service, for the reason in Event.Err; once until the service answers.
 	EventAway EventKind = "away"
@@ -47,14 +47,15 @@ type Event struct {
 	Name string
 	// Seq numbers a limiter's events 1, 2, 3... in the order in which they happened. Observers are called
 	// without the lock, so of two goroutines' events the later may arrive first.
-	Seq  uint64
+	Seq uint64
+	// Time is the time of the event.
 	Time time.Time
 	// Kind is one of the kinds from EventAnswered to EventUsedUp.
 	Kind EventKind
-	// Window is the window after the event, and Gap the shortest time between two sends, 0 without one. Before
-	// and GapBefore are cwnd and the gap before the event.
-	Window         window.State
-	Before         float64
+	// Window is the window after the event. Before is cwnd before the event.
+	Window window.State
+	Before float64
+	// Gap is the shortest time between two sends after the event, GapBefore the one before it. 0: there is none.
 	Gap, GapBefore time.Duration
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
@@ -63,8 +64,8 @@ type Event struct {
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is the length of the pause (EventPaused, EventBlocked), or of the
-	// wait of the operation (EventAdmitted) or for the quota (EventUsedUp).
+	// Wait is the length of the pause (EventPaused, EventBlocked), of the wait of the operation (EventAdmitted), or of the
+	// wait for the quota (EventUsedUp).
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, 0 without one; of a pause, if the service asked for the pause,
 	// which lasts a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
