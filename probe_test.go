@@ -389,8 +389,9 @@ func TestProbeInAnOutage(t *testing.T) {
 	require.InDelta(t, 40, p.State().Ssthresh, 1)
 }
 
-// "While all is refused, each burst of refusals halves the window, at most down to a 60th of the rate before, and
-// one a second. From there each refusal takes a twentieth." Requests that count although they are refused may be
+// "While all is refused, each burst of refusals halves the window: at most down to a quarter of the rate before,
+// after 20 in a row or where a refusal lasts down to a 60th, and down to one a second. From there each refusal
+// takes a twentieth." Requests that count although they are refused may be
 // the reason that nothing is accepted.
 func TestProbeAsksLessAndLessInAnOutage(t *testing.T) {
 	p := newProbed(t, window.Settings{})
