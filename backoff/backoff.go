@@ -27,8 +27,7 @@ type State struct {
 	Last time.Duration
 }
 
-// Backoff is the time to wait before an attempt that failed is followed by another: [Exponential], or one of
-// your own.
+// Backoff is the delay between a failed attempt and the next attempt: [Exponential], or a type of your own.
 type Backoff interface {
 	// Delay returns the time to wait, 0 to MaxDelay, or false: no further retry.
 	Delay(s State, r Rand) (time.Duration, bool)

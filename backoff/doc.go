@@ -8,7 +8,7 @@
 // forms of the texts: [Ethernet] and [Syncmusings] are Min, Min*Factor, Min*Factor^2 and so on up to Max, with
 // jitter. Compound is the loop of [Crash], each delay grown from the delay before. LastTry is the growing waits of
 // [Clojure], then one last try; with jitter it is the capped retries of [SafeClients]. [Check] says whether the
-// settings are right. A delay is never negative and never longer than [MaxDelay], whatever they are.
+// settings are right. A delay is never negative and never longer than [MaxDelay], under any settings.
 //
 // The order of cap and jitter makes a difference. In [Crash] the cap comes first, and the jitter grows into the
 // next delay. In [Ethernet] and [Syncmusings] the jitter comes first, which is CapLast. [Clojure] and [SafeClients]
@@ -45,8 +45,8 @@
 //
 // The 0.6 and the order of Syncmusings are ours, and the 1 s of Ethernet is ours.
 //
-// [NewPlan] computes a Max with which a service can bear all its clients, and the time
-// until they notice that it is back.
+// [NewPlan] computes a Max with which a service can bear all its clients, and the time until the clients notice its
+// return.
 //
 // # Sources
 //

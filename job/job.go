@@ -1,7 +1,7 @@
-// Package job runs the jobs of a job engine under a limiter: contrib/asynqlimit and contrib/riverlimit are made of it, and
-// an integration of another engine can be. A job waits for its slot in the engine's worker. A refused job is
-// tried again there, at the front of the queue. A job that waits too long goes back to its engine, which brings
-// it to a worker again.
+// Package job runs the jobs of a job engine under a limiter. contrib/asynqlimit and contrib/riverlimit use it, and
+// so can an integration of another engine. A job waits for its slot in the engine's worker. A refused job is tried
+// again there, at the front of the queue. A job that waits too long goes back to its engine, which brings it to a
+// worker again.
 package job
 
 import (
@@ -23,19 +23,19 @@ const brief = 100 * time.Millisecond
 // Desk runs the jobs of one server of an engine. The zero Desk lets any number of jobs wait. It is safe for
 // any number of goroutines.
 type Desk struct {
-	// Waiters is the number of jobs that may wait at a time; 0: any number. A job beyond waits for 100 ms.
+	// Waiters is the number of jobs that may wait at a time; 0: any number. A further job waits for 100 ms.
 	Waiters int
 
 	waiting atomic.Int32
 }
 
-// Run runs work as one operation of the limiter, as its Do does, and waits for slots for at most the
-// patience in all; 0: no bound. A nil limiter lets the work run at once. Run returns nil, the error of work
-// if that is final, or the *attempt.Error if a guard, a policy or a limit of attempts ended the operation.
+// Run runs work as one operation of the limiter, as its Do does. patience is the longest time for which it waits
+// for slots, in all; 0: no bound. A nil limiter lets the work run at once. Run returns nil, the error of work if
+// that is final, or the *attempt.Error if a guard, a policy or a limit of attempts ended the operation.
 //
-// If back is true, the job goes back to its engine without a result, and the engine should not count it as
-// an attempt. The error is then an *attempt.Error, with the refusal if there was one. A job that must stay,
-// because its engine would count its way back as a failure, waits until ctx ends.
+// If back is true, the job goes back to its engine without a result, and the engine should not count it as an
+// attempt. The error is then an *attempt.Error, with the refusal if there was one. With stay the job waits until
+// ctx ends, because its engine would count its return as a failure.
 func (d *Desk) Run(ctx context.Context, l *aimd.Limiter, patience time.Duration, stay bool, work func(context.Context) error) (back bool, err error) {
 	if l == nil {
 		return false, work(ctx)

@@ -30,13 +30,13 @@ var kinds = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 }
 
-// Handler returns a handler that serves the page of the limiters. It works below any prefix, which must end
-// in a slash: every path that does is the page, and in the same folder are its other files and events, the
-// server-sent events that it shows.
+// Handler returns a handler that serves the page of the limiters. It works below any prefix that ends in a slash:
+// every path that ends in a slash is the page. In the same folder are the page's other files, and events, its
+// server-sent events.
 //
-// GET events?every=250ms reports how the limiters are, as often as that: 100ms to 1s, default 250ms. At most
-// 16 pages are served at a time, with at most 50 limiters; the page says how many are left out.
-// http.Server.Shutdown does not wait for open pages.
+// GET events?every=250ms reports the limiters at that interval: 100ms to 1s, default 250ms. At most 16 pages are
+// served at a time, with at most 50 limiters; the page shows the number of limiters left out. http.Server.Shutdown
+// does not wait for open pages.
 //
 // Hosts are further names of the page's host, without a port: see the package's section on who may look. The
 // handler is safe for any number of goroutines. Handler panics if limiters is nil.
@@ -117,8 +117,8 @@ func (h *handler) foreign(r *http.Request, events bool) error {
 	return fmt.Errorf("live: Host %q is not allowed, want an IP address, localhost, a name without a dot, or a host given to Handler", r.Host)
 }
 
-// ours reports whether other sites cannot have that host: a name that a stranger registered
-// may lead to this server, and makes its pages ones of the same origin.
+// ours reports whether other sites cannot have that host. A name that a stranger registered may lead to this
+// server, and then its pages have the same origin.
 func ours(host string, hosts []string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

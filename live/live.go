@@ -7,11 +7,11 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// Limiters yields the present limiters, each with a name to show, "" for the limiter's own name; if they are
-// too many for the page, the first ones by name are shown. A name may change. While a page is open, its Handler calls
-// the function several times a second, by one goroutine at a time. A Tally calls it at each Read.
+// Limiters yields the present limiters, each with a name to show; "" means the limiter's own name. If they are too
+// many for the page, it shows the first limiters by name. A name may change. While a page is open, its Handler
+// calls the function several times a second, by one goroutine at a time. A Tally calls it at each Read.
 //
-// The method All of an aimd.Keyed[string] is one as it is.
+// The method All of an aimd.Keyed[string] is such a function.
 type Limiters = func() iter.Seq2[string, *aimd.Limiter]
 
 // Of yields these limiters under their own names (aimd.Config.Name).
@@ -27,8 +27,7 @@ func Of(limiters ...*aimd.Limiter) Limiters {
 	}
 }
 
-// Keyed yields the limiters that there are, under their keys as fmt prints them. It panics if limiters is
-// nil.
+// Keyed yields the present limiters, under their keys as fmt prints them. It panics if limiters is nil.
 func Keyed[K comparable](limiters *aimd.Keyed[K]) Limiters {
 	if limiters == nil {
 		panic("live: Keyed with limiters nil")

@@ -15,17 +15,17 @@ import (
 
 // Sum is the counters and the state of all limiters of one name.
 type Sum struct {
-	// Snapshot has the name. Its counters sum up all limiters that ever had the name; its other fields sum up
-	// the present ones, except Gap and PausedUntil, which are the largest, and Quotas, which are the quotas
-	// of one limiter: limiters of one name spend the same.
+	// Snapshot has the name. Its counters sum up all limiters that ever had the name. Its other fields sum up the
+	// present limiters, with three exceptions: Gap and PausedUntil are the largest, and Quotas are the quotas of
+	// one limiter, since limiters of one name spend the same quotas.
 	aimd.Snapshot
 	// Present is the number of present limiters; with 0 only the counters have a meaning.
 	Present int
 }
 
-// Tally sums up the counters of limiters by name, for metrics: limiters of one name are one, and the counters
-// of a limiter stay in the sum after its eviction. Packages contrib/aimdprom and contrib/aimdotel publish one.
-// It is safe for any number of goroutines. Make one with NewTally.
+// Tally sums up the counters of limiters by name, for metrics. Limiters of one name count as one limiter. The
+// counters of a limiter stay in the sum after its eviction. Packages contrib/aimdprom and contrib/aimdotel publish
+// a Tally. It is safe for any number of goroutines. Make one with NewTally.
 type Tally struct {
 	limiters []Limiters
 
@@ -112,7 +112,7 @@ func (t *Tally) forget() {
 	}
 }
 
-// member is the limiter's. One that is listed twice is one, under its first name.
+// member is the limiter's. A limiter that is listed twice counts once, under its first name.
 func (t *Tally) member(name string, l *aimd.Limiter) *member {
 	m := t.members[weak.Make(l)]
 	if m == nil {
@@ -191,9 +191,8 @@ const (
 	other = "other"
 )
 
-// ByName has a value for each of the first 1000 names, and one for all others: a series of a metric is for ever,
-// and keys may come from outside. The zero ByName is empty. It is
-// safe for any number of goroutines.
+// ByName has a value for each of the first 1000 names, and one value for all others: a series of a metric stays for
+// ever, and keys may come from outside. The zero ByName is empty. It is safe for any number of goroutines.
 type ByName[T any] struct {
 	mu  sync.RWMutex
 	all map[string]*T

@@ -22,14 +22,14 @@ import (
 )
 
 // Applier brings a document, which is valid, to a part of the program: Limiters.Apply, Features.Apply, ToPolicy,
-// ToBudget, ToSchedule, or one of your own. If the document does not fit there, it returns an error, an
-// setting.Error best, and changes nothing. A Client calls all with each new document, one at a time. If one
-// returns an error, those before it get the document in force again, at first the zero Document. They must not call
-// Refresh.
+// ToBudget, ToSchedule, or one of your own. If the document does not fit, the Applier returns an error, preferably
+// a setting.Error, and changes nothing. A Client calls its appliers with each new document, one at a time. If an
+// Applier returns an error, the appliers before it get the document in force again, at first the zero Document. An
+// Applier must not call Refresh.
 type Applier func(Document) error
 
-// ToPolicy brings retry.max_attempts and retry.max_pause to the policy, by its SetCaps. It panics if p is nil: that
-// is the default policy, which all share.
+// ToPolicy brings retry.max_attempts and retry.max_pause to the policy, by its SetCaps. It panics if p is nil: all
+// share the default policy.
 func ToPolicy(p *retry.Policy) Applier {
 	required(p, "ToPolicy with a nil policy")
 	return func(d Document) error { return p.SetCaps(d.Retry.MaxAttempts, d.Retry.MaxPause) }
@@ -53,10 +53,9 @@ func required[T any](v *T, what string) {
 	}
 }
 
-// Limiters brings documents to limiters: window.min and max, retry.max_attempts and retry.max_pause,
-// which turns pauses on. If a document lacks a field, the limiter has the setting that it had when it was
-// added. With a retry.Policy a limiter keeps to the lower of both attempt limits: bring the document to the
-// policy too, with ToPolicy.
+// Limiters brings documents to limiters: window.min and max, retry.max_attempts and retry.max_pause, which turns
+// pauses on. If a document lacks a field, the limiter gets its setting at the time of Add. With a retry.Policy a
+// limiter keeps to the lower of both attempt limits: bring the document to the policy too, with ToPolicy.
 //
 // Limiters may be added at any time, as an [aimd.Keyed] makes them, and are not kept alive. It is safe for
 // any number of goroutines; the observer of a limiter must not call it. The zero value has no limiters.
@@ -73,9 +72,8 @@ type tuned struct {
 	own     aimd.Config
 }
 
-// Add adds a limiter and brings the document in force to it. If the document does not fit, the error says
-// why, and the limiter keeps its own settings until the next document: log it, and use the limiter all the
-// same.
+// Add adds a limiter and brings the document in force to it. If the document does not fit, the error says why, and
+// the limiter keeps its own settings until the next document. Log the error, and use the limiter anyway.
 func (ls *Limiters) Add(l *aimd.Limiter) error {
 	if l == nil {
 		return fmt.Errorf("remote: %w", check.Nil("limiter"))
@@ -143,8 +141,8 @@ func (t tuned) with(d Document) func(*aimd.Config) {
 // final.
 var ErrFeatureOff = errors.New("aimd: feature is off")
 
-// Features refuses the requests of features that a document has in features_off. A request belongs to the
-// feature of its context's tags (tag.WithFeature); a request without a feature is never refused.
+// Features refuses the requests of features in a document's features_off. A request belongs to the feature of its
+// context's tags (tag.WithFeature). A request without a feature is never refused.
 //
 // Its Apply is an Applier, and it is an attempt.Guard for limiters and policies: each attempt asks it before it is
 // sent. It is safe for any number of goroutines. In the zero value no feature is off.

@@ -15,8 +15,8 @@ import (
 
 // Config has the settings of a Client. Zero fields take the documented default.
 type Config struct {
-	// Period is the mean time from one look at the source to the next, which are jittered (package schedule):
-	// 1 s to 24 h; 0 means 5 min, "Once every 5 minutes" (Safe Client Behaviour).
+	// Period is the mean time between two looks at the source, with jitter (package schedule): 1 s to 24 h; 0 means
+	// 5 min, "Once every 5 minutes" (Safe Client Behaviour).
 	Period time.Duration
 	// Timeout bounds one look at the source: 1 ms to 10 min; 0 means 10 s, our choice.
 	Timeout time.Duration
@@ -25,7 +25,7 @@ type Config struct {
 	Observer func(Snapshot)
 }
 
-// Snapshot is how a Client stood at one moment.
+// Snapshot is the state of a Client at one moment.
 type Snapshot struct {
 	// Document is in force, and not in JSON; Version is its version. Zero at first.
 	Document Document `json:"-"`
@@ -33,7 +33,7 @@ type Snapshot struct {
 	// Source is the name of the source, Applied the time when the document was put in force.
 	Source  string    `json:"source"`
 	Applied time.Time `json:"applied,omitzero"`
-	// Looked is the time of the last look, Confirmed the time of the last one that found the document in force.
+	// Looked is the time of the last look. Confirmed is the time of the last look that found the document in force.
 	Looked    time.Time `json:"looked,omitzero"`
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	// Looks counts the looks at the source, Failures the looks that failed.
@@ -60,8 +60,8 @@ type Client struct {
 	state Snapshot // guarded by mu
 }
 
-// New returns a Client that brings the source's documents to the appliers, or an error that names the setting
-// that is wrong, its value and the values allowed.
+// New returns a Client that brings the source's documents to the appliers, or an error that names the wrong
+// setting, its value and the allowed values.
 func New(source Source, c Config, appliers ...Applier) (*Client, error) {
 	err := cmp.Or(
 		check.Duration("Period", &c.Period, 5*time.Minute, time.Second, 24*time.Hour),
@@ -86,8 +86,8 @@ func New(source Source, c Config, appliers ...Applier) (*Client, error) {
 	}, nil
 }
 
-// Run looks at the source at each time of its schedule until the context ends, and returns the context's error. It
-// begins with a look if there has been none. It returns another error while another Run has not returned. The
+// Run looks at the source at each time of its schedule until the context ends, and returns the context's error. If
+// there has been no look, it begins with a look. While another Run has not returned, it returns another error. The
 // document stays in force.
 func (c *Client) Run(ctx context.Context) error {
 	if c.Snapshot().Looks == 0 {
@@ -97,8 +97,8 @@ func (c *Client) Run(ctx context.Context) error {
 }
 
 // Refresh looks at the source now, or after a look that is under way, for no longer than Config.Timeout. It returns
-// nil if the source's document is in force, otherwise the reason, which Snapshot has too. A program that does not
-// want to begin with settings of its own calls it before Run.
+// nil if the source's document is in force, otherwise the reason, which Snapshot has too. A program that should not
+// begin with its own settings calls Refresh before Run.
 func (c *Client) Refresh(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -125,7 +125,7 @@ func (c *Client) Refresh(ctx context.Context) error {
 	return err
 }
 
-// Snapshot returns how things stand.
+// Snapshot returns the present state.
 func (c *Client) Snapshot() Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()

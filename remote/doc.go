@@ -1,4 +1,4 @@
-// Package remote lets a service set how its clients behave, while they run:
+// Package remote lets a service configure its clients while they run:
 //
 //	"Move control to the server! ... Remote configure your clients! Configure
 //	periodicity remotely. Maintain a remotely configured client feature
@@ -17,25 +17,26 @@
 //	}
 //
 // Only format and version are required. [Document] has the fields with their allowed values, and a publisher checks
-// a document with [Parse]. A document is for one service; a program that uses several has a Client for each.
+// a document with [Parse]. A document is for one service. A program that uses several services has a Client for
+// each.
 //
 // Each [Applier] brings the document to a part of the program: the Apply of [Limiters] and [Features], [ToPolicy],
-// [ToBudget], [ToSchedule]. Attempts in flight and operations that wait stay.
+// [ToBudget], [ToSchedule]. Attempts in flight and waiting operations stay.
 //
 // What happens if
-//   - the source is away, slow, or answers something else: the document in force stays until the next look of
-//     the schedule. There are no retries, so that a source in trouble is asked no more than one that is well.
-//   - it is away at the start: the program's own settings count.
-//   - the document is bad, or does not fit one of the appliers: it is refused as a whole with an error that
-//     names the field, the value and the allowed values. An unknown field is refused as well, since it may be
-//     mistyped; so publish fields for newer clients at another address.
-//   - the version is lower than the one in force, or the same with other contents: refused, since a server
-//     that lags behind must not undo a later decision. To go back, publish the old contents with a new
-//     version. A program that starts again takes any version.
+//   - the source is away, slow, or answers something else: the document in force stays until the next look of the
+//     schedule. There are no retries, so that a source in trouble gets no more requests than a healthy source.
+//   - the source is away at the start: the program's own settings count.
+//   - the document is bad, or does not fit one of the appliers: the whole document is refused, with an error that
+//     names the field, the value and the allowed values. An unknown field is refused too, since it may be mistyped.
+//     So publish fields for newer clients at another address.
+//   - the version is lower than the version in force, or the same with other contents: the document is refused,
+//     since a server that lags behind must not undo a later decision. To go back, publish the old contents with a
+//     new version. A program that starts again takes any version.
 //   - the service is malicious: a valid document can make a client slow, or turn features off, and no more.
 //     Sizes, times and names are bounded. Serve the document by https.
-//   - no document comes for a day: Snapshot says when the last look confirmed one; contrib/aimdprom and aimdotel have
-//     metrics of it.
-//   - other code changes a setting that an applier steers: the next document sets it to its own value, or
-//     else to the value that it was made with; of a limiter, that it was added with.
+//   - no document comes for a day: Snapshot has the time of the last confirmation, and contrib/aimdprom and
+//     aimdotel have metrics of it.
+//   - other code changes a setting that an applier steers: the next document sets the setting again. If the
+//     document lacks the field, the setting gets its first value: the value of the constructor, or of Limiters.Add.
 package remote

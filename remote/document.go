@@ -30,23 +30,24 @@ const (
 // Document has the settings that a service asks of its clients. A zero field, absent in the JSON, leaves the
 // program's own setting in force, or brings it back if the document before had the field.
 type Document struct {
-	// Version is 1 to 2^53 - 1. Only a document of a higher version than the one in force is put in force, so a Client
-	// refuses one above tomorrow's time in microseconds since 1970: it would keep out all that come later.
+	// Version is 1 to 2^53 - 1. Only a document of a higher version replaces the document in force. So a Client
+	// refuses a version above tomorrow's time in microseconds since 1970: such a version would keep out all later
+	// documents.
 	Version uint64
 	// Window is for limiters.
 	Window struct {
 		// Min and Max bound the window, in attempts: 1 <= Min <= Max <= 1048576.
 		Min, Max float64
-		// MaxRate is the most attempts of a limiter in a second: 0.0001 to 1000000.
+		// MaxRate is the greatest number of attempts of a limiter in a second: 0.0001 to 1000000.
 		MaxRate float64
 	}
-	// Retry is for all that tries again.
+	// Retry is for limiters, policies and budgets.
 	Retry struct {
-		// MaxAttempts is the most attempts for one operation: 1 (no retries) to 1000.
+		// MaxAttempts is the greatest number of attempts of an operation: 1 (no retries) to 1000.
 		MaxAttempts int
-		// MaxPause is the longest pause between attempts that clients choose on their own: 1 ms to 1 h.
+		// MaxPause is the longest pause between attempts that a client chooses: 1 ms to 1 h.
 		MaxPause time.Duration
-		// BudgetShare is the most of all requests that may be retries: greater than 0, less than 1.
+		// BudgetShare is the greatest share of requests that may be retries: greater than 0, less than 1.
 		BudgetShare float64
 	}
 	// Schedule is for work that repeats.
@@ -55,7 +56,7 @@ type Document struct {
 		Period time.Duration
 	}
 	// FeaturesOff are the features (tag.Tags.Feature) that are off, in the order of their names: at most 1000, each
-	// once, of 1 to 128 bytes of printable text with no space at its ends.
+	// once. A name is 1 to 128 bytes of printable text with no space at its ends.
 	FeaturesOff []string
 }
 
@@ -76,9 +77,9 @@ type written struct {
 	FeaturesOff []string `json:"features_off"`
 }
 
-// Parse reads a document. It is strict, since a document steers many clients at once: the error is an
-// setting.Error about a field whose value is not allowed, such as "window.max" or "features_off[3]", or which is
-// there twice, or about the "document", which is no JSON or has an unknown field.
+// Parse reads a document. It is strict, since a document steers many clients at once. The error is a setting.Error.
+// It names a field whose value is not allowed, or that is there twice: "window.max", "features_off[3]". It names
+// the "document" if that is no JSON, or has an unknown field.
 func Parse(data []byte) (Document, error) {
 	d, err := parse(data)
 	if err != nil {

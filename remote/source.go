@@ -14,7 +14,7 @@ import (
 	"github.com/aimd-go/aimd/internal/check"
 )
 
-// Source is the place that documents come from: NewHTTP, or one of your own, such as a file: os.ReadFile, and no mark.
+// Source is the source of documents: NewHTTP, or a type of your own, such as a file: os.ReadFile, and no mark.
 type Source interface {
 	// Fetch returns the present document, and a mark by which the source knows the document again (an ETag),
 	// or "". have is the mark of the document in force, "" at first: if the mark is the same, the data may be
@@ -34,14 +34,14 @@ type webSource struct {
 	header http.Header
 }
 
-// NewHTTP returns the source that fetches the document at an address with GET, and with the last ETag in
-// If-None-Match: an unchanged document is a 304 without a body (RFC 9110, section 13.1.2). It reads 256 KiB
-// at most, after decompression, of a 200 of type application/json (or a type that ends in +json), or of text/plain, as
-// file servers say.
+// NewHTTP returns a source that fetches the document at an address with GET, and with the last ETag in
+// If-None-Match: an unchanged document is a 304 without a body (RFC 9110, section 13.1.2). It reads a 200 of type
+// application/json, of a type that ends in +json, or of text/plain, as from file servers: 256 KiB at most, after
+// decompression.
 //
-// The client sends the requests; nil: one that keeps no connection open between fetches. Unless the client
-// has a CheckRedirect, no redirect is followed, since the next host could read the header. The header, such
-// as "Authorization", is sent along, except Accept, Accept-Encoding and If-None-Match. It may be nil.
+// The client sends the requests; nil means a client that keeps no connection open between fetches. Unless the
+// client has a CheckRedirect, no redirect is followed, since the next host could read the header. The header, such
+// as "Authorization", is sent with each request, except Accept, Accept-Encoding and If-None-Match. It may be nil.
 //
 // The source's name is the address without user, password and query.
 func NewHTTP(address string, client *http.Client, header http.Header) (Source, error) {

@@ -1,6 +1,6 @@
 // Package s3test has an S3 server for tests and demonstrations. It refuses the requests above a limit, as S3 does,
-// and runs scripts that answer in its place. The objects are kept by the handler Next, such as that of gofakes3:
-// this package requires no other module.
+// and runs scripts that answer instead. The handler Next keeps the objects, for instance gofakes3: this package
+// requires no other module.
 package s3test
 
 import (
@@ -31,17 +31,18 @@ type Store struct {
 	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
 	// Next serves the requests that are neither refused nor scripted.
 	Next http.Handler
-	// Slots is the number of requests that it serves at a time; 0: any number. Service is the time of each.
+	// Slots is the number of requests that are served at a time; 0: any number. Service is the time of each
+	// request.
 	Slots   int
 	Service time.Duration
-	// Admit, if it is not nil, reports whether a request is served that found a slot. It is called by one
-	// goroutine at a time. Jitter, if it is not nil, returns what is added to each Service.
+	// Admit, if it is not nil, reports whether a request that found a slot is served. It is called by one goroutine
+	// at a time. Jitter, if it is not nil, returns a time to add to each Service.
 	Admit  func() bool
 	Jitter func() time.Duration
 	// Refusal answers the other requests; nil: Refuse.
 	Refusal http.HandlerFunc
-	// Script, if it is not nil, sees the requests that are not refused, and answers in the place of Next where it
-	// returns true.
+	// Script, if it is not nil, sees the requests that are not refused. If it returns true, it has answered instead
+	// of Next.
 	Script func(http.ResponseWriter, *http.Request) bool
 
 	stopped                           chan struct{}
