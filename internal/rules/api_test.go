@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -38,14 +39,21 @@ func TestUsersCanNameEveryTypeThatTheySee(t *testing.T) {
 			patterns = append(patterns, "./"+dir+"/...")
 		}
 	}
-	names, unnamed := api(t, patterns...)
+	names, types, unnamed := api(t, patterns...)
 	require.Greater(t, names, 200)
 	assert.Empty(t, unnamed)
+
+	_, table, _ := strings.Cut(files(t, ".md")["docs/design.md"], "### Why each type is public")
+	var told []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z0-9]+\\.[A-Z]\\w*)` \\| .+ \\|$").FindAllStringSubmatch(table, -1) {
+		told = append(told, row[1])
+	}
+	assert.ElementsMatch(t, types, told, "docs/design.md says why each type is public")
 }
 
 func TestAPackageThatShowsWhatUsersCannotNameFails(t *testing.T) {
 	t.Chdir(root)
-	_, unnamed := api(t, "./internal/rules/testdata/leak")
+	_, _, unnamed := api(t, "./internal/rules/testdata/leak")
 	for i, u := range unnamed {
 		unnamed[i] = strings.NewReplacer("internal/rules/testdata/leak.", "", module+"/", "").Replace(u)
 	}
@@ -64,9 +72,9 @@ func TestAPackageThatShowsWhatUsersCannotNameFails(t *testing.T) {
 	}, unnamed)
 }
 
-// api returns how many exported names the public packages have, and which of them show a type that users
-// cannot name: "package.Name.Field: type".
-func api(t *testing.T, patterns ...string) (names int, unnamed []string) {
+// api returns how many exported names the public packages have, their types ("package.Name"), and which of the names
+// show a type that users cannot name: "package.Name.Field: type".
+func api(t *testing.T, patterns ...string) (names int, all, unnamed []string) {
 	t.Helper()
 	list := exec.Command("go", append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}} {{.Name}} {{.DepOnly}}"}, patterns...)...)
 	list.Stderr = os.Stderr
@@ -91,12 +99,15 @@ func api(t *testing.T, patterns ...string) (names int, unnamed []string) {
 		for _, name := range pkg.Scope().Names() {
 			if o := pkg.Scope().Lookup(name); o.Exported() {
 				names++
+				if _, ok := o.(*types.TypeName); ok {
+					all = append(all, pkg.Name()+"."+name)
+				}
 				w.object(o)
 			}
 		}
 		unnamed = append(unnamed, slices.Sorted(maps.Keys(w.unnamed))...)
 	}
-	return names, unnamed
+	return names, all, unnamed
 }
 
 // walk goes through what one package exports.
