@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"sync"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -47,7 +49,22 @@ var ways = map[string]func(context.Context, *aimd.Limiter, func(context.Context)
 		a.End(err)
 		return err
 	},
+	"a request": func(ctx context.Context, l *aimd.Limiter, fn func(context.Context) error) error {
+		base := roundTripper(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, fn(r.Context())
+		})
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://service.example/", nil)
+		if err == nil {
+			_, err = (&httplimit.Transport{Base: base, Limiter: httplimit.One(l)}).RoundTrip(req)
+		}
+		return err
+	},
 }
+
+// roundTripper is an http.RoundTripper made of a function: that of a request fetches a token with the same limiter, say.
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Whoever holds a slot does not wait for another: 64 workers on 2 slots come to their end, each of them
 // with one slot, whatever is within what.

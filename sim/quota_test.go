@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -184,18 +185,35 @@ func TestFalseReportsCostLittle(t *testing.T) {
 	}
 	refusals := minute
 	refusals.Report = "refusals"
+	n := 0
+	named := func(limit float64) func(answer.Quota) answer.Quota {
+		return func(answer.Quota) answer.Quota {
+			n++
+			return answer.Quota{Name: fmt.Sprint("object-", n), Limit: limit, Reset: time.Minute}
+		}
+	}
+	first := func(r answer.Quota) answer.Quota {
+		if n++; n%5000 != 1 {
+			return answer.Quota{}
+		}
+		return answer.Quota{Name: r.Name, Limit: 1, InFlight: true}
+	}
 	for name, c := range map[string]struct {
 		requests, slots int
 		quota           sim.Quota
 		most            float64 // of the time without; 0: 1.05
 	}{
-		"never any left":    {requests: 5000, slots: 32, quota: reported(wide, left(0))},
-		"a quota too wide":  {requests: 5000, slots: 32, quota: wide},
-		"always all left":   {requests: 1800, quota: reported(minute, left(60))},
-		"no reset":          {requests: 1800, quota: reported(minute, func(r answer.Quota) answer.Quota { r.Reset = -1; return r })},
-		"rounded to tens":   {requests: 1800, quota: reported(minute, func(r answer.Quota) answer.Quota { r.Left -= math.Mod(r.Left, 10); return r })},
-		"five minutes late": {requests: 1800, quota: reported(minute, func(r answer.Quota) answer.Quota { r.Reset += 5 * time.Minute; return r }), most: 1.2},
-		"only if refused":   {requests: 1800, quota: refusals},
+		"one left, always":         {requests: 5000, slots: 32, quota: reported(wide, left(1))},
+		"none of another object":   {requests: 5000, slots: 32, quota: reported(wide, named(60))},
+		"none of 1 of another one": {requests: 5000, slots: 32, quota: reported(wide, named(1))},
+		"one at a time, once":      {requests: 5000, slots: 32, quota: reported(wide, first)},
+		"never any left":           {requests: 5000, slots: 32, quota: reported(wide, left(0))},
+		"a quota too wide":         {requests: 5000, slots: 32, quota: wide},
+		"always all left":          {requests: 1800, quota: reported(minute, left(60))},
+		"no reset":                 {requests: 1800, quota: reported(minute, func(r answer.Quota) answer.Quota { r.Reset = -1; return r })},
+		"rounded to tens":          {requests: 1800, quota: reported(minute, func(r answer.Quota) answer.Quota { r.Left -= math.Mod(r.Left, 10); return r })},
+		"five minutes late":        {requests: 1800, quota: reported(minute, func(r answer.Quota) answer.Quota { r.Reset += 5 * time.Minute; return r }), most: 1.2},
+		"only if refused":          {requests: 1800, quota: refusals},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := service(c.quota)
