@@ -12,11 +12,11 @@ import (
 type Block struct {
 	// For is the length of a block; 0: no blocks.
 	For time.Duration `yaml:"for"`
-	// Requests is the most requests in a second; the next one begins a block. From 1 to 10000000.
+	// Requests is the greatest number of requests in a second; the next request begins a block. From 1 to 10000000.
 	Requests int `yaml:"requests"`
-	// Refused makes Requests the most refused requests; 0: the first refusal begins a block.
+	// Refused makes Requests count refused requests only; with 0 Requests the first refusal begins a block.
 	Refused bool `yaml:"refused"`
-	// Renew makes each request during a block begin its time anew: a ban.
+	// Renew makes each request during a block begin its time again: a ban.
 	Renew bool `yaml:"renew"`
 	// RetryAfter makes the refusals of a block say when it ends.
 	RetryAfter bool `yaml:"retry_after"`

@@ -1,5 +1,5 @@
-// Package sim is a discrete-event simulator of clients and a service on virtual time: it shows in seconds
-// what a strategy does to a service, before the strategy is shipped.
+// Package sim is a discrete-event simulator of clients and a service on virtual time. It shows in seconds the
+// effect of a strategy on a service, before the strategy is shipped.
 //
 // A [Scenario] describes the service and the load of its clients. [Run] plays it once, with one [Strategy] and
 // one seed of randomness, and returns a [Result] with measures and traces.
@@ -15,11 +15,11 @@
 // The same scenario, strategy and seed give the same result on every machine: a run has no goroutine, clock
 // or global randomness. Runs may be parallel.
 //
-// Every run ends: when all operations have ended, at the horizon of virtual time, or after too many events;
-// Result.Ended says which. The end "events" is a result as well: the service will not recover.
+// Every run ends: when all operations have ended, at the horizon of virtual time, or after too many events
+// (Result.Ended). The end "events" is a result too: the service will not recover.
 //
-// The simulator has no bandwidth and no sizes of requests, no answers that take time to arrive, no single
-// lost packets, and no clients that say to the server that they gave up.
+// The simulator has no bandwidth, no sizes of requests, no travel time of answers, and no single lost packets. Its
+// clients do not report to the server that they gave up.
 //
 // Files refer to files that stand later in this order: run, check, arrivals, operation, service, quota,
 // block, station, meter, result, random, scenario, strategy, server, calendar. The exceptions are the engine, which

@@ -15,11 +15,11 @@ const (
 	endedStopped = "stopped"
 )
 
-// Result is the result of one run. An operation is born when a client wants it done, and takes one attempt or
-// more; it is done after a success, or given up. Times are virtual.
+// Result is the result of one run. An operation is born when a client wants it done, and takes one or more
+// attempts. It ends with a success, or is given up. Times are virtual.
 type Result struct {
-	// Ended says why the run ended: "done", every operation was done or given up; "horizon", the virtual time
-	// was up; "events", there were too many; "stopped", by Scenario.Stop.
+	// Ended is the reason of the end: "done", every operation was done or given up; "horizon", the virtual time was
+	// up; "events", there were too many events; "stopped", by Scenario.Stop.
 	Ended string
 	// End is the virtual time of the end, Events the number of events.
 	End    time.Duration
@@ -28,26 +28,25 @@ type Result struct {
 	// Operations is the number of operations that were born, Done and GivenUp the numbers that were done and given
 	// up. The others were under way at the end.
 	Operations, Done, GivenUp int
-	// Attempts is the number of requests that were sent. Done of them succeeded. Refused, Failed and TimedOut are
-	// how others ended for the client: an overload answer, another error, no answer in time. The rest was under
-	// way at the end.
+	// Attempts is the number of requests that were sent. Done is also the number of attempts that succeeded.
+	// Refused, Failed and TimedOut are the numbers of attempts that ended with an overload answer, another error,
+	// and no answer in time. The other attempts were under way at the end.
 	Attempts, Refused, Failed, TimedOut int
 	// Rejected is the number of times that a budget, a throttle or carrier sense refused an attempt.
 	Rejected int
 
 	// Makespan is the time when the last operation was done; a lower bound if Done is less than Operations.
 	Makespan time.Duration
-	// Optimum is the makespan of a clairvoyant, who sends each operation so that it arrives just when the
-	// server has room; 0 without a number of operations, or if that does not end either.
+	// Optimum is the makespan of a clairvoyant client: each of its operations arrives just when the server has
+	// room. It is 0 without a number of operations, or if that run does not end either.
 	Optimum time.Duration
 
 	// Interval is the time between two samples of the traces; 0: there are no traces.
 	Interval time.Duration
-	// Traces are courses over time, all of the same length, by name. "requests", "retries", "successes",
-	// "refusals", "failures" and "timeouts" are rates, a second: sample i is the rate from i to i+1 intervals.
-	// Sample i of the others is the value at the end of that time: "concurrency" is the requests that the server
-	// has; "cwnd" and "ssthresh" are the windows, summed up over the limiters, only with a window. The last
-	// interval may be cut short.
+	// Traces are series over time, of equal length, by name. "requests", "retries", "successes", "refusals",
+	// "failures" and "timeouts" are rates a second: sample i is the rate from i to i+1 intervals. Sample i of other
+	// traces is the value at the end of that time. "concurrency" is the number of requests at the server. "cwnd"
+	// and "ssthresh" are the sums over the limiters, only with a window. The last interval may be cut short.
 	Traces map[string][]float64
 
 	measures []Measure

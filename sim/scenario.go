@@ -13,20 +13,20 @@ import (
 type Scenario struct {
 	// Server is the service. Absent fields play no part: without any field it answers at once.
 	Server Server `yaml:"server"`
-	// Clients are those who ask the service, and for how much.
+	// Clients send the requests.
 	Clients Clients `yaml:"clients"`
 	// Horizon ends a run on virtual time; 0 means 1 h, or 5 min without a number of operations.
 	Horizon time.Duration `yaml:"horizon"`
 	// MaxEvents ends a run after n events; 0 means 20 000 000, or, with a number of operations, 1 000 000 and
 	// 200 for each operation. From 0 to 2000000000.
 	MaxEvents int `yaml:"max_events"`
-	// WatchFrom is the time from which the watch measures: the use of the capacity, attempts for each operation
-	// done, errors, the most in flight, and Jain's fairness index.
+	// WatchFrom is the start of the watch. It measures the use of the capacity, the attempts for each operation
+	// done, errors, the most attempts in flight, and Jain's fairness index.
 	WatchFrom time.Duration `yaml:"watch_from"`
 	// WatchFor is the length of the watch; 0: nothing is watched.
 	WatchFor time.Duration `yaml:"watch_for"`
-	// Regain is the share of the capacity, or of the clients' demand if that is less, that counts as regained
-	// after the last change or outage; 0 turns the measure off. From 0 to 1.
+	// Regain is the share of the capacity that counts as regained after the last change or outage. If the clients'
+	// demand is less, it is the share of the demand. 0 turns the measure off. From 0 to 1.
 	Regain float64 `yaml:"regain"`
 	// Trace is the time between two samples of the traces; 0 means 100 ms. It doubles while a run lasts longer
 	// than 4096 intervals. From 1ms to 1h.
@@ -35,7 +35,7 @@ type Scenario struct {
 	NoTraces bool `yaml:"-"`
 	// Optimum is the Result.Optimum of another strategy with the same seed; 0: Run works it out.
 	Optimum time.Duration `yaml:"-"`
-	// Stop is asked every 4096 events, and ends the run if it returns true; nil never does.
+	// Stop is asked every 4096 events, and ends the run if it returns true. It may be nil.
 	Stop func() bool `yaml:"-"`
 }
 
@@ -77,19 +77,19 @@ const (
 	scattered = "scattered"
 )
 
-// Clients send the requests. Each has a limiter, budget and throttle of its own unless the strategy is Shared.
+// Clients send the requests. Each client has its own limiter, budget and throttle, unless the strategy is Shared.
 // The tags are as in Server.
 type Clients struct {
 	// Count is the number of clients; 0 means 1. From 0 to 100000.
 	Count int `yaml:"count"`
-	// Operations is the number of operations over all clients, who take turns; 0: as many as come before the
-	// horizon, or one for each client with "once".
+	// Operations is the number of operations of all clients, which take turns. 0: the operations that come before
+	// the horizon, or one for each client with "once".
 	Operations int `yaml:"operations"`
 	// Arrivals says when operations are born:
 	//   - "once": all at the start. The default.
 	//   - "constant": at a constant rate, the first at once. The default with a Rate.
 	//   - "poisson": at random times, at a mean rate.
-	//   - "closed": each client has one at a time, and thinks before the next. The default with a Think.
+	//   - "closed": each client has one operation at a time, and thinks before the next. The default with a Think.
 	//   - "periodic": each client has one operation every period. The default with a Period.
 	Arrivals string `yaml:"arrivals"`
 	// Rate is operations a second over all clients, of "constant" and "poisson". From 0 to 1e7.
@@ -98,18 +98,18 @@ type Clients struct {
 	Think time.Duration `yaml:"think"`
 	// Period is the period of a "periodic" client.
 	Period time.Duration `yaml:"period"`
-	// Form is how a periodic client finds its next time, in the words of Safe Client Behaviour:
+	// Form is the rule for the next time of a periodic client, in the words of Safe Client Behaviour:
 	//   - "fixed": wait(period) after each operation.
 	//   - "jittered-period": wait(period * random(.5, 1.5)) after each operation.
 	//   - "jittered-time": a random time in each period of a fixed grid, as in package schedule. The default.
 	//   - "jittered-time-slip": the same by mistake, the time cut off to the grid after the jitter.
 	Form string `yaml:"form"`
-	// Start is the time when a client of "fixed" or "jittered-period" has its first operation: "together" by default,
+	// Start is the time of the first operation of a client of "fixed" or "jittered-period": "together" by default,
 	// "jittered" after wait(period * random(.5, 1.5)), or "scattered" over the first period.
 	Start string `yaml:"start"`
 	// Background is the share of the operations that is background work. From 0 to 1.
 	Background float64 `yaml:"background"`
-	// Stagger is how much later each client starts than the client before it, of "once" and "closed".
+	// Stagger is the time between the starts of two clients, of "once" and "closed".
 	Stagger time.Duration `yaml:"stagger"`
 	// Burst is the number of operations that are born at once at BurstAt, in addition to Operations; 0: no burst.
 	// Not for "closed" and "periodic".
@@ -119,13 +119,13 @@ type Clients struct {
 	// Timeout is the time for which a client waits for an answer; 0: for ever. The server keeps a request that the
 	// client gave up.
 	Timeout time.Duration `yaml:"timeout"`
-	// Lateness bounds the random time by which the clients' timers fire late, 1 ms on real machines: the end
-	// of a wait, of a pause or gap of a limiter, or of a Timeout. From 0 to 1m.
+	// Lateness bounds the random lateness of the clients' timers: the end of a wait, of a pause or gap of a
+	// limiter, or of a Timeout. On real machines it is 1 ms. From 0 to 1m.
 	Lateness time.Duration `yaml:"lateness"`
-	// StopFor is the length of the times in which no client sends a request or reads an answer, as on a machine
-	// that is busy with other work; 0: no stops. From 0 to 1h.
+	// StopFor is the length of a stop, in which no client sends a request or reads an answer, as on a busy machine;
+	// 0: no stops. From 0 to 1h.
 	StopFor time.Duration `yaml:"stop_for"`
-	// StopEvery is the mean time between two stops, from half of that to 1.5 times as long. From 1ms to 720h.
+	// StopEvery is the mean time between two stops. The time is U(0.5, 1.5) times the mean. From 1ms to 720h.
 	StopEvery time.Duration `yaml:"stop_every"`
 	// CPU is the processor time that an attempt takes from its client, to be summed up; it delays nothing.
 	CPU time.Duration `yaml:"cpu"`

@@ -13,17 +13,17 @@ import (
 type Server struct {
 	// Connect is the time that a request travels to the server, without a slot. Answers take no time.
 	Connect time.Duration `yaml:"connect"`
-	// ConnectSpread is how Connect varies.
+	// ConnectSpread is the spread of Connect.
 	ConnectSpread Spread `yaml:"connect_spread"`
 	// Service is the mean time to serve one request.
 	Service time.Duration `yaml:"service"`
 	// Blocks gives blocks of operations another service time.
 	Blocks Blocks `yaml:"blocks"`
-	// Spread is how the service time varies.
+	// Spread is the spread of the service time.
 	Spread Spread `yaml:"spread"`
 	// Slots is the number of requests that are served at a time; 0: no bound.
 	Slots int `yaml:"slots"`
-	// Queue is the number of requests that may wait for a slot, first in first out; more are refused.
+	// Queue is the number of requests that may wait for a slot, first in first out. Further requests are refused.
 	Queue int `yaml:"queue"`
 	// Reserve is the share of the slots that background work does not get, without a Queue. From 0 to 1.
 	Reserve float64 `yaml:"reserve"`
@@ -37,14 +37,15 @@ type Server struct {
 	Quotas []Quota `yaml:"quotas"`
 	// Knee makes the service time grow with the concurrency.
 	Knee Knee `yaml:"knee"`
-	// Jam makes a request beyond the Slots destroy all that are served, and every request fail for that time, as
-	// on a shared cable (Exponential Backoff in Distributed Systems); 0: it is refused alone.
+	// Jam is the time of a collision, as on a shared cable (Exponential Backoff in Distributed Systems): a request
+	// beyond the Slots destroys all requests in service, and every request fails for that time. 0: only that
+	// request is refused.
 	Jam time.Duration `yaml:"jam"`
-	// Failures makes requests fail whatever the load.
+	// Failures makes requests fail at any load.
 	Failures Failures `yaml:"failures"`
 	// Capacity changes the server as time passes, in the order of the times.
 	Capacity []Change `yaml:"capacity"`
-	// Outages are times when the server is down, in their order; one ends before the next begins.
+	// Outages are times when the server is down, in their order. They do not overlap.
 	Outages []Outage `yaml:"outages"`
 }
 
@@ -67,12 +68,12 @@ const (
 	lognormalWord   = "lognormal"
 )
 
-// Spread is how a time varies around its mean.
+// Spread is the distribution of a time around its mean.
 type Spread struct {
 	// Kind is "constant" by default, "uniform" over mean * (1 +- Width), "exponential", or "lognormal" with
 	// Width as the standard deviation of the logarithm.
 	Kind string `yaml:"kind"`
-	// Width is 0 to 1 for "uniform", 0 to 3 for "lognormal", 0 means 0.5; other kinds have none.
+	// Width is 0 to 1 for "uniform" and 0 to 3 for "lognormal"; 0 means 0.5. Other kinds ignore it.
 	Width float64 `yaml:"width"`
 }
 
@@ -80,7 +81,7 @@ type Spread struct {
 type Refusal struct {
 	// Time is the time from the arrival of a request to its refusal, or to any other error.
 	Time time.Duration `yaml:"time"`
-	// Spread is how Time varies.
+	// Spread is the spread of Time.
 	Spread Spread `yaml:"spread"`
 	// Busy makes a refusal occupy a slot while it lasts (Improve on exponential backoff).
 	Busy bool `yaml:"busy"`
@@ -92,9 +93,9 @@ type Refusal struct {
 
 // Rate is a token bucket or, with a Window, a sliding window. Requests beyond it are refused.
 type Rate struct {
-	// PerSecond is the requests a second that pass; 0: no limit. From 0 to 1e7.
+	// PerSecond is the number of requests a second that pass; 0: no limit. From 0 to 1e7.
 	PerSecond float64 `yaml:"per_second"`
-	// Burst is the most tokens in the bucket, and the tokens at the start; 0 means 1. From 1 to 1e7.
+	// Burst is the size of the bucket in tokens, and its content at the start; 0 means 1. From 1 to 1e7.
 	Burst float64 `yaml:"burst"`
 	// Window is the length of a sliding window, in which PerSecond * Window requests pass; 0: a bucket. From 0 to 1h.
 	Window time.Duration `yaml:"window"`
@@ -115,11 +116,12 @@ type Quota struct {
 	Bucket bool `yaml:"bucket"`
 	// Slice also bounds each slice of Per to its part, which no answer reports; 0: no slices.
 	Slice time.Duration `yaml:"slice"`
-	// Cost is the mean amount that a request spends, from a tenth to 1.9 times that; 0: always 1. From 0 to 1e9.
+	// Cost is the mean amount that a request spends. The amount is U(0.1, 1.9) times the mean. 0: always 1. From 0
+	// to 1e9.
 	Cost float64 `yaml:"cost"`
-	// Report says how true the reports are: "true", the default; "rounded", the reset is in whole seconds;
-	// "full", the whole quota is always left; "empty", the rest is always 0; "refusals", only refusals have
-	// a report; "none", answers have no report.
+	// Report is the truth of the reports: "true", the default; "rounded", the reset is in whole seconds; "full",
+	// the whole quota is always left; "empty", the rest is always 0; "refusals", only refusals have a report;
+	// "none", answers have no report.
 	Report string `yaml:"report"`
 	// Reports is used instead of Report if it is not nil: it returns the report of an answer, and false if
 	// the answer has none.
@@ -132,37 +134,36 @@ func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 // Knee is a server whose requests share its workers: beyond At each request gets slower, linearly or, with a
 // Factor, exponentially. Requests that a client gave up stay until they are served.
 type Knee struct {
-	// At is the concurrency up to which the service time stays; 0: no knee.
+	// At is the concurrency up to which the service time is constant; 0: no knee.
 	At int `yaml:"at"`
-	// Slope is the linear growth: at concurrency c everything takes 1 + Slope * (c - At) / At times as long. With
-	// 1, the default, the throughput stays at its best; above 1 it falls. From 0 to 100.
+	// Slope is the linear growth: at concurrency c a request takes 1 + Slope * (c - At) / At times as long. With 1,
+	// the default, the throughput stays at its best. Above 1 it falls. From 0 to 100.
 	Slope float64 `yaml:"slope"`
 	// Factor is the base of the growth of How not to crash a server: at concurrency c a request takes
 	// Server.Service * Factor ^ ((c - At) / Scale), without spread, and at most 24 h. It is answered once it is as
 	// old as that time at the present concurrency. 0: the growth is linear. From 1.0001 to 1000.
 	Factor float64 `yaml:"factor"`
-	// Scale is the number of requests more for which Factor applies once (K); 0 means 15, as in the text.
-	// From 0.01 to 1e6.
+	// Scale is the number of further requests for which Factor applies once (K); 0 means 15, as in the text. From
+	// 0.01 to 1e6.
 	Scale float64 `yaml:"scale"`
 }
 
 // steep reports whether the growth is exponential.
 func (k Knee) steep() bool { return k.At > 0 && k.Factor > 0 }
 
-// Failures makes requests fail whatever the load (Safe Client Behaviour): a request fails if Rate, Every,
-// First or Rest makes it fail.
+// Failures makes requests fail at any load (Safe Client Behaviour): a request fails by Rate, Every, First or Rest.
 type Failures struct {
 	// Rate is the share of requests that fail at random, 0 to 1.
 	Rate float64 `yaml:"rate"`
-	// Every makes each request fail whose number at the server is a multiple of Every; 0: none.
+	// Every makes each request fail whose number at the server is a multiple of Every; 0: no request.
 	Every int `yaml:"every"`
-	// First is how many attempts of each operation fail before one may succeed.
+	// First is the number of attempts of each operation that fail before an attempt may succeed.
 	First int `yaml:"first"`
-	// Rest makes a request fail that comes later than this after the one before; 0: none.
+	// Rest makes a request fail if it comes later than this after the request before; 0: no request.
 	Rest time.Duration `yaml:"rest"`
 	// Overload makes a failure look like a refusal (503) instead of an error (500).
 	Overload bool `yaml:"overload"`
-	// Sticky makes all requests of that share of the clients fail, not that share of all requests.
+	// Sticky makes all requests of a share of the clients fail, instead of a share of all requests.
 	Sticky bool `yaml:"sticky"`
 	// Lost makes a request that fails vanish, so that its client needs a Timeout.
 	Lost bool `yaml:"lost"`
@@ -170,7 +171,7 @@ type Failures struct {
 	From time.Duration `yaml:"from"`
 	// For is the time for which they fail; 0: to the end.
 	For time.Duration `yaml:"for"`
-	// Period repeats that, and is longer than For; 0: it comes once.
+	// Period repeats the failures, and is longer than For; 0: they come once.
 	Period time.Duration `yaml:"period"`
 }
 
@@ -206,11 +207,11 @@ type Outage struct {
 	From time.Duration `yaml:"from"`
 	// For is its length, 1ns to 720h.
 	For time.Duration `yaml:"for"`
-	// Kind is "errors" by default: every request is refused; "silent": the process stops, and has its
-	// requests again when it continues; or "lost": requests and answers vanish.
+	// Kind is "errors" by default: every request is refused. "silent": the process stops, and continues with its
+	// requests afterwards. "lost": requests and answers vanish.
 	Kind string `yaml:"kind"`
-	// Backlog is how many requests the kernel keeps for a process in a "silent" outage, whether their
-	// clients still wait or not; of later requests it has those that are waited for. 0: no bound.
+	// Backlog is the number of requests that the kernel keeps for a process in a "silent" outage, even if their
+	// clients no longer wait. Later requests are kept while their clients wait. 0: no bound.
 	Backlog int `yaml:"backlog"`
 	// RetryAfter makes refusals of an "errors" outage say when it ends.
 	RetryAfter bool `yaml:"retry_after"`

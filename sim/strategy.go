@@ -13,32 +13,33 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Strategy is how a client treats the service. Each part works if it is set; the zero value tries once.
-// [Strategies] has ready strategies by name.
+// Strategy is the behaviour of a client towards the service. Each part works if it is set; the zero value tries
+// once. [Strategies] has ready strategies by name.
 type Strategy struct {
 	// Name is the strategy's name in results, unique in a scenario.
 	Name string `yaml:"name"`
-	// Retry is the wait before a retry. Without it the first error ends the operation; with a Window it is the policy
-	// of the limiter, which retries for ever without it. A factor of 1 makes all waits alike, and a wait of 1 ns is
-	// none. In files a jitter is "full", "equal", "proportional:J" (times U(1-J, 1+J)), "normal:J" (times
-	// 1 + J*N(0,1)) or "uniform:LO:HI".
+	// Retry is the wait before a retry. Without it the first error ends the operation; with a Window it is the
+	// policy of the limiter, which retries for ever without it. A factor of 1 makes all waits equal, and a wait of
+	// 1 ns is no wait. In files a jitter is "full", "equal", "proportional:J" (times U(1-J, 1+J)), "normal:J"
+	// (times 1 + J*N(0,1)) or "uniform:LO:HI".
 	Retry *backoff.Exponential `yaml:"retry"`
-	// Attempts is the most attempts of an operation, with its first; 0: no limit. From 0 to 1000000.
+	// Attempts is the greatest number of attempts of an operation, the first included; 0: no limit. From 0 to
+	// 1000000.
 	Attempts int `yaml:"attempts"`
-	// RetryAfter makes a retry wait at least as long as the service says, as a Window always does.
+	// RetryAfter makes a retry wait at least for the Retry-After, as a Window always does.
 	RetryAfter bool `yaml:"retry_after"`
 	// Interactive lets only interactive operations be repeated: the first error ends background work.
 	Interactive bool `yaml:"interactive"`
 	// Window is a limiter.
 	Window Window `yaml:"window"`
-	// Budget is the Share of a retry.Budget: the most retries as a share of all requests, less than 1; 0: no
+	// Budget is the Share of a retry.Budget: the greatest share of requests that may be retries, less than 1; 0: no
 	// budget. A client gives an operation up if the budget refuses its retry.
 	Budget float64 `yaml:"budget"`
-	// Throttle is the K of a throttle.Throttle: how many requests there may be for each accepted
-	// one, 1 to 100; 0: no throttle. A client gives a rejected operation up.
+	// Throttle is the K of a throttle.Throttle: the number of requests for each accepted request, 1 to 100; 0: no
+	// throttle. A client gives a rejected operation up.
 	Throttle float64 `yaml:"throttle"`
-	// Sense is the share of the slots that must be free before a client sends, 0 to 1; 0: clients do not look. At
-	// a fuller service the attempt has failed unsent.
+	// Sense is the share of the slots that must be free before a client sends, 0 to 1; 0: clients do not look. If
+	// fewer slots are free, the attempt fails unsent.
 	Sense float64 `yaml:"sense"`
 	// Shared gives all clients one limiter, budget and throttle, as the goroutines of one process
 	// may have. Without it each client has its own.
