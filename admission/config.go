@@ -13,25 +13,25 @@ import (
 
 // Config has the settings of a new Controller. Zero fields take the documented default.
 type Config struct {
-	// QueueBound is the most requests that wait: 1 or more; 0 means 64; negative: no request waits.
+	// QueueBound is the greatest number of waiting requests: 1 or more; 0 means 64; negative: no request waits.
 	QueueBound int
-	// QueueTime is the longest wait of a request, then it is shed: 1 ms to 1 min; 0 means 200 ms.
+	// QueueTime is the longest wait of a request, after which it is shed: 1 ms to 1 min; 0 means 200 ms.
 	QueueTime time.Duration
 	// Turn, if it is not nil, decides by the tags which requests do not wait by their criticality. Safe Client
-	// Behaviour, on a server that knows its clients: "Avoid dropping requests known to trigger a retry storm", "Work
-	// around client bugs". A negative number: the request is shed before all others and served after them, for a
-	// client with a bug. A positive one: it is shed after all others and served before them, for a client that answers
-	// a refusal with a burst of retries, until that is mended. If such a client sends more than the server can
-	// serve, only the former helps, or a change at the client (package remote). 0: by criticality. A client that may
-	// lie needs tags from its credentials: HandlerConfig.Tags. Several goroutines may call Turn at once.
+	// Behaviour, on a server that knows its clients: "Avoid dropping requests known to trigger a retry storm",
+	// "Work around client bugs". Negative: the request is shed before all others and served after them, for a
+	// client with a bug. Positive: the request is shed after all others and served before them, for a client that
+	// answers a refusal with a burst of retries. If such a client sends more than the server can serve, only a
+	// negative number helps, or a change at the client (package remote). 0: by criticality. If a client may lie,
+	// make its tags from its credentials: HandlerConfig.Tags. Several goroutines may call Turn at once.
 	Turn func(tag.Tags) int
 	// RetryAfterMin and RetryAfterMax bound the mean of the Retry-After of shed requests (see the package's
 	// comment): 100 ms <= RetryAfterMin <= RetryAfterMax <= 1 h. 0 means 1 s and 30 s.
 	RetryAfterMin, RetryAfterMax time.Duration
 	// Rand is the source of jitter, for one Controller alone; nil: one with a random seed.
 	Rand *rand.Rand
-	// Observer is called once for each request, at its end, by the goroutine or the timer that caused the end: it may
-	// call the controller. Several goroutines may call it at once. It should be quick, and must not panic. It
+	// Observer is called once for each request, at its end, by the goroutine or the timer that caused the end. It
+	// may call the controller. Several goroutines may call it at once. It should be quick, and must not panic. It
 	// may be nil.
 	Observer func(Event)
 }
@@ -73,9 +73,9 @@ func Fixed(requests int) Limit {
 // Adaptive is a limit that a law decides, such as aimd.Probe. A success widens the limit while the limit
 // is reached, and the first overload of each burst narrows it.
 //
-// If a load test can show how many requests the service serves at a time, use [Fixed] with that number: a law
-// finds it only by exceeding it. In the simulated overloads of TestWhichLawServes, aimd.Probe
-// serves in time 0.3 to 1 of the requests that the best fixed limit does, Reno with a factor of 0.5 0.2 to 0.85.
+// If a load test shows the number of requests that the service serves at a time, use [Fixed] with that number: a
+// law finds the number only by exceeding it. In the simulated overloads of TestWhichLawServes, aimd.Probe serves in
+// time 0.3 to 1 of the requests of the best fixed limit; Reno with a factor of 0.5 serves 0.2 to 0.85.
 //
 // If the number is unknown or changes, use aimd.Probe. Count an answer that takes too long as a Timeout
 // ([NewHandler] and contrib/grpclimit have a setting). Set Min, so that a short overload does not shut out most
@@ -87,7 +87,7 @@ func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	return Limit{law: law, settings: s}
 }
 
-// gate makes what the limit is obeyed by.
+// gate makes the gate that obeys the limit.
 func (l Limit) gate(r *rand.Rand) (limiter.Gate, error) {
 	switch {
 	case l.err != nil:

@@ -12,8 +12,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Controller admits as many requests at a time as its limit says, makes a few wait, and sheds the rest.
-// It is safe for any number of goroutines. It has no goroutine of its own and need not be closed.
+// Controller admits as many requests at a time as its limit allows, makes a few wait, and sheds other requests. It
+// is safe for any number of goroutines. It starts no goroutine and need not be closed.
 type Controller struct {
 	clock    clock.Clock
 	observer func(Event)
@@ -22,7 +22,7 @@ type Controller struct {
 
 	mu   sync.Mutex
 	core core
-	// counts are by criticality, the least critical first, outcomes are how the admitted requests ended.
+	// counts are by criticality, the least critical first. outcomes count the ends of the admitted requests.
 	counts   [criticalities]Counts
 	outcomes [window.ClientError + 1]uint64
 	// timer calls woke at wake; 0: it is not set.
@@ -43,10 +43,10 @@ func New(l Limit, c Config) (*Controller, error) {
 	return &Controller{clock: source, observer: c.Observer, made: source.Now(), core: core}, nil
 }
 
-// Admit returns the permit to serve a request. If the limit is reached the request waits, for no longer than
-// Config.QueueTime. If it is shed, the error is a [*Shed]; if the context ends first, ctx.Err(). Within a
-// request that has a permit of this controller already (see [NewContext]) it returns the zero Permit, since a
-// wait for a second place could last for ever.
+// Admit returns the permit to serve a request. If the limit is reached, the request waits, for at most
+// Config.QueueTime. If it is shed, the error is a [*Shed]; if the context ends first, ctx.Err(). If the context has
+// a permit of this controller (see [NewContext]), Admit returns the zero Permit, since a wait for a second place
+// could last for ever.
 func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if ctx.Value(permitOf{c}) != nil {
 		return Permit{}, nil
@@ -93,8 +93,8 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 
 func (c *Controller) now() time.Duration { return c.clock.Since(c.made) }
 
-// unlock is the one way out of the lock: it admits and sheds what it can, sets the timer, releases the lock,
-// and only then wakes the waiters and calls the observer.
+// unlock is the only way out of the lock. It admits and sheds requests, sets the timer and releases the lock. Only
+// then it wakes the waiters and calls the observer.
 func (c *Controller) unlock(now time.Duration) {
 	var decided []*request
 	for r := c.core.Next(now); r != nil; r = c.core.Next(now) {
@@ -173,9 +173,10 @@ type Permit struct {
 	at, waited time.Duration
 }
 
-// Done gives the place back and says how the request ended: Success, Overload or Timeout if the service
-// behind was too loaded for it, Neutral if its end is unrelated to load, ClientError if the answer was final
-// and no success. window.Unclear is Neutral, and Timeout while most of the latest are unclear. A second call has no effect. Done panics if o is not an outcome.
+// Done gives the place back and reports the end of the request: Success; Overload or Timeout if the service behind
+// was too loaded; Neutral if the end is unrelated to load; ClientError if the answer was final and no success.
+// window.Unclear is Neutral, and Timeout while most of the latest answers are unclear. A second call has no effect.
+// Done panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) {
 	if !o.Valid() {
 		panic(fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
@@ -196,7 +197,7 @@ func (p Permit) Done(o window.Outcome) {
 	c.unlock(now)
 }
 
-// Waited is the time that the request waited for its place; 0: it got it at once.
+// Waited is the time for which the request waited for its place; 0: it did not wait.
 func (p Permit) Waited() time.Duration { return p.waited }
 
 // Held is the time since the permit was given, by the controller's clock; 0 for the zero Permit.
@@ -223,9 +224,9 @@ func NewContext(ctx context.Context, p Permit) context.Context {
 	return context.WithValue(context.WithValue(ctx, permitKey{}, p), permitOf{p.c}, true)
 }
 
-// FromContext returns the permit of the context's request, and false without one. An application may release
-// it early, when only something cheap continues, such as a stream of events; the later release by
-// [NewHandler] or contrib/grpclimit has no effect.
+// FromContext returns the permit of the context's request, and false without one. An application may release the
+// permit early, if only cheap work continues, such as a stream of events. The later release by [NewHandler] or
+// contrib/grpclimit has no effect.
 func FromContext(ctx context.Context) (Permit, bool) {
 	p, ok := ctx.Value(permitKey{}).(Permit)
 	return p, ok

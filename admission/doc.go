@@ -1,6 +1,5 @@
-// Package admission decides at a server which requests are served, which wait a little, and which are
-// shed. It is the counterpart of package limiter at the client. Safe Client Behaviour: "Safer clients:
-// Move control to the server!"
+// Package admission decides at a server which requests are served, which wait, and which are shed. It is the
+// counterpart of package limiter at the client. Safe Client Behaviour: "Safer clients: Move control to the server!"
 //
 // Most programs use [NewHandler] or the server interceptors of contrib/grpclimit, which put a
 // [Controller] in front of a service. Begin with [Fixed].
@@ -15,14 +14,12 @@
 //	   v                 |            shed first               |
 //	served               +-------------------------------------+
 //
-// A place that comes free goes to the most critical request that waits, among equals to the oldest. When the
-// queue is full, the least critical request is shed, among equals a retry before a first attempt ("Retry or
-// initial request?", Safe Client Behaviour), and then the latest. A request that has waited for the queue
-// time is shed too: in an overload that lasts, its client has given up or soon will. [Config].Turn puts requests
-// with certain tags first or last.
+// A free place goes to the most critical waiting request; among equals, to the oldest. If the queue is full, the
+// least critical request is shed; among equals, a retry before a first attempt ("Retry or initial request?", Safe
+// Client Behaviour), and then the latest. A request that has waited for the queue time is shed too: in an overload
+// that lasts, its client has given up or soon will. [Config].Turn puts requests with certain tags first or last.
 //
-// The Retry-After of a shed request is 0.5 to 1.5 times a mean: the time that it takes to serve all requests
-// that were shed and are not due yet.
+// The Retry-After of a shed request is U(0.5, 1.5) times the time to serve all shed requests that are not due yet.
 //
 // What happens if
 //   - the client goes away: its context ends, and its request leaves the queue at once. If a place came free
@@ -33,8 +30,8 @@
 //
 // # A handler of HTTP
 //
-// The handler of [NewHandler] admits as many requests at a time as the handler behind it can take, makes a few wait, the
-// most critical first, and refuses the rest with a jittered Retry-After.
+// The handler of [NewHandler] admits as many requests at a time as its Controller does. A few requests wait, the
+// most critical first. Other requests are refused with a jittered Retry-After.
 //
 //	event                                            outcome
 //	the client leaves the queue                      its request leaves too; with HTTP/1 only if its body was read

@@ -21,18 +21,18 @@ type handler struct {
 	settings   HandlerConfig
 }
 
-// HandlerConfig is how a handler of [NewHandler] does its work. Zero fields take the documented default.
+// HandlerConfig has the settings of a handler of [NewHandler]. Zero fields take the documented default.
 type HandlerConfig struct {
 	// Status is the status of refusals: 503 or 429; 0 means 503.
 	Status int
-	// Bypass selects requests that need no place, never wait, and are never refused, such as the probes of
-	// a load balancer: refusing one takes the server out of service when it is needed most. nil: none.
+	// Bypass selects requests that need no place, never wait, and are never refused, such as the probes of a load
+	// balancer: a refused probe takes the server out of service when it is needed most. nil selects no request.
 	Bypass func(*http.Request) bool
-	// Tags returns a request's tags; nil reads the well-formed ones from its header. If clients may lie
-	// about themselves, make the tags from a proof, such as the API key.
+	// Tags returns a request's tags; nil reads the well-formed tags of its header. If clients may lie about
+	// themselves, make the tags from a proof, such as the API key.
 	Tags func(*http.Request) tag.Tags
-	// Outcome reads a status of the handler behind for an adaptive limit; an invalid outcome counts as
-	// Neutral. nil is the rule of NewHandler. Set it if a 429 of the handler speaks of one client's quota.
+	// Outcome reads a status of the handler behind, for an adaptive limit; an invalid outcome counts as Neutral.
+	// nil is the rule of NewHandler. Set Outcome if a 429 of the handler means one client's quota.
 	Outcome func(status int) window.Outcome
 	// Slow is the time that the handler behind may take until it begins its answer; 0 sets no limit. A slower
 	// answer is a timeout for an adaptive limit: set five times the time of a request without load, say.
@@ -56,16 +56,16 @@ func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 	)
 }
 
-// NewHandler returns an http.Handler in front of next. It admits as many requests at a time as the
-// [Controller] does, and refuses the rest with 503. The tags of [tag.FromHeader] decide which requests
-// are served first, and which refused first.
+// NewHandler returns an http.Handler in front of next. It admits as many requests at a time as the [Controller]
+// does, and refuses other requests with 503. The tags of [tag.FromHeader] decide which requests are served first,
+// and which are refused first.
 //
 // next finds the tags ([tag.FromContext]) and the permit ([FromContext]) in the request's context. The
 // handler of a stream that is mostly idle should release the permit early.
 //
-// For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out, and an answer
-// slower than HandlerConfig.Slow, are timeouts. A client that left, a panic, and any other status from
-// 500 are neutral. Everything else is a success.
+// For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out, and an answer slower
+// than HandlerConfig.Slow, are timeouts. A client that left, a panic, and any other status from 500 are neutral.
+// Other ends are successes.
 //
 // It is safe for any number of goroutines. Several may share a controller.
 func NewHandler(next http.Handler, c *Controller, s HandlerConfig) (http.Handler, error) {

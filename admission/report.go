@@ -10,8 +10,8 @@ import (
 
 // Shed is the error of a request that was shed.
 type Shed struct {
-	// Reason is "full", the queue was full and had no request to shed before; "displaced", it waited in a full queue
-	// and a more important one came; or "expired", it waited for the queue time.
+	// Reason is "full": the queue was full, and its requests were more important; "displaced": the request waited
+	// in a full queue, and a more important request came; or "expired": it waited for the queue time.
 	Reason string
 	// RetryAfter is the time that the client is asked to wait, jittered; more than 0.
 	RetryAfter time.Duration
@@ -32,9 +32,9 @@ func (e *Shed) Error() string {
 		e.Reason, e.Tags.Criticality, client, e.RetryAfter.Round(time.Millisecond))
 }
 
-// Event says how a request ended. There is one for each: it was served, it was shed, or its context ended before it
-// got a place, if it has neither an Outcome nor a Shed. Observers are called without the lock, so of two goroutines'
-// events the later may arrive first.
+// Event is the end of a request; each request has one. It was served (Outcome), or shed (Shed), or its context
+// ended before it got a place. Observers are called without the lock, so the events of two goroutines may arrive in
+// another order.
 type Event struct {
 	// Tags are the request's.
 	Tags tag.Tags
@@ -42,7 +42,7 @@ type Event struct {
 	Waited time.Duration
 	// Shed is the error of a request that was shed.
 	Shed *Shed
-	// Outcome and Took are how the service of the request ended, and how long it had its place.
+	// Outcome is the end of the service of the request, and Took the time for which it had its place.
 	Outcome window.Outcome
 	Took    time.Duration
 }
@@ -52,7 +52,7 @@ type Event struct {
 type Counts struct {
 	// Queued is the number of requests that wait now.
 	Queued int `json:"queued"`
-	// Admitted counts the requests served, Delayed the ones that waited first.
+	// Admitted counts the served requests, Delayed the served requests that waited first.
 	Admitted uint64 `json:"admitted"`
 	Delayed  uint64 `json:"delayed"`
 	// Full, Displaced and Expired count the requests shed, by reason; ShedRetries the retries among them.
@@ -79,27 +79,27 @@ func (c *Counts) shed(s *Shed) {
 	}
 }
 
-// Snapshot is how a controller stands at one moment.
+// Snapshot is the state of a controller at one moment.
 type Snapshot struct {
 	// Limit is the number of requests that may be served at a time, Ssthresh the law's slow-start threshold.
 	Limit    float64 `json:"limit"`
 	Ssthresh float64 `json:"ssthresh"`
-	// InFlight is the number of requests being served, Queued of the ones that wait.
+	// InFlight is the number of requests in service, Queued the number of waiting requests.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
 	// Service is the smoothed time that a success takes, 0 before the first; in JSON in nanoseconds.
 	Service time.Duration `json:"service"`
-	// Successes, Overloads, Timeouts, Neutrals and ClientErrors count how served requests ended.
+	// Successes, Overloads, Timeouts, Neutrals and ClientErrors count the ends of served requests.
 	Successes    uint64 `json:"successes"`
 	Overloads    uint64 `json:"overloads"`
 	Timeouts     uint64 `json:"timeouts"`
 	Neutrals     uint64 `json:"neutrals"`
 	ClientErrors uint64 `json:"client_errors"`
-	// ByCriticality has the counts of each criticality that there is.
+	// ByCriticality has the counts of each criticality.
 	ByCriticality map[tag.Criticality]Counts `json:"by_criticality"`
 }
 
-// Snapshot returns how the controller stands.
+// Snapshot returns the present state.
 func (c *Controller) Snapshot() Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
