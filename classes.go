@@ -31,7 +31,7 @@ func NewClasses(configs map[string]Config) (*Keyed[string], error) {
 		}
 		c.Name = cmp.Or(c.Name, class)
 		return New(c)
-	}, KeyedConfig{Idle: math.MaxInt64, Keys: len(names) + 1})
+	}, KeyedConfig{Idle: math.MaxInt64, Keys: len(names)})
 	for _, class := range names {
 		if err == nil {
 			if _, err = k.For(class); err != nil {

@@ -89,19 +89,25 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, _ := k.used.Ends(); i != nil && now.Sub(i.Value.asked) >= k.config.Idle; i, _ = k.used.Ends() {
-		k.drop(i.Value, now, gone)
+		if !k.busy(i.Value, now) {
+			k.drop(i.Value, gone)
+		}
 	}
 	if e := k.byKey[key]; e != nil {
 		k.use(e, now)
 		return e.limiter, nil
 	}
-	// Each entry is looked at once: a limiter in use comes to the end.
-	for looks := k.used.Len(); k.used.Len() >= k.config.Keys; looks-- {
-		if looks == 0 {
-			return nil, fmt.Errorf("aimd: %d keys are all in use, want fewer keys or a higher bound", k.config.Keys)
+	var idlest *entry[K]
+	if k.used.Len() >= k.config.Keys {
+		// Each entry is looked at once: a limiter in use comes to the end.
+		for looks := k.used.Len(); idlest == nil; looks-- {
+			if looks == 0 {
+				return nil, fmt.Errorf("aimd: %d keys are all in use, want fewer keys or a higher bound", k.config.Keys)
+			}
+			if oldest, _ := k.used.Ends(); !k.busy(oldest.Value, now) {
+				idlest = oldest.Value
+			}
 		}
-		oldest, _ := k.used.Ends()
-		k.drop(oldest.Value, now, gone)
 	}
 	l, err := k.make(key)
 	if err == nil && l == nil {
@@ -109,6 +115,9 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if idlest != nil {
+		k.drop(idlest, gone)
 	}
 	e := &entry[K]{key: key, limiter: l}
 	e.item.Value = e
@@ -123,12 +132,17 @@ func (k *Keyed[K]) use(e *entry[K], now time.Time) {
 	k.used.Push(&e.item)
 }
 
-// drop evicts an entry, or counts it as used now if it is busy, so that the search passes it once.
-func (k *Keyed[K]) drop(e *entry[K], now time.Time, gone *[]*Limiter) {
-	if s := e.limiter.Snapshot(); s.InFlight > 0 || s.Queued > 0 {
+// busy reports whether the limiter of an entry is in use. Then it counts as used now, so that a search passes it once.
+func (k *Keyed[K]) busy(e *entry[K], now time.Time) bool {
+	s := e.limiter.Snapshot()
+	used := s.InFlight > 0 || s.Queued > 0
+	if used {
 		k.use(e, now)
-		return
 	}
+	return used
+}
+
+func (k *Keyed[K]) drop(e *entry[K], gone *[]*Limiter) {
 	k.used.Remove(&e.item)
 	delete(k.byKey, e.key)
 	*gone = append(*gone, e.limiter)

@@ -2,6 +2,7 @@ package aimd_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -161,4 +162,27 @@ func TestKeyedFromManyGoroutines(t *testing.T) {
 		total += l.Snapshot().Successes
 	}
 	require.EqualValues(t, 16*200, total)
+}
+
+// A key that has no limiter evicts none: requests for classes that do not exist would take the windows of those that do.
+func TestAKeyWithoutALimiterEvictsNone(t *testing.T) {
+	mine := errors.New("mine")
+	k, err := aimd.NewKeyed(func(key string) (*aimd.Limiter, error) {
+		if key == "none" {
+			return nil, mine
+		}
+		return aimd.New(aimd.Config{Name: key})
+	}, aimd.KeyedConfig{Keys: 2})
+	require.NoError(t, err)
+	first, err := k.For("a")
+	require.NoError(t, err)
+	_, err = k.For("b")
+	require.NoError(t, err)
+	for range 3 {
+		_, err = k.For("none")
+		require.ErrorIs(t, err, mine)
+	}
+	again, err := k.For("a")
+	require.NoError(t, err)
+	require.Same(t, first, again)
 }
