@@ -10,25 +10,26 @@
 //     for a day, or for a request at fault, it is Guessed. 401, 404, 422 and the like stay final.
 //  5. The words: codes and phrases, in any spelling, with any status that may mean "later".
 //  6. The status: 429 is Refused, 504 is Slow, 404 is Fault.
-//  7. Nothing of these: an unlisted 5xx is Unclear, an unlisted 4xx Final.
+//  7. Otherwise: an unlisted 5xx is Unclear, an unlisted 4xx Final.
 //
 // A success is an error only if its document says so: an XML Error, or the key "error" of JSON with a known word.
 //
-// Three tables hold what is known: words, statuses and times. Codes are folded before they are compared: lower case,
-// without "_", "-", "." and namespace. So "rate_limit_exceeded", "rateLimitExceeded" and "RATE_LIMIT_EXCEEDED" are one.
+// Three tables hold the known words, statuses and times. Codes are folded before they are compared: lower case,
+// without "_", "-", "." and namespace. So "rate_limit_exceeded", "rateLimitExceeded" and "RATE_LIMIT_EXCEEDED" are
+// equal.
 //
-// The package is pure: it reads no clock, does no I/O, and uses no reflection. Its functions are safe for any number of
-// goroutines. Whatever comes, a wait is at most a year, a text at most 8 KiB, and reading ends.
+// The package is pure: it reads no clock, does no I/O, and uses no reflection. Its functions are safe for any
+// number of goroutines. For any input a wait is at most a year, a text at most 8 KiB, and reading ends.
 package answer
 
 import "time"
 
-// Answer is what a service said in one answer. The zero Answer says nothing, and means Unknown. An Answer is a value;
-// nobody changes its slices and its map.
+// Answer is the content of one answer of a service. The zero Answer is empty, and means Unknown. An Answer is a
+// value; its slices and its map are never changed.
 type Answer struct {
-	// Status is the status of HTTP, 0 without one.
+	// Status is the status of HTTP; 0 without HTTP.
 	Status int
-	// Header is the header of HTTP, with names as http.Header has them; nil without one.
+	// Header is the header of HTTP, with names as http.Header has them; nil without HTTP.
 	Header map[string][]string
 	// Codes are the service's codes, folded.
 	Codes []string
@@ -71,8 +72,8 @@ func Read(status int, header map[string][]string, body []byte, now time.Time) An
 	return a
 }
 
-// Of reads what an SDK, gRPC, a database or a mail server says: its code, its message and the wait that it asks for, each
-// of which may be missing. A code of digits from 400 to 599 is a status.
+// Of reads the error of an SDK, gRPC, a database or a mail server: its code, its message and the wait that it asks
+// for. Each may be missing. A code of digits from 400 to 599 is a status.
 func Of(code, message string, wait time.Duration) Answer {
 	var a Answer
 	r := reader{Answer: &a}
@@ -83,8 +84,8 @@ func Of(code, message string, wait time.Duration) Answer {
 	return a
 }
 
-// With returns the answer with a code, a message and a wait of an SDK's error added. They count if the answer has none of
-// its own.
+// With returns the answer with a code, a message and a wait of an SDK's error. Each counts if the answer lacks its
+// own.
 func (a Answer) With(code, message string, wait time.Duration) Answer {
 	r := reader{Answer: &a}
 	a.Codes = a.Codes[:len(a.Codes):len(a.Codes)]

@@ -31,7 +31,7 @@ type reader struct {
 }
 
 // Unpack returns the start of a body without its compression, at most MostBody: gzip, and deflate by the header
-// Content-Encoding. It returns nil for another compression, which nobody can read.
+// Content-Encoding. It returns nil for another compression.
 func Unpack(header map[string][]string, body []byte) []byte {
 	body = body[:min(len(body), MostBody)]
 	encoding := ""

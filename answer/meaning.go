@@ -6,31 +6,34 @@ import (
 	"time"
 )
 
-// Meaning is what an answer means.
+// Meaning is the meaning of an answer.
 type Meaning uint8
 
 // The meanings. Package attempt has what a limiter makes of each.
 const (
-	// Unknown: there was no answer, or it says nothing that is known.
+	// Unknown: there was no answer, or it has no known word.
 	Unknown Meaning = iota
 	// Success: the service did the work.
 	Success
-	// Unclear: it failed and does not say why, as most 500s. Alone it changes nothing; many in a row are an outage.
+	// Unclear: the service failed and does not say why, as in most 500s. A single such answer changes nothing; many
+	// in a row are an outage.
 	Unclear
-	// Fault: the request is at fault, and a healthy service did the work of finding that out: 404, 409, 412, 416.
+	// Fault: the request is at fault, by the verdict of a healthy service: 404, 409, 412, 416.
 	Fault
-	// Final: another attempt fails in the same way, and the answer says nothing about load: 401, 413, any unlisted 4xx.
+	// Final: another attempt fails in the same way, and the answer does not speak of load: 401, 413, any unlisted
+	// 4xx.
 	Final
-	// Denied: a 403 without a word of the service. It may be the page of a firewall.
+	// Denied: a 403 without a code of the service. It may be the page of a firewall.
 	Denied
-	// Passing: another attempt may succeed, and the answer says nothing about load: a lock, a conflict, a server that stops.
+	// Passing: another attempt may succeed, and the answer does not speak of load: a lock, a conflict, a server
+	// that stops.
 	Passing
 	// Slow: the service's time ran out.
 	Slow
 	// Refused: too much, for now.
 	Refused
-	// Guessed: Refused by words that may mean something else: a quota without a time, or a phrase within a 400. If an
-	// operation gets no other answer for as long as the longest Retry-After, it is Spent.
+	// Guessed: Refused by words that may mean something else: a quota without a time, or a phrase within a 400. If
+	// an operation gets no other answer for the longest Retry-After, the answer is Spent.
 	Guessed
 	// Stopped: too much, and nothing is served to this client until the wait is over.
 	Stopped
@@ -174,8 +177,8 @@ var statuses = map[int]Meaning{
 // never are the 4xx that no time and no word makes a refusal: they say that the request is at fault.
 var never = []int{401, 404, 405, 407, 410, 411, 412, 414, 415, 416, 422, 501, 505}
 
-// Meaning returns what the answer means. longest is the longest wait that the client obeys: a wait that is longer, beside
-// a word for a quota, is Spent.
+// Meaning returns the meaning of the answer. longest is the longest wait that the client obeys. A longer wait with
+// a word for a quota is Spent.
 func (a Answer) Meaning(longest time.Duration) Meaning {
 	if a.meant != Unknown {
 		return a.meant
@@ -205,15 +208,15 @@ func (a Answer) Meaning(longest time.Duration) Meaning {
 	return m
 }
 
-// As returns the answer with a meaning of yours, whatever it says: for a service of which you know more than this package.
-// With Success it is a success, with Unknown it means again what it says.
+// As returns the answer with another meaning, for a service that you know better than this package. With Success it
+// is a success. With Unknown the answer has its first meaning again.
 func (a Answer) As(m Meaning) Answer {
 	a.meant = m
 	return a
 }
 
-// Failed reports whether the answer is no success: its status is 400 or more, or it had begun as a success and its
-// document is an error: in XML, with a wait, or with words for what may pass.
+// Failed reports whether the answer is no success. Its status is 400 or more; or it had begun as a success, and its
+// document is an error: in XML, with a wait, or with words for an error that may pass.
 func (a Answer) Failed() bool {
 	if a.meant != Unknown {
 		return a.meant != Success

@@ -8,23 +8,24 @@ import (
 	"unicode"
 )
 
-// Quota is what an answer says of one quota of the service. docs/quota.md has the rules by which a limiter obeys.
+// Quota is the report of an answer about one quota of the service. docs/quota.md has the rules by which a limiter
+// obeys it.
 type Quota struct {
-	// Name is the quota's: "requests", "tokens", or the service's own key. Of a name at most 64 bytes that can
-	// be printed are kept, of names the first 16.
+	// Name is "requests", "tokens", or the service's own key. The first 64 printable bytes of a name are kept, and
+	// the first 16 names.
 	Name string
-	// Limit and Left are the whole quota and its rest, from 0 to 1e12, in the service's unit. A negative Limit:
-	// the answer does not say. A Limit that is said and less than 1 is no report.
+	// Limit and Left are the whole quota and its rest, from 0 to 1e12, in the service's unit. A negative Limit: the
+	// answer does not say. A Limit from 0 to below 1 is no report.
 	Limit, Left float64
 	// Reset is the time until the quota is whole again, at most a day. Negative: the answer does not say, so
 	// the quota is no reason to wait.
 	Reset time.Duration
-	// Bucket: the quota comes back evenly until Reset. If it is false, all comes back at Reset.
+	// Bucket: the quota comes back evenly until Reset. Without Bucket the whole quota comes back at Reset.
 	Bucket bool
 	// Amounts: a request spends other amounts than 1, such as tokens. The limiter learns the mean.
 	Amounts bool
-	// InFlight: Limit is the most requests in flight, and the other fields have no meaning. The next answer
-	// without such a report lifts it.
+	// InFlight: Limit is the greatest number of requests in flight, and the other fields have no meaning. The next
+	// answer without such a report lifts the bound.
 	InFlight bool
 }
 
@@ -37,7 +38,7 @@ const (
 	mostQuotas   = 16
 )
 
-// Valid reports whether a report says what is left, or what may be in flight, in numbers that can be.
+// Valid reports whether a report has a possible number of requests left or in flight.
 func (q Quota) Valid() bool {
 	if q.InFlight {
 		return q.Limit >= 1 && q.Limit <= largest
@@ -80,8 +81,8 @@ var headers = [][]string{
 // mostNames is the most names of a header with quotas. Our choice: real answers have some 40.
 const mostNames = 256
 
-// Quotas returns the quotas that the header of an answer reports, nil if it reports none. The names are as http.Header
-// has them. now is asked only if there is a report.
+// Quotas returns the quotas that the header of an answer reports; nil without a report. The names are as
+// http.Header has them. now is called only if there is a report.
 func Quotas(header map[string][]string, now func() time.Time) []Quota {
 	if !reports(header) { // most answers have no report, and must cost little
 		return nil

@@ -32,8 +32,8 @@ var times = []struct {
 	{"", "resetat resetsat retryat", time.Second},                                           // an instant
 }
 
-// RetryAfter returns the wait that a header asks for, as the table of times says; false if it does not ask, or if what it
-// says is malformed, negative or more than a year. An instant in the past is a wait of 0.
+// RetryAfter returns the wait that a header asks for, by the table of times. It returns false if the header does
+// not ask, or if the time is malformed, negative or more than a year. An instant in the past is a wait of 0.
 func RetryAfter(header map[string][]string, now time.Time) (time.Duration, bool) {
 	c := clock{header: header, now: now}
 	for i := range times {

@@ -16,8 +16,8 @@ import (
 // Attempt is one attempt of an operation: its guards have admitted it, and it has a slot. aimd.Limiter.Begin makes it,
 // or a Runner.
 //
-// An attempt has to be ended, or its slot is never free again. It ends with the first call of End or Drop, or with the
-// body of Body; later calls have no effect. So "defer a.Drop()" after Begin is right, and covers a panic.
+// Every attempt must be ended, or its slot is never free again. It ends with the first call of End or Drop, or with
+// the body of Body; later calls have no effect. So "defer a.Drop()" after Begin is right, and covers a panic.
 //
 // End, Drop and the methods of the body are safe for any number of goroutines. One goroutine calls the
 // other methods, before the end, and Next after it.
@@ -86,7 +86,7 @@ func (a *Attempt) Context() context.Context {
 	return (*scope)(a)
 }
 
-// Within reports whether the attempt is part of another one, as within Do, whose slot it uses.
+// Within reports whether the attempt is part of another attempt, for instance within Do, and uses its slot.
 func (a *Attempt) Within() bool { return a.runner.Slots != nil && !a.owns }
 
 func (a *Attempt) limit(d time.Duration) {
@@ -96,9 +96,9 @@ func (a *Attempt) limit(d time.Duration) {
 	}
 }
 
-// Head notes the head of an answer whose end comes later. err is what the head says, nil for a success. quotas are those
-// that it reports: the limiter paces the attempts by them, and leaves out a report that cannot be. Head returns the
-// verdict on the head, and is called once, before the end. If the rest breaks off, the service has answered nevertheless.
+// Head notes the head of an answer whose end comes later. err is the error of the head, nil for a success. quotas
+// are its reports: the limiter paces the attempts by the valid reports. Head returns the verdict on the head. Call
+// it once, before the end. If the rest breaks off, the service has answered nevertheless.
 func (a *Attempt) Head(err error, quotas ...answer.Quota) Verdict {
 	v := Verdict{Meaning: answer.Success}
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Begin asks the guards, waits for a slot and returns the attempt, which has to be ended. With an error nothing was
-// begun, and no guard waits for an end. The error is that of the context, of a guard, or of the limiter. The context
-// says by its Number which attempt of its operation it is.
+// Begin asks the guards, waits for a slot and returns the attempt, which must be ended. After an error there is no
+// attempt, and no guard waits for an end. The error is of the context, of a guard, or of the limiter. Number of the
+// context is the attempt's number.
 //
-// If the context has a slot of the same limiter already, the attempt is part of the one that took it: Begin asks no
-// guard and does not wait.
+// If the context has a slot of the same limiter, the new attempt is part of the attempt with that slot: Begin asks
+// no guard and does not wait.
 func (r *Runner) Begin(ctx context.Context) (*Attempt, error) {
 	return r.begin(ctx, try{number: Number(ctx), asked: asked(ctx)})
 }
 
-// Next begins the attempt after this one, which has failed and ended, for SDKs that decide by themselves
-// whether there is one. It backs off as aimd.Do does without a policy, less the time since the end.
-// At the limiter's limit of attempts its error is ErrAttempts. Its other errors are those of Begin.
+// Next begins the next attempt after this attempt has failed and ended, for SDKs that decide themselves whether to
+// try again. It backs off as aimd.Do does without a policy, less the time since the end. At the limiter's limit of
+// attempts its error is ErrAttempts. Its other errors are the errors of Begin.
 func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 	r := a.runner
 	number := max(int(a.number), 1) // at least
@@ -192,9 +192,9 @@ func (g guards) ended(ctx context.Context, o window.Outcome) {
 // numberKey is the key of the attempt's number in its context, an int.
 type numberKey struct{}
 
-// Number returns which attempt of its operation the context belongs to, from 1; 0: not known. An attempt that begins
-// with a number of 2 or more is a retry: it waits for its slot at the front of the queue, behind other retries, and the
-// queue's bound does not apply.
+// Number returns the number of the context's attempt within its operation, from 1; 0: not known. An attempt that
+// begins with a number of 2 or more is a retry: it waits for its slot at the front of the queue, behind other
+// retries, and the queue's bound does not apply.
 func Number(ctx context.Context) int {
 	n, _ := ctx.Value(numberKey{}).(int)
 	return n

@@ -12,8 +12,8 @@ type body Attempt
 // Body returns an answer's body in a form that ends the attempt when it is closed or read to its end,
 // when reading fails, or when the caller's context ends. Call Head first.
 //
-// A body that is an io.Writer too is a connection that has become another protocol's (101 Switching Protocols). With
-// net/http it outlives the context, so its slot does too, and an error is neutral.
+// A body that is an io.Writer too is a connection of another protocol (101 Switching Protocols). With net/http the
+// connection outlives the context, and so does its slot. An error is neutral.
 func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
 	a.inner = inner
 	if a.ctx.Done() != nil && !a.upgraded() {

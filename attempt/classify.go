@@ -11,13 +11,13 @@ import (
 //   - ErrQuota, ErrWait and ErrNeverAnswered: Final, for that reason.
 //   - A [Factual] error that knows its verdict: errors of this module, of its integrations, and your own.
 //   - context.Canceled: Final.
-//   - An answer over HTTP that an error of others tells of, see below. Package answer says what it means.
+//   - An answer over HTTP within an error of others, see below. Package answer has its meaning.
 //   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are Refused, DEADLINE_EXCEEDED is Slow. NOT_FOUND,
 //     ALREADY_EXISTS, FAILED_PRECONDITION and OUT_OF_RANGE are Fault. Every other code is Final, and so is
 //     RESOURCE_EXHAUSTED for a message that is too large.
 //   - SQLState() string, or a field SQLState, of PostgreSQL (pgx, pq) and MySQL (go-sql-driver): too many
-//     connections and a server that starts are Refused, and a statement's timeout is Slow. A server that stops and a
-//     transaction that lost to another one are Passing. So is driver.ErrBadConn.
+//     connections and a server that starts are Refused, and a statement's timeout is Slow. A server that stops, a
+//     transaction that lost to another transaction, and driver.ErrBadConn are Passing.
 //   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are Refused, INTERNAL_ERROR and CANCEL
 //     Passing. A GOAWAY with ENHANCE_YOUR_CALM is Refused.
 //   - A *textproto.Error of 421, 425, 426 or 45x, as of net/smtp: Passing. A 4xx whose text names a rate limit,
@@ -30,8 +30,8 @@ import (
 //
 // # Errors of others
 //
-// The errors of SDKs do not know this package. Most are read by the names of their exported fields and methods, of which
-// each may be missing:
+// The errors of SDKs do not know this package. Most of these errors are read by the names of their exported fields
+// and methods. Each may be missing:
 //
 //	StatusCode, HTTPStatusCode, Status, Code    an int of 400 to 599, or a method that returns it
 //	any name                                    an *http.Response
@@ -43,8 +43,8 @@ import (
 //	ErrorCode() string                          of the AWS SDK
 //	RetryAfter() time.Duration                  the wait
 //
-// So are, among others, googleapi (Cloud Storage, Drive, BigQuery), genai, go-github, openai-go,
-// anthropic-sdk-go, go-openai, stripe-go, twilio-go, slack-go, discordgo, minio-go and elasticsearch.
+// Among them are googleapi (Cloud Storage, Drive, BigQuery), genai, go-github, openai-go, anthropic-sdk-go,
+// go-openai, stripe-go, twilio-go, slack-go, discordgo, minio-go and elasticsearch.
 func Classify(err error) Verdict {
 	f := walk(err)
 	for _, reason := range [...]error{ErrQuota, ErrWait, ErrNeverAnswered} {

@@ -124,13 +124,13 @@ func (f *tree) noRoute() bool {
 	return f.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL)
 }
 
-// NotSent reports whether the service did none of the work, so that it may be sent again whatever it is: the error,
-// which may be nil, says that no request was sent, that there was no connection, or that an HTTP/2 server did not look
-// at it. Of several attempts (Error.Attempts) that is not certain.
+// NotSent reports whether the service did none of the work, so that any work may be sent again. The error says that
+// no request was sent, that there was no connection, or that an HTTP/2 server did not look at it. After several
+// attempts (Error.Attempts) that is not certain. err may be nil.
 func NotSent(err error) bool {
 	return walk(err).undone()
 }
 
-// CutOff reports whether the connection failed, and not the service: it was refused, reset or closed, as net, net/http
-// and the errors of the system say. err may be nil.
+// CutOff reports whether the connection failed, and not the service: the connection was refused, reset or closed,
+// by the errors of net, net/http and the system. err may be nil.
 func CutOff(err error) bool { return walk(err).cutOff() }

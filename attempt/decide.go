@@ -10,7 +10,7 @@ import (
 
 // Limits are the limits of an operation; 0 means no limit.
 type Limits struct {
-	// Attempts is the most attempts.
+	// Attempts is the greatest number of attempts.
 	Attempts int
 	// Timeout is the time of a single attempt.
 	Timeout time.Duration
@@ -21,8 +21,8 @@ type Limits struct {
 	unpaced bool
 }
 
-// Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without
-// one again does, which is f.Verdict.Retry unless the caller knows better. delays are those of Slots, nil without a
+// Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without a
+// policy, again decides: f.Verdict.Retry, unless the caller knows better. delays are Slots.Delays, nil without a
 // limiter: then only a policy tries again. Decide sets f.Backoff. It is pure.
 func (l Limits) Decide(
 	f Failure, again bool, policy func(Failure) Decision, delays func(last window.Outcome) (own, obeyed time.Duration),

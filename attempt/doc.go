@@ -1,13 +1,13 @@
-// Package attempt is the life of an attempt: who is asked before it, what its error means, whether another one follows,
-// and when. Limiters, retry policies, throttles and all integrations (HTTP, gRPC, SDKs) share it.
+// Package attempt is the life of an attempt: its guards, the meaning of its error, and whether and when another
+// attempt follows. Limiters, retry policies, throttles and all integrations (HTTP, gRPC, SDKs) share it.
 //
-// An [Attempt] begins with the guards and a slot. It ends with an error or a body, and gives the slot back whatever
-// happens. [Classify] reads the error as a [Verdict]; package answer reads what a service says in it. A [Policy] or the
-// verdict decides on the next attempt. A [Runner] drives all that, with a limiter or without.
+// An [Attempt] begins with the guards and a slot. It ends with an error or a body, and always gives the slot back.
+// [Classify] reads the error as a [Verdict], with package answer. A [Policy] or the verdict decides on the next
+// attempt. A [Runner] drives all that, with a limiter or without.
 //
-// An integration is a few lines around a call, see the example. One that tries again on its own continues with
-// the attempt that failed: [Attempt.Next] waits for as long as it should, at the front of the queue. Errors of an
-// integration say what they know as a [Factual].
+// An integration is a few lines around a call, see the example. An integration that tries again on its own
+// continues with the failed attempt: [Attempt.Next] waits for the right time, at the front of the queue. Errors of
+// an integration say what they know as a [Factual].
 //
 //	event                                              outcome
 //	the caller cancels                                 neutral
@@ -18,6 +18,7 @@
 //	the context has a slot of the same limiter         the attempt uses that slot, and asks no guard
 //	a function, classifier, policy or guard panics     the slot is given back, the panic continues
 //
-// A classifier that knows the error decides before a timeout does. If the wait for the slot took
-// most of the time, a deadline says that the queue was too long: a narrower window would make it slower still.
+// A classifier that knows the error decides first, and then a timeout. If the wait for the slot took most of the
+// time, a deadline means that the queue was too long. It is no timeout, since a narrower window would make the
+// queue slower still.
 package attempt

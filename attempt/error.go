@@ -25,12 +25,13 @@ var (
 	ErrNeverAnswered = errors.New("aimd: the service has never answered")
 )
 
-// Error is why an operation did not succeed. errors.Is and errors.As find both its reason and its cause.
+// Error is the error of an operation that did not succeed. errors.Is and errors.As find both its reason and its
+// cause.
 type Error struct {
 	// Attempts counts the attempts; 0 if the operation never got a slot.
 	Attempts int
-	// Reason is why no further attempt was made: an error of this package, aimd.ErrClosed, or the error
-	// of the context, a guard or the policy; nil if the cause is final.
+	// Reason is the reason for no further attempt: an error of this package, aimd.ErrClosed, or the error of the
+	// context, a guard or the policy; nil if the cause is final.
 	Reason error
 	// Cause is the error of the last attempt; nil without an attempt.
 	Cause error
@@ -50,7 +51,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("gave up %s: %v; last error: %v", attempts, e.Reason, e.Cause)
 }
 
-// Unwrap returns the reason and the cause, without those that are nil.
+// Unwrap returns the reason and the cause, if they are not nil.
 func (e *Error) Unwrap() []error {
 	return slices.DeleteFunc([]error{e.Reason, e.Cause}, func(err error) bool { return err == nil })
 }

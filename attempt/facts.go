@@ -7,29 +7,29 @@ import (
 	"github.com/aimd-go/aimd/answer"
 )
 
-// Factual is an error that knows what became of its attempt. Classify, guards and policies ask each error of a tree.
-// Errors of an integration, or of a guard that refuses, say by it what nobody can read of their fields.
+// Factual is an error that knows the end of its attempt. Classify, guards and policies ask each error of a tree.
+// Errors of an integration, or of a guard that refuses, report by Facts what their fields do not show.
 type Factual interface {
 	error
 	// Facts returns what the error knows. It should be quick. Several goroutines may call it at once.
 	Facts() Facts
 }
 
-// Facts is what an error knows of its attempt. The zero value knows nothing.
+// Facts are an error's knowledge of its attempt. The zero value has no knowledge.
 type Facts struct {
-	// Verdict is what the error means. Of several errors in a tree, the outermost that knows a meaning decides. If none
-	// does, Classify reads them, with the Wait of the outermost that knows a wait.
+	// Verdict is the meaning of the error. In a tree of errors, the outermost error that knows a meaning decides.
+	// If no error knows a meaning, Classify reads the tree, with the outermost Wait.
 	Verdict Verdict
-	// Reach is how far the attempt came. What any error in a tree says of that holds.
+	// Reach is the progress of the attempt. Any error in a tree may know it.
 	Reach Reach
 }
 
-// Reach is how far an attempt came.
+// Reach is the progress of an attempt.
 type Reach uint8
 
 // How far an attempt came.
 const (
-	// Untold: the error does not say. It is read as net, net/http and the system word it.
+	// Untold: the error does not say. It is read by the words of net, net/http and the system.
 	Untold Reach = iota
 	// Unsent: the request was not sent, so that work which may not be done twice may be tried again. Guards do not
 	// count it.
@@ -42,8 +42,8 @@ const (
 	Heard
 )
 
-// VerdictOf is the verdict on an answer of a service, with its wait. It is the zero Verdict for an answer that is a
-// success, or that says nothing known.
+// VerdictOf is the verdict on an answer of a service, with its wait. It is the zero Verdict for a success, and for
+// an answer without a known word.
 func VerdictOf(a answer.Answer) Verdict {
 	v := Verdict{Meaning: a.Meaning(soon)}
 	if v.Meaning == answer.Success {

@@ -18,13 +18,14 @@ import (
 type Runner struct {
 	// Slots is the limiter, or nil.
 	Slots Slots
-	// Policy decides what is tried again; nil leaves it to the verdicts, and without Slots nothing is tried again.
+	// Policy decides on another attempt. Without a Policy the verdicts decide; without Slots too, there is no other
+	// attempt.
 	Policy Policy
 	// Guards are asked before each attempt, before the delay that precedes it.
 	Guards []Guard
 	// Classifier reads an attempt's error; nil means Classify.
 	Classifier Classifier
-	// AttemptTimeout ends the context of a single attempt of Do; 0: no limit. With Slots, theirs holds.
+	// AttemptTimeout ends the context of a single attempt of Do; 0: no limit. With Slots, their Limits count.
 	AttemptTimeout time.Duration
 }
 
@@ -46,7 +47,7 @@ func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
 	return a.Run(fn)
 }
 
-// Operation is work of one or more attempts whose answers may be open still, as those of HTTP: see Attempt.Drive.
+// Operation is work of one or more attempts whose answers may still be open, as in HTTP: see Attempt.Drive.
 type Operation interface {
 	// Try makes an attempt, and ends it or leaves that to the body of its answer.
 	Try(a *Attempt) (Verdict, error)
@@ -69,11 +70,11 @@ func (fn function) Try(a *Attempt) (Verdict, error) {
 
 func (function) Between() {}
 
-// Run runs fn as the operation whose first attempt this is, as aimd.Do does.
+// Run runs fn as an operation that begins with this attempt, as aimd.Do does.
 func (a *Attempt) Run(fn func(context.Context) error) error { return a.Drive(function(fn), nil) }
 
-// Drive runs the operation whose first attempt this is, as Runner.Do. If the runner has no policy, may decides
-// instead of the verdict whether there is another attempt, and if not, the reason; nil leaves it to the verdict.
+// Drive runs an operation that begins with this attempt, as Runner.Do. If the runner has no policy, may decides
+// whether there is another attempt, and if not, the reason. With a nil may the verdict decides.
 func (a *Attempt) Drive(op Operation, may func(context.Context, Failure) (bool, error)) error {
 	r, ctx := a.runner, a.ctx
 	a.number = max(a.number, 1)

@@ -21,19 +21,19 @@ type Slots interface {
 	Reported(t window.Ticket, v Verdict, quotas []answer.Quota)
 	// Reached reports whether the service has ever answered.
 	Reached() bool
-	// Contact notes whether the service answered an attempt; if it did not, err is the attempt's error. It
-	// reports whether the service has ever answered, and if not, the reason to give up, nil if it may come.
+	// Contact notes whether the service answered an attempt; if it did not, err is the attempt's error. It reports
+	// whether the service has ever answered, and if not, the reason to give up, or nil.
 	Contact(answered bool, err error) (made bool, reason error)
 	// InContact cuts a delay to the time that is left for the first contact.
 	InContact(delay time.Duration) time.Duration
-	// Delays returns after so many failures of an operation, the last with the verdict, for how long it backs off on its
-	// own, for how long it waits for the service, and for how long the pause of all operations still lasts, 0 without one.
-	// last is the verdict's outcome, or window.Neutral for an operation that no window paces.
+	// Delays returns three times: for which the operation backs off, for which it waits for the service, and until
+	// the end of the pause of all operations. failures is the number of its failures, v the last verdict. last is
+	// the verdict's outcome, or window.Neutral for an operation that no window paces.
 	Delays(failures int, last window.Outcome, v Verdict) (backoff, obeyed, pause time.Duration)
-	// Denied notes an answer that is a 403, and reports whether it is taken for a block: see limiter.Gate.Denied.
+	// Denied notes a 403, and reports whether it belongs to a block: see limiter.Gate.Denied.
 	Denied(t window.Ticket, err error, again bool) bool
-	// Limits returns the limits of an operation as they are now.
+	// Limits returns the present limits of an operation.
 	Limits() Limits
-	// Closed returns a channel that is closed when the limiter is, and the error for that.
+	// Closed returns a channel that is closed with the limiter, and the error of a closed limiter.
 	Closed() (<-chan struct{}, error)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Verdict is what an attempt's error means, and for how long the service asks to wait. The zero Verdict: it is not
-// known. What a limiter makes of each meaning:
+// Verdict is the meaning of an attempt's error, and the wait that the service asks for. The zero Verdict: the
+// meaning is not known. The outcome of each meaning:
 //
 //	answer.Unknown    neutral
 //	answer.Success    success
@@ -24,23 +24,24 @@ import (
 //	answer.Spent      neutral, for the reason ErrQuota
 //	answer.Closed     neutral, for the reason ErrQuota
 //
-// Again means that another attempt may succeed; without it the error is final. A policy may decide otherwise.
+// Again means that another attempt may succeed; otherwise the error is final. A policy may decide otherwise.
 //
-// Denied: ten such answers in a row mean that a firewall blocks the client, or twice as many as ever passed before.
-// The limiter then pauses all operations for a minute, later for two and four, and tries the denied ones again. So it
-// does after 50 successes only. An operation that cannot wait so long ends the pause.
+// Denied: after 50 successes, ten such answers in a row mean that a firewall blocks the client. (If longer runs
+// have passed before, twice the longest.) The limiter then pauses all operations for a minute, later for two and
+// four, and tries the denied operations again. An operation that cannot wait so long ends the pause.
 //
-// Guessed: after MaxRetryAfter with no other answer, the operation ends, for the reason ErrQuota.
+// Guessed: after MaxRetryAfter without another answer the operation ends, for the reason ErrQuota.
 //
 // Stopped: the service refuses everybody. The pause lasts for the Wait, and at most a day. Without a Wait it lasts a
 // minute, and twice as long after each such answer in a row, up to 64 minutes.
 type Verdict struct {
-	// Meaning is what the service said, or what happened to the attempt.
+	// Meaning is the meaning of the answer, or of the attempt's end without an answer.
 	Meaning answer.Meaning
 	// Wait is the time for which the service asked to wait, or 0.
 	Wait time.Duration
-	// Reason is why there is no further attempt, whatever the meaning and a policy say; nil: these decide. No answer
-	// says it: the service has never answered (ErrNeverAnswered), or its protocol forbids another attempt.
+	// Reason is a reason for no further attempt, despite the meaning and a policy; nil: these decide. It does not
+	// come from an answer: the service has never answered (ErrNeverAnswered), or its protocol forbids another
+	// attempt.
 	Reason error
 }
 
@@ -65,7 +66,7 @@ var verdicts = [...]struct {
 	answer.Closed:  {window.Neutral, false},
 }
 
-// Outcome is what a law sees of the attempt, and the guards.
+// Outcome is the outcome of the attempt for laws and guards.
 func (v Verdict) Outcome() window.Outcome {
 	if int(v.Meaning) >= len(verdicts) {
 		return window.Neutral
