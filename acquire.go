@@ -13,10 +13,11 @@ import (
 )
 
 // Acquire waits for a slot, at the end of the queue. Its errors are ErrClosed, ErrQueueFull, and
-//   - one that wraps ctx.Err(), if the context ends first, or its deadline comes before the end of a pause;
-//   - one that wraps ErrWait, if the pause lasts for longer than MaxWait, or ErrQuota, if the wait for a quota does;
-//   - one of its own, if ctx belongs to an attempt that has a slot of this limiter, as within Do: a wait for a second
-//     slot could last for ever.
+//   - an error that wraps ctx.Err(), if the context ends first, or its deadline comes before the end of a pause;
+//   - an error that wraps ErrWait, if the pause lasts for longer than MaxWait, or ErrQuota, if the wait for a quota
+//     does;
+//   - another error, if ctx belongs to an attempt that has a slot of this limiter, for instance within Do: a wait
+//     for a second slot could last for ever.
 //
 // A client that tries again uses Begin.
 func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
@@ -164,8 +165,8 @@ func (w *waiter) wakeAll() {
 	}
 }
 
-// Permit is the right to make one attempt, and the duty to say how the attempt ended: exactly one call of
-// Done or End. It is a small value; copies are the same permit. The zero Permit is released already.
+// Permit is the right to make one attempt, and the duty to report its end: exactly one call of Done or End. It is a
+// small value; copies are the same permit. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
 	t window.Ticket
@@ -180,8 +181,8 @@ func (p Permit) Done(o window.Outcome) {
 	p.release(o, attempt.Verdict{}, nil)
 }
 
-// End releases the permit with the verdict of the limiter's classifier on the attempt's error, and returns the verdict:
-// whether another attempt may succeed, and when. nil is a success. A second call releases nothing, and counts as late. An
+// End releases the permit with the classifier's verdict on the attempt's error, and returns the verdict: whether
+// another attempt may succeed, and when. nil is a success. A second call releases nothing, and counts as late. An
 // error that the classifier does not know is neutral and final.
 func (p Permit) End(err error) attempt.Verdict {
 	v := attempt.Verdict{Meaning: answer.Success}

@@ -7,7 +7,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Outcome is how an attempt ended; see package window.
+// Outcome is the end of an attempt; see package window.
 type Outcome = window.Outcome
 
 // The outcomes of an attempt.
@@ -20,12 +20,12 @@ const (
 	Unclear     = window.Unclear
 )
 
-// The reasons for which a limiter makes no attempt, or no further one. errors.Is finds them in the error of an operation;
-// package attempt has the same variables, but for ErrClosed.
+// The reasons for which a limiter makes no attempt, or no further attempt. errors.Is finds them in the error of an
+// operation. Package attempt has the same variables, except ErrClosed.
 var (
 	// ErrClosed: the limiter takes no new work, Close or Shutdown was called.
 	ErrClosed = errors.New("aimd: closed")
-	// ErrQueueFull: as many operations wait for a slot as Config.QueueBound allows. Nothing was sent.
+	// ErrQueueFull: as many operations wait for a slot as Config.QueueBound allows. No attempt was sent.
 	ErrQueueFull = attempt.ErrQueueFull
 	// ErrAttempts: the operation has made as many attempts as Config.MaxAttempts, or its policy, allows.
 	ErrAttempts = attempt.ErrAttempts

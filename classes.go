@@ -12,10 +12,10 @@ import (
 	"github.com/aimd-go/aimd/internal/check"
 )
 
-// NewClasses returns a Keyed with a limiter for each class: operations of one client that the service limits apart, such
-// as reads and writes. The keys are the classes, which httplimit.By or the LimitBy of a contrib names for each
-// operation. A limiter's Name is its class, unless its Config has one. There is no other class: For returns an error
-// that names those that there are. No limiter is evicted.
+// NewClasses returns a Keyed with a limiter for each class: operations of one client that the service limits
+// separately, such as reads and writes. The keys are the classes; httplimit.By or the LimitBy of a contrib names
+// the class of each operation. A limiter's Name is its class, unless its Config has a Name. For another class For
+// returns an error that names the classes. No limiter is evicted.
 //
 // The error names the class whose Config is wrong, and why.
 func NewClasses(configs map[string]Config) (*Keyed[string], error) {

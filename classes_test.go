@@ -9,8 +9,8 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// "A limiter's Name is its class, unless its Config has one. There is no other class: For returns an error that names
-// those that there are. No limiter is evicted."
+// "A limiter's Name is its class, unless its Config has a Name. For another class For returns an error that names
+// the classes. No limiter is evicted."
 func TestClasses(t *testing.T) {
 	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {Name: "uploads", InitialWindow: 2}})
 	require.NoError(t, err)

@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Close takes no new work: callers that wait, and later ones, get ErrClosed. It may be called more than once.
-// The error is always nil; it makes a Limiter an io.Closer.
+// Close ends the intake of work: waiting and later callers get ErrClosed. It may be called more than once. The
+// error is always nil; it makes a Limiter an io.Closer.
 func (l *Limiter) Close() error {
 	l.close()
 	return nil
 }
 
-// Shutdown is Close, and waits until no attempt is in flight. If the context ends first, the error says how many
-// attempts still are.
+// Shutdown is Close, and waits until no attempt is in flight. If the context ends first, the error has the number
+// of attempts in flight.
 func (l *Limiter) Shutdown(ctx context.Context) error {
 	l.close()
 	select {

@@ -17,7 +17,7 @@ import (
 
 // Config has the settings of a Limiter. The zero value of every field means the documented default.
 type Config struct {
-	// Law is the control law: [Probe], [Reno], [Tahoe], or one from elsewhere; nil: Probe.
+	// Law is the control law: [Probe], [Reno], [Tahoe], or a law of your own; nil: Probe.
 	Law window.NewLaw
 	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no name.
 	Name string
@@ -27,18 +27,18 @@ type Config struct {
 	InitialWindow float64
 	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
 	Rand *rand.Rand
-	// Observer is called for every event, after the lock is released, by the goroutine that caused the event;
-	// it may call the limiter. Several goroutines may call it at once. It should be quick, and must not
-	// panic. With an observer the limiter reads the clock at every event. Two
-	// observers are one function that calls both. It may be nil.
+	// Observer is called for every event, after the lock is released, by the goroutine that caused the event; it
+	// may call the limiter. Several goroutines may call it at once. It should be quick, and must not panic. With an
+	// observer the limiter reads the clock at every event. For two observers, set a function that calls both. It
+	// may be nil.
 	Observer func(Event)
-	// Classifier says what an attempt's error means; nil: attempt.Classify.
+	// Classifier reads an attempt's error; nil: attempt.Classify.
 	Classifier attempt.Classifier
 	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
 	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
 	Policy attempt.Policy
 	// Guards are asked before each attempt of Do, Each and integrations waits for a slot: a throttle, a retry
-	// budget. A budget comes last, since it counts what is sent.
+	// budget. A budget comes last, since it counts the attempts that are sent.
 	Guards []attempt.Guard
 
 	// The settings below may change while the limiter is at work: see Reconfigure.
@@ -46,32 +46,33 @@ type Config struct {
 	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <= MaxWindow <=
 	// window.MaxWindow. 0 means 1 and window.MaxWindow.
 	MinWindow, MaxWindow float64
-	// QueueBound is the most new operations that may wait; 0: no bound.
+	// QueueBound is the greatest number of new operations that wait; 0: no bound.
 	QueueBound int
-	// PauseMin and PauseMax bound the pauses that double while cut follows cut with no answer accepted in
-	// between, and an operation's own backoff: 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a
-	// negative PauseMax turns both off.
+	// PauseMin and PauseMax bound the pauses after cuts in a row, which double until an answer is accepted, and an
+	// operation's backoff: 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a negative PauseMax turns
+	// both off.
 	PauseMin, PauseMax time.Duration
-	// MaxRetryAfter is the longest Retry-After, a longer one is cut to it: 1 ms to 24 h; 0 means 5 min.
+	// MaxRetryAfter is the longest Retry-After; a longer Retry-After counts as this time. 1 ms to 24 h; 0 means 5
+	// min.
 	MaxRetryAfter time.Duration
 	// QuotaReserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
-	// at once. It needs reports: package httplimit, or attempt.Attempt.Head. 0 means a tenth, and only if
-	// more operations wait than are left.
+	// at once. It needs reports: package httplimit, or attempt.Attempt.Head. 0 means a tenth, and only if more
+	// operations wait than the quota has left.
 	QuotaReserve float64
-	// MaxRate is the most attempts that all operations together send in a second, as a contract says: the limiter
-	// leaves 1/MaxRate seconds between two sends. 0.0001 to 1000000; 0: no bound. If a timer is late, the sends
-	// of at most 20 ms are made up for.
+	// MaxRate is the greatest number of attempts of all operations in a second, as a contract says: the limiter
+	// leaves 1/MaxRate seconds between two sends. 0.0001 to 1000000; 0: no bound. If a timer is late, the sends of
+	// up to 20 ms follow at once.
 	MaxRate float64
-	// MaxWait is the longest wait before an attempt. An operation that would wait for longer, by its backoff, a
-	// Retry-After or a pause for all, ends with ErrWait at once; if it would wait for a quota that is used up, with
-	// ErrQuota. The wait in the queue has no such bound. 0: no bound.
+	// MaxWait is the longest wait before an attempt. If a backoff, a Retry-After or a pause for all is longer, the
+	// operation ends at once with ErrWait. If the wait for a used quota is longer, it ends with ErrQuota. The wait
+	// in the queue has no such bound. 0: no bound.
 	MaxWait time.Duration
-	// MaxAttempts is the most attempts for one operation of Do and Each; 0: no limit.
+	// MaxAttempts is the greatest number of attempts of an operation of Do and Each; 0: no limit.
 	MaxAttempts int
-	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: none.
+	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: no timeout.
 	AttemptTimeout time.Duration
-	// FirstContact is the time for which operations try to reach a service that has never answered, from the first
-	// attempt that found no service: a refused connection, an unknown address. After it they fail with
+	// FirstContact is the time for which operations try to reach a service that has never answered. It begins with
+	// the first attempt that found no service: a refused connection, an unknown address. Then operations fail with
 	// ErrNeverAnswered until an attempt is answered. 0 means 10 s, negative: for ever.
 	FirstContact time.Duration
 }
@@ -153,22 +154,22 @@ func (c Config) fixed() string {
 	return ""
 }
 
-// Reconfigure changes settings of a limiter at work. change gets those in force (Snapshot.Config), so what it does not
-// set stays; a zero means the default again. Either all changes take effect or, with an error that names the wrong
-// setting, none.
+// Reconfigure changes settings of a limiter at work. change gets the settings in force (Snapshot.Config), so a
+// field that it does not set stays; a zero means the default again. Either all changes take effect, or no change
+// does and the error names the wrong setting.
 //
 //	err := lim.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 64 })
 //
-// The settings of Config from Law to Guards cannot change. They are zero for change, and an error names the one that it
-// sets.
+// The settings of Config from Law to Guards cannot change. They are zero for change; if it sets such a field, the
+// error names the field.
 //
-// Operations that wait and attempts in flight are kept, and cwnd within the new bounds. If a bound
-// changed, a law that keeps state of its own starts with an empty state. A pause for all operations
-// ends no later than the new settings allow; an operation that backs off on its own does so to the end. A new
-// MaxAttempts also holds for operations under way, a new AttemptTimeout for later attempts.
+// Waiting operations and attempts in flight stay, and cwnd within the new bounds. If a bound changed, the law
+// starts with an empty state. A pause for all operations ends no later than the new settings allow. The backoff of
+// an operation does not change. A new MaxAttempts also holds for operations under way, a new AttemptTimeout for
+// later attempts.
 //
-// Two calls at once take effect one after the other, and the second gets what the first has set. change is called once,
-// without the lock: it may call the limiter, except for Reconfigure.
+// Two calls at once take effect one after the other: the second gets the settings of the first. change is called
+// once, without the lock: it may call the limiter, except for Reconfigure.
 func (l *Limiter) Reconfigure(change func(*Config)) error {
 	if change == nil {
 		return wrong(check.Nil("change"))

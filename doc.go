@@ -7,8 +7,8 @@
 //	...
 //	err = lim.Do(ctx, func(ctx context.Context) error { return upload(ctx, file) })
 //
-// One limiter stands for one service (or bucket, or API key: whatever has a limit of its own) and is
-// shared by all goroutines that use it.
+// One limiter is for one limit: a service, a bucket, or an API key. All goroutines that use the service share the
+// limiter.
 //
 //   - [Limiter.Do] runs one operation, with retries.
 //   - [Each] runs a function for every item of an iterator, and returns the failures.
@@ -26,32 +26,31 @@
 //   - Retries come too fast, too late, or all together: [github.com/aimd-go/aimd/backoff].
 //   - The service refuses most requests, and a refusal costs it too: [github.com/aimd-go/aimd/throttle].
 //   - Clients poll every five minutes, all at the same instant: [github.com/aimd-go/aimd/schedule].
-//   - A server of your own is overloaded: Handler of [github.com/aimd-go/aimd/httplimit], or
-//     [github.com/aimd-go/aimd/admission] below it; [github.com/aimd-go/aimd/tag] marks requests.
+//   - A server of your own is overloaded: [github.com/aimd-go/aimd/admission]; [github.com/aimd-go/aimd/tag] marks
+//     requests.
 //   - Clients in the field must send less, now, without a release: [github.com/aimd-go/aimd/remote].
 //   - A person wants to see a limiter at work: [github.com/aimd-go/aimd/live], contrib/aimdprom and
 //     contrib/aimdotel.
 //   - A strategy is to be tried on a model of your service: [github.com/aimd-go/aimd/sim].
 //
 // What happens if
-//   - the service refuses: the first refusal of a burst cuts the window, the others count as part of the
-//     burst; the operations wait at the front of the queue.
+//   - the service refuses: the first refusal of a burst cuts the window, and the other refusals do not. The refused
+//     operations wait at the front of the queue.
 //   - the service continues to refuse: from the second cut in a row, with no answer accepted in between, all
-//     operations pause, from 50 ms to 5 s, twice as long each time; a law that spaces its sends does that by
-//     the gap. From the fifth cut a Retry-After pauses all operations, and then the window starts small.
-//   - a wait cannot be met, since the deadline of its context ends before a pause for all or the wait for a
-//     quota does: the operation fails at once, with the answer that asked for the pause.
-//   - the service has never answered: operations fail after 10 s ([Config].FirstContact). Once it has
-//     answered, operations wait through outages until the context ends. "No such host" counts as an
-//     outage: some systems report a dead network that way.
-//   - a waiting caller's context ends: the caller returns at once. If its turn came at that moment the slot
-//     goes to the next operation.
+//     operations pause, from 50 ms to 5 s, twice as long each time. If a law spaces its sends, its gap replaces the
+//     pauses. From the fifth cut a Retry-After pauses all operations, and then the window starts small.
+//   - the deadline of an operation comes before the end of a pause for all, or of the wait for a quota: the
+//     operation fails at once, with the answer that asked for the wait.
+//   - the service has never answered: operations fail after 10 s ([Config].FirstContact). After the first answer
+//     operations wait through outages until the context ends. "No such host" counts as an outage: some systems
+//     report a dead network in this way.
+//   - a waiting caller's context ends: the caller returns at once. If its turn came at that moment, the slot goes
+//     to the next operation.
 //   - a permit is released twice: the second release has no effect, and Snapshot.Late counts it.
 //
-// Settings follow one rule in all packages. A zero is the default. A wrong value is an error of the
-// constructor, a [github.com/aimd-go/aimd/setting.Error], with the field's name, the value and the allowed values. A required
-// argument that is nil is an error of a constructor that returns errors, and a panic with a sentence in a
-// constructor that does not.
+// Settings follow one rule in all packages. A zero is the default. A wrong value is an error of the constructor, a
+// [github.com/aimd-go/aimd/setting.Error], with the field's name, the value and the allowed values. A required
+// argument that is nil is an error of the constructor. Constructors without an error result panic.
 //
 // The parts of the text by name: the congestion window is [github.com/aimd-go/aimd/window], the queue is
 // [github.com/aimd-go/aimd/queue], and [github.com/aimd-go/aimd/limiter] says when one is sent. This package
@@ -67,5 +66,5 @@
 //	            +--- classify <------- 6 answer -----------------+
 //
 // The laws are here: [Probe], which needs no tuning, and [Tahoe] and [Reno] of "Improve on exponential backoff".
-// The file docs/sources.md lists the texts behind all this, docs/design.md the rules and the measurements.
+// The file docs/sources.md lists the texts behind the package, and docs/design.md the rules and the measurements.
 package aimd

@@ -13,21 +13,20 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Each runs fn for every item, each as one operation of the limiter like Limiter.Do, as many at a time as the
-// window lets, and returns when all have ended. An item that fails does not stop the others. The error is nil if
-// none failed; else it has the number of those that failed and the first 20 errors, which errors.Is and errors.As
+// Each runs fn for every item, as one operation of the limiter (Limiter.Do), as many at a time as the window
+// allows. It returns when all items have ended. An item that fails does not stop the others. The error is nil if no
+// item failed. Otherwise it has the number of failed items and the first 20 errors, which errors.Is and errors.As
 // find. [Map] yields every item with its error.
 //
-// It pulls items only as the window admits them: at most twice cwnd items, and two, are pulled and have not
-// ended. When ctx ends, or the limiter is closed, has a full queue, or is paused for longer than ctx or
-// MaxWait allows, it pulls no more items. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or
-// ErrQuota.
+// It pulls items only as the window admits them: at most 2*cwnd + 2 items are pulled and have not ended. If ctx
+// ends, or the limiter is closed, has a full queue, or is paused for longer than ctx or MaxWait allows, it pulls no
+// more items. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.
 //
-// items is pulled on a goroutine of its own; if it can block for long it should heed ctx. After a panic in items
-// or in fn, all running calls end. Then Each panics with an error that has the stack of the first panic, and
-// unwraps to its value if that is an error.
+// items is pulled on a separate goroutine. If it can block for long, it should heed ctx. After a panic in items or
+// in fn, all running calls end. Then Each panics with an error that has the stack of the first panic, and unwraps
+// to its value if that is an error.
 func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) error {
 	var f failures
 	all := false
@@ -116,8 +115,8 @@ func each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(con
 	}
 }
 
-// Do runs fn as one operation of the limiter, as Limiter.Do does, and returns the value of the attempt
-// that succeeded, the zero value with an error.
+// Do runs fn as one operation of the limiter, as Limiter.Do does. It returns the value of the attempt that
+// succeeded, or the zero value with an error.
 func Do[T any](ctx context.Context, l *Limiter, fn func(context.Context) (T, error)) (T, error) {
 	var value T
 	err := l.Do(ctx, keep(&value, fn))
@@ -143,8 +142,8 @@ type Result[T, R any] struct {
 	Value R
 }
 
-// Map returns an iterator that runs fn while it is ranged over, for every item as [Each] does, and yields every item
-// with its value or its error, in the order in which they end:
+// Map returns an iterator that runs fn for every item as [Each] does, while it is ranged over. It yields every item
+// with its value or its error, in the order in which the items end:
 //
 //	for r, err := range aimd.Map(ctx, lim, urls, fetch) {
 //		if err != nil {
@@ -152,9 +151,8 @@ type Result[T, R any] struct {
 //		}
 //	}
 //
-// To stop, leave the loop: the context of all running calls is cancelled, and the loop ends when they returned. If
-// no more items are pulled, the error of an item says so: ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or
-// ErrQuota.
+// To stop, leave the loop: the context of all running calls is cancelled, and the loop ends when they return. If no
+// more items are pulled, the error of an item says so: ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
 func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) (R, error)) iter.Seq2[Result[T, R], error] {
 	return func(yield func(Result[T, R], error) bool) {
 		pending := func(yield func(*Result[T, R]) bool) {

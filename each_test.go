@@ -226,7 +226,7 @@ func TestHowALoopEnds(t *testing.T) {
 	}
 }
 
-// "the number of those that failed and the first 20 errors"
+// "the number of failed items and the first 20 errors"
 func TestEachReturnsTheNumberAndTheFirstFailures(t *testing.T) {
 	l := newLimiter(t, 4)
 	odd := errors.New("odd")
@@ -244,7 +244,7 @@ func TestEachReturnsTheNumberAndTheFirstFailures(t *testing.T) {
 	require.Len(t, lines, 21)
 	require.Regexp(t, `^\d{1,2}: failed after 1 attempt: odd$`, lines[20])
 
-	// "When ctx ends ... it pulls no more items. Then the error is also ctx.Err()"
+	// "If ctx ends ... it pulls no more items. Then the error is also ctx.Err()"
 	ctx, cancel := context.WithCancel(t.Context())
 	err = aimd.Each(ctx, l, count(1000), func(context.Context, int) error { cancel(); return nil })
 	require.ErrorIs(t, err, context.Canceled)

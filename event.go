@@ -6,14 +6,14 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// EventKind is what an event is about, in a word or two that logs and metrics can show. Compare it with the constants.
+// EventKind is the kind of an event, in a word or two for logs and metrics. Compare it with the constants.
 type EventKind string
 
-// The kinds of events. EventAnswered and EventCut are about answers, each of which is one of the two.
+// The kinds of events. Each answer is an EventAnswered or an EventCut.
 const (
 	// EventAnswered: an attempt ended, for Event.Outcome. The law may have moved the window, from Event.Before.
 	EventAnswered EventKind = "answered"
-	// EventCut: the first overload of a burst; the law reacted, though it may have left the window as it was.
+	// EventCut: the first overload of a burst. The law reacted; the window may be the same.
 	EventCut EventKind = "cut"
 	// EventPaused: a pause for all operations began; no attempt is sent for Event.Wait.
 	EventPaused EventKind = "paused"
@@ -36,12 +36,12 @@ const (
 	EventUsedUp EventKind = "used up"
 )
 
-// Cause says in a word why the law moved the window at an answer, or left it. The words are the law's: Probe has "load",
-// "chance", "own", "outage", "full", "back", "used up", "trial", "slow" and "more", and a table of what they mean. Tahoe and
-// Reno have none: "".
+// Cause is a word for the reason of a law's decision at an answer. The words are the law's: Probe has "load",
+// "chance", "own", "outage", "full", "back", "used up", "trial", "slow" and "more", and a table of their meanings.
+// Tahoe and Reno have "".
 type Cause string
 
-// Event says what happened, and how the limiter stood right after it.
+// Event is an event in the life of a limiter, with the limiter's state right after it.
 type Event struct {
 	// Name is the limiter's, Config.Name.
 	Name string
@@ -55,11 +55,12 @@ type Event struct {
 	// Window is the window after the event. Before is cwnd before the event.
 	Window window.State
 	Before float64
-	// Gap is the shortest time between two sends after the event, GapBefore the one before it. 0: there is none.
+	// Gap is the shortest time between two sends after the event, GapBefore the shortest time before the event. 0:
+	// no gap.
 	Gap, GapBefore time.Duration
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
-	// Cause is the law's at an answer, "" for other events.
+	// Cause is the law's Cause at an answer, "" for other events.
 	Cause Cause
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
@@ -67,8 +68,8 @@ type Event struct {
 	// Wait is the length of the pause (EventPaused, EventBlocked), of the wait of the operation (EventAdmitted), or of the
 	// wait for the quota (EventUsedUp).
 	Wait time.Duration
-	// RetryAfter is the service's Retry-After, 0 without one; of a pause, if the service asked for the pause,
-	// which lasts a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
+	// RetryAfter is the service's Retry-After, or 0. A pause has it if the service asked for the pause, which lasts
+	// a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
 	// Err is the error of the kinds EventAway and EventBlocked, and of a pause that the service asked for.
 	Err error

@@ -23,13 +23,14 @@ const (
 	defaultKeys = 10_000
 )
 
-// KeyedConfig is what NewKeyed makes a Keyed with. Zero fields take the documented default.
+// KeyedConfig has the settings of a Keyed. Zero fields take the documented default.
 type KeyedConfig struct {
-	// Idle is the time for which a limiter is kept that is not asked for; 0 means 10 min.
+	// Idle is the time after which an unused limiter may be evicted; 0 means 10 min.
 	Idle time.Duration
-	// Keys is the most limiters, from 1; 0 means 10 000. For one more, the idlest limiter is evicted.
+	// Keys is the greatest number of limiters, from 1; 0 means 10 000. For a further key the idlest limiter is
+	// evicted.
 	Keys int
-	// Evicted is called with each evicted limiter, by the goroutine that asked for another one: to keep its
+	// Evicted is called with each evicted limiter, by the goroutine that asked for another limiter: to keep its
 	// Snapshot, or to count it (contrib/aimdprom). Several goroutines may call it at once. It may be nil.
 	Evicted func(*Limiter)
 }
@@ -55,8 +56,8 @@ type entry[K comparable] struct {
 	asked   time.Time
 }
 
-// NewKeyed returns a Keyed that makes limiters with the function, which must not call For, or an error that
-// names the wrong setting, its value and the allowed values.
+// NewKeyed returns a Keyed that makes limiters with the function, or an error that names the wrong setting, its
+// value and the allowed values. The function must not call For.
 func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Keyed[K], error) {
 	if make == nil {
 		return nil, wrong(check.Nil("make"))
@@ -70,8 +71,8 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 	return &Keyed[K]{make: make, config: c, clock: wall, byKey: map[K]*entry[K]{}}, nil
 }
 
-// For returns the key's limiter. Ask for every operation: the limiter may be evicted meanwhile. The error is
-// that of the function that makes limiters, or says that all of KeyedConfig.Keys limiters are in use.
+// For returns the key's limiter. Call For for every operation: the limiter may be evicted meanwhile. The error is
+// the error of the function that makes limiters, or says that all of KeyedConfig.Keys limiters are in use.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
 	var gone []*Limiter
 	l, err := k.find(key, &gone)
@@ -148,7 +149,7 @@ func (k *Keyed[K]) drop(e *entry[K], gone *[]*Limiter) {
 	*gone = append(*gone, e.limiter)
 }
 
-// All yields the keys and their limiters, the one asked for last first.
+// All yields the keys and their limiters, the latest asked for first.
 func (k *Keyed[K]) All() iter.Seq2[K, *Limiter] {
 	return func(yield func(K, *Limiter) bool) {
 		k.mu.Lock()

@@ -24,10 +24,10 @@ var errAtWork = errors.New("aimd: Restore: the limiter has made attempts already
 
 var errHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
 
-// Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in,
-// first out. Make one with New. It is safe for any number of goroutines, and all that use one service share it.
-// Most callers want Do, or Each for bulk work; Acquire is for callers that make each attempt themselves, and Begin
-// for integrations.
+// Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in, first
+// out. Make one with New. It is safe for any number of goroutines; all users of one service share it. Most callers
+// want Do, or Each for bulk work. Acquire is for callers that make each attempt themselves, and Begin for
+// integrations.
 type Limiter struct {
 	// These are set once.
 
@@ -199,33 +199,34 @@ func (l *Limiter) woke() {
 	l.unlock(l.now())
 }
 
-// Do runs fn as one operation: it waits for a slot, runs fn, and runs fn again while that may help, so fn
-// must be safe to repeat. It returns nil once fn did, otherwise an *attempt.Error with the number of
-// attempts, the reason to give up, and the last error. The comment of package attempt has what the end of a
-// context means.
+// Do runs fn as one operation: it waits for a slot, runs fn, and runs fn again while that may help. So fn must be
+// safe to repeat. It returns nil after fn returned nil, otherwise an *attempt.Error with the number of attempts,
+// the reason to give up, and the last error. The comment of package attempt has the outcomes of a context that
+// ends.
 //
-// After an overload or a timeout the slot goes to another operation, and this one waits at the front of the
-// queue once the service's Retry-After is over. After several failures, and after the first neutral one, the
-// operation backs off on its own before it queues. Without MaxAttempts and MaxWait, Do ends by success, by
-// a final error, or with ctx: bulk work loses no item, and interactive callers give a deadline.
+// After an overload or a timeout the slot goes to another operation. This operation waits for the service's
+// Retry-After, and then at the front of the queue. After several failures, and after the first neutral failure, it
+// backs off before it queues. Without MaxAttempts and MaxWait, Do ends by success, by a final error, or with ctx:
+// bulk work loses no item, and interactive callers give a deadline.
 //
-// A policy (Config.Policy) decides what is tried again, how often, how long an operation backs off and how a
-// Retry-After is obeyed. Pauses for all operations, and the number of overloads that only the window paces, are the limiter's; the
-// lower of the two attempt limits holds. A guard (Config.Guards) that refuses ends the operation at once.
+// A policy (Config.Policy) decides on further attempts, their number, the backoff of an operation, and its
+// Retry-After. Pauses for all operations, and the number of overloads that only the window paces, are the
+// limiter's. The lower of the two attempt limits counts. A guard (Config.Guards) that refuses ends the operation at
+// once.
 //
-// The context of fn is ctx, with the attempt's timeout if there is one. It has the attempt's number
-// (attempt.Number) and its slot: a Do or Each of the same limiter within fn, or a client that uses an
-// integration of the limiter, makes its attempts under that slot. Such a Do asks the guards for its retries
-// only, backs off on its own from its first failure, and does not count for the window: the end of fn does.
+// The context of fn is ctx, with the attempt's timeout. It has the attempt's number (attempt.Number) and its slot:
+// a Do or Each of the same limiter within fn, or a client with an integration of the limiter, makes its attempts
+// under that slot. Such a Do asks the guards for its retries only, and backs off from its first failure. It does
+// not count for the window; the end of fn counts.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
 	return l.runner.Do(ctx, fn)
 }
 
-// Begin is for integrations, and for callers that drive their attempts themselves. It asks the guards, waits
-// for a slot and returns an attempt, which has to be ended (attempt.Attempt.End) and may be followed by
-// another (Next). The context says which attempt of its operation it is (attempt.Number); a retry waits at the front
-// of the queue. With an error, of the context, of a guard or of the limiter, no attempt was begun.
+// Begin is for integrations, and for callers that drive their attempts themselves. It asks the guards, waits for a
+// slot and returns an attempt, which must be ended (attempt.Attempt.End) and may be followed by another (Next).
+// attempt.Number of the context is its number; a retry waits at the front of the queue. After an error, of the
+// context, of a guard or of the limiter, there is no attempt.
 //
-// If ctx holds a slot of the limiter already, the attempt is part of the one that took it: Begin asks no
-// guard and does not wait.
+// If ctx holds a slot of the limiter, the new attempt is part of the attempt with that slot: Begin asks no guard
+// and does not wait.
 func (l *Limiter) Begin(ctx context.Context) (*attempt.Attempt, error) { return l.runner.Begin(ctx) }

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// Log returns an observer that writes decisions, and faults, to a logger, each in the words of Event.String
-// and with its fields that are not zero: changes of the window or of its gap at the level Info; the kinds
-// EventPaused, EventFull, EventLate, EventAway and EventBlocked at Warn. Durations are numbers of seconds. If the logger is nil, it is
+// Log returns an observer that writes decisions and faults to a logger, in the words of Event.String and with the
+// fields that are not zero. Changes of the window or of its gap are at the level Info; the kinds EventPaused,
+// EventFull, EventLate, EventAway and EventBlocked at Warn. Durations are in seconds. A nil logger means
 // slog.Default.
 //
-// It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out counts the lines
-// left out before a line. The observer is safe for any number of goroutines and limiters, which share the
-// lines.
+// It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out is the number of lines
+// left out before a line. The observer is safe for any number of goroutines and limiters, which share the rate.
 //
 //	aimd.Config{Observer: Log(slog.Default(), 10)}
 func Log(logger *slog.Logger, perSecond int) func(Event) {

@@ -33,7 +33,8 @@ func logged(t *testing.T) (*slog.Logger, func() []map[string]any) {
 	}
 }
 
-// "changes of the window or of its gap at the level Info; the kinds EventPaused, EventFull, EventLate, EventAway and EventBlocked at Warn"
+// "Changes of the window or of its gap are at the level Info; the kinds EventPaused, EventFull, EventLate,
+// EventAway and EventBlocked at Warn"
 func TestTheLevelsOfTheLog(t *testing.T) {
 	levels := map[aimd.EventKind]any{
 		aimd.EventPaused: "WARN", aimd.EventFull: "WARN", aimd.EventLate: "WARN", aimd.EventAway: "WARN", aimd.EventBlocked: "WARN", aimd.EventCut: "INFO",

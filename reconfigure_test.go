@@ -192,7 +192,7 @@ func bounds(least, most float64) aimd.Config {
 // exactly is the change to exactly these settings.
 func exactly(c aimd.Config) func(*aimd.Config) { return func(all *aimd.Config) { *all = c } }
 
-// "Two calls at once take effect one after the other, and the second gets what the first has set."
+// "Two calls at once take effect one after the other: the second gets the settings of the first."
 func TestReconfigureLosesNoChange(t *testing.T) {
 	l := newLimiter(t, 1)
 	var all sync.WaitGroup
@@ -278,7 +278,8 @@ func TestASnapshotGoesThroughJSONToTheNextLimiter(t *testing.T) {
 	})
 }
 
-// "Of another law's State take Cwnd alone: an Ssthresh of 0 means Cwnd." A law without times has no use for the others.
+// "From another law's State take only Cwnd: an Ssthresh of 0 means Cwnd." A law without times has no use for the
+// others.
 func TestAWindowWithoutItsThreshold(t *testing.T) {
 	restored := func(law window.NewLaw, s window.State) window.State {
 		l, err := aimd.New(aimd.Config{Law: law})

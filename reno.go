@@ -12,9 +12,9 @@ import (
 //
 //	"set sshthres to cwnd * 0.5 and cwnd to ... the new sshthres"
 //
-// factor is the part of the window that a cut keeps: greater than 0, less than 1, otherwise New returns an error.
-// 0 means 0.5, as in the text; 0.9 is for a limit from 16 on that is fairly stable. Take Reno to compare, or for
-// such a limit; [Probe] needs no factor.
+// factor is the part of the window that a cut keeps: greater than 0, less than 1, otherwise New returns an error. 0
+// means 0.5, as in the text; 0.9 is for a fairly stable limit of 16 or more. Use Reno to compare, or for such a
+// limit. [Probe] needs no factor.
 //
 // [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
 func Reno(factor float64) window.NewLaw {

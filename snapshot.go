@@ -9,10 +9,10 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Snapshot is how a limiter stood at one moment: plain data, a report. Its State and its At are what Limiter.Restore
-// takes; JSON keeps both.
+// Snapshot is the state of a limiter at one moment: plain data, a report. Limiter.Restore takes its State and its
+// At; JSON keeps both.
 type Snapshot struct {
-	// Name is the limiter's, Config.Name.
+	// Name is the limiter's Config.Name.
 	Name string `json:"name,omitempty"`
 	// At is the time of the snapshot.
 	At time.Time `json:"at,omitzero"`
@@ -21,17 +21,17 @@ type Snapshot struct {
 	// State is the congestion window: Cwnd and Ssthresh in attempts, and in JSON Trip in nanoseconds. A Cwnd below 1 is a
 	// rate, and one attempt at a time may go; see Gap.
 	window.State
-	// Phase is what the law is doing: "holding" or "trying" for New and Probe, otherwise "".
+	// Phase is the experiment of the law: "holding" or "trying" for Probe, otherwise "".
 	Phase string `json:"phase,omitempty"`
-	// Gap is the shortest time between two sends, 0 without one; in JSON in nanoseconds.
+	// Gap is the shortest time between two sends, 0 without a gap; in JSON in nanoseconds.
 	Gap time.Duration `json:"gap,omitempty"`
-	// PausedUntil is the end of the pause for all, zero if there is none.
+	// PausedUntil is the end of the pause for all, zero without a pause.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
 	// InFlight counts the attempts sent and not answered, Queued the operations that wait for a slot.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
-	// Attempts counts the answers since the start; Successes, Overloads, Timeouts, Neutrals and ClientErrors count
-	// them by outcome.
+	// Attempts counts the attempts that ended since the start; Successes, Overloads, Timeouts, Neutrals and
+	// ClientErrors count them by outcome.
 	Attempts     uint64 `json:"attempts"`
 	Successes    uint64 `json:"successes"`
 	Overloads    uint64 `json:"overloads"`
@@ -46,24 +46,25 @@ type Snapshot struct {
 	Late uint64 `json:"late"`
 	// Quotas are the quotas that the service reports, in the order of the first reports; at most 16.
 	Quotas []Quota `json:"quotas,omitempty"`
-	// Config has the settings in force, with defaults instead of zeros, of those that may change (Reconfigure).
+	// Config has the settings in force that may change (Reconfigure), with defaults instead of zeros.
 	Config Config `json:"-"`
 	// Decisions are the latest 32 decisions, the oldest first: events of the kinds EventCut, EventPaused,
-	// EventReconfigured, EventUsedUp and EventClosed, and of EventAnswered those that narrowed the window, or widened it by
-	// two or more. They have no Err. A limiter keeps them without an observer, too.
+	// EventReconfigured, EventUsedUp and EventClosed, and each EventAnswered that narrowed the window, or widened
+	// it by two or more. They have no Err. A limiter keeps them without an observer, too.
 	Decisions []Event `json:"-"`
 }
 
-// Quota is how one quota of the service stands, by the answers so far.
+// Quota is the state of one quota of the service, by the answers so far.
 type Quota struct {
-	// Name is the quota's: "requests", "tokens", or a key of the service, such as "search".
+	// Name is "requests", "tokens", or a key of the service, such as "search".
 	Name string `json:"name"`
 	// Limit and Left are the whole quota and its rest, in the service's unit.
 	Limit float64 `json:"limit"`
 	Left  float64 `json:"left"`
 	// Reset is the time when the quota is whole again, or a refused request may be sent again; zero: not known.
 	Reset time.Time `json:"reset,omitzero"`
-	// UsedUpUntil is the time at which the next request may go, if the quota is used up; zero: it is not.
+	// UsedUpUntil is the time at which the next request may go, if the quota is used up; zero: the quota is not
+	// used up.
 	UsedUpUntil time.Time `json:"used_up_until,omitzero"`
 }
 
@@ -112,7 +113,7 @@ func (s Snapshot) String() string {
 	return line
 }
 
-// Snapshot returns how the limiter stands.
+// Snapshot returns the present state.
 func (l *Limiter) Snapshot() Snapshot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,10 +153,10 @@ func (s *Snapshot) count(o window.Outcome) {
 // restoreAge: a window of an hour ago is probably still right. Our choice.
 const restoreAge = time.Hour
 
-// Restore starts a new limiter from the window of an earlier one with the same law: from Snapshot.State and Snapshot.At.
-// The bounds of this limiter hold. A State that is zero, or of more than an hour ago, has no effect; a zero time means
-// that its age does not matter. Of another law's State take Cwnd alone: an Ssthresh of 0 means Cwnd. Call Restore before
-// the first attempt: later it is an error, as is a State that no window can have.
+// Restore starts a new limiter from the window of an earlier one with the same law: from Snapshot.State and
+// Snapshot.At. The bounds of this limiter hold. A zero State, or a State of more than an hour ago, has no effect. A
+// zero time means that the age does not matter. From another law's State take only Cwnd: an Ssthresh of 0 means
+// Cwnd. Call Restore before the first attempt: later it is an error, as is a State that no window can have.
 func (l *Limiter) Restore(s window.State, at time.Time) error {
 	if s == (window.State{}) || !at.IsZero() && l.clock.Since(at) > restoreAge {
 		return nil

@@ -13,8 +13,8 @@ import (
 //	"set sshthres to cwnd * 0.5 and cwnd to ... the initial value"
 //
 // factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5, as in the text.
-// initial is the window after a cut, in attempts, from 1; 0 means 20. If it is above the limit of the service, each
-// restart is the next burst of refusals: set it well below. Other numbers are an error of New.
+// initial is the window after a cut, in attempts, from 1; 0 means 20. Set it well below the limit of the service:
+// otherwise each restart is the next burst of refusals. Other numbers are an error of New.
 //
 // [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
 func Tahoe(factor, initial float64) window.NewLaw {

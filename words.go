@@ -9,7 +9,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// String says what happened and why, in words for people: "cut: first refusal of a burst, 32 -> 29".
+// String returns the event and its reason in words for people: "cut: first refusal of a burst, 32 -> 29".
 func (e Event) String() string {
 	if why := reasons[e.Cause]; why != "" {
 		return e.verb() + ": " + string(e.Cause) + ", " + why + ", " + e.moved()
