@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"time"
 
@@ -104,4 +108,41 @@ func ExampleFromContext() {
 	// Output:
 	// waited 0s
 	// 0
+}
+
+// A gateway: so many requests at a time for the service behind, which is told who sends them as the
+// gateway knows it.
+func ExampleNewHandler_reverseProxy() {
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tags, err := tag.FromHeader(r.Header)
+		fmt.Fprintln(w, "hello", tags.Client, err)
+	}))
+	defer service.Close()
+	target, err := url.Parse(service.URL)
+	if err != nil {
+		panic(err)
+	}
+	c, err := admission.New(admission.Fixed(32), admission.Config{})
+	if err != nil {
+		panic(err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Transport: service.Client().Transport,
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(target)
+			tag.SetHeader(r.Out.Header, tag.FromContext(r.In.Context()))
+		},
+	}
+	gateway, err := admission.NewHandler(proxy, c, admission.HandlerConfig{Tags: func(*http.Request) tag.Tags {
+		return tag.Tags{Client: "photos"} // from the API key, say
+	}})
+	if err != nil {
+		panic(err)
+	}
+	w := httptest.NewRecorder()
+	req := httptest.NewRequest(http.MethodGet, "/", nil)
+	req.Header.Set("Aimd-Client", "an-impostor")
+	gateway.ServeHTTP(w, req)
+	fmt.Print(w.Body)
+	// Output: hello photos <nil>
 }

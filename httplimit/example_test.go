@@ -6,16 +6,13 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/url"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/admission"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/tag"
 )
 
 // A client that retries on its own, or not at all: put the Transport into it.
@@ -217,43 +214,6 @@ func ExampleCheck() {
 	// Output:
 	// httplimit: 503 Service Unavailable: Please reduce your request rate.
 	// hello, error: <nil>
-}
-
-// A gateway: so many requests at a time for the service behind, which is told who sends them as the
-// gateway knows it.
-func ExampleNewHandler_reverseProxy() {
-	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		tags, err := tag.FromHeader(r.Header)
-		fmt.Fprintln(w, "hello", tags.Client, err)
-	}))
-	defer service.Close()
-	target, err := url.Parse(service.URL)
-	if err != nil {
-		panic(err)
-	}
-	c, err := admission.New(admission.Fixed(32), admission.Config{})
-	if err != nil {
-		panic(err)
-	}
-	proxy := &httputil.ReverseProxy{
-		Transport: service.Client().Transport,
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(target)
-			tag.SetHeader(r.Out.Header, tag.FromContext(r.In.Context()))
-		},
-	}
-	gateway, err := admission.NewHandler(proxy, c, admission.HandlerConfig{Tags: func(*http.Request) tag.Tags {
-		return tag.Tags{Client: "photos"} // from the API key, say
-	}})
-	if err != nil {
-		panic(err)
-	}
-	w := httptest.NewRecorder()
-	req := httptest.NewRequest(http.MethodGet, "/", nil)
-	req.Header.Set("Aimd-Client", "an-impostor")
-	gateway.ServeHTTP(w, req)
-	fmt.Print(w.Body)
-	// Output: hello photos <nil>
 }
 
 // hello starts the service of the examples, which refuses so many requests first.

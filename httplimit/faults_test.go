@@ -5,15 +5,18 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
@@ -285,4 +288,70 @@ func TestANonceIsSentOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Others keep a bucket of 10, one a second, empty for
+// two minutes; its headers are those of a window. Then all of it is for the client.
+func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{})
+		require.NoError(t, err)
+		began, at, left := time.Now(), time.Now(), 10.
+		ctx, cancel := context.WithCancel(t.Context())
+		accepted, wait := busy(ctx, limited(reporting(50*time.Millisecond, 0, func() (int, []any) {
+			now := time.Now()
+			left, at = min(10, left+now.Sub(at).Seconds()), now
+			if since := now.Sub(began); since > time.Second && since < 2*time.Minute {
+				left = min(left, .5)
+			}
+			status := http.StatusTooManyRequests
+			if left >= 1 {
+				left--
+				status = http.StatusOK
+			}
+			return status, []any{"RateLimit-Limit", 10, "RateLimit-Remaining", math.Floor(left), "RateLimit-Reset", math.Ceil(10 - left)}
+		}), l), 8, 0)
+		time.Sleep(2 * time.Minute)
+		before := accepted()
+		time.Sleep(3 * time.Hour)
+		t.Logf("%d of 10 800 accepted", accepted()-before)
+		assert.Greater(t, accepted()-before, 8000, "of 10 800: %v", l.Snapshot())
+		cancel()
+		wait()
+	})
+}
+
+// Requests within Do, with a client of the same limiter, use the slot of Do, and leave nothing behind.
+func TestReportsWithinDoLeaveNothing(t *testing.T) {
+	l, err := aimd.New(aimd.Config{})
+	require.NoError(t, err)
+	rt := limited(reporting(0, 0, func() (int, []any) {
+		return 200, []any{"X-RateLimit-Limit", 1000000, "X-RateLimit-Remaining", 999999, "X-RateLimit-Reset", 3600}
+	}), l)
+	work := func() {
+		for range 1000 {
+			require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
+				for range 5 {
+					resp, err := rt.RoundTrip(get(ctx, anyURL))
+					if err != nil {
+						return err
+					}
+					resp.Body.Close()
+				}
+				return nil
+			}))
+		}
+	}
+	var before, after runtime.MemStats
+	work()
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range 4 {
+		work()
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(64<<10))
+	runtime.KeepAlive(rt)
+	require.Len(t, l.Snapshot().Quotas, 1)
 }

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,8 +18,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 )
-
-// The tests are named after the rules of docs/quota.md.
 
 // reporting is a service whose answers report quotas: answer returns the status and pairs of a header's name
 // and its value, and is called by one goroutine at a time, before a request has waited for after.
@@ -111,122 +108,4 @@ func aQuota(t *testing.T, ignore bool) {
 		require.Len(t, l.Snapshot().Quotas, 1)
 		assert.WithinDuration(t, ends.Add(time.Second), l.Snapshot().Quotas[0].Reset, time.Second, "and its rounding")
 	})
-}
-
-// Rule 4: what a request spends is no more than the limit. Others keep a bucket of 10, one a second, empty for
-// two minutes; its headers are those of a window. Then all of it is for the client.
-func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
-		began, at, left := time.Now(), time.Now(), 10.
-		ctx, cancel := context.WithCancel(t.Context())
-		accepted, wait := busy(ctx, limited(reporting(50*time.Millisecond, 0, func() (int, []any) {
-			now := time.Now()
-			left, at = min(10, left+now.Sub(at).Seconds()), now
-			if since := now.Sub(began); since > time.Second && since < 2*time.Minute {
-				left = min(left, .5)
-			}
-			status := http.StatusTooManyRequests
-			if left >= 1 {
-				left--
-				status = http.StatusOK
-			}
-			return status, []any{"RateLimit-Limit", 10, "RateLimit-Remaining", math.Floor(left), "RateLimit-Reset", math.Ceil(10 - left)}
-		}), l), 8, 0)
-		time.Sleep(2 * time.Minute)
-		before := accepted()
-		time.Sleep(3 * time.Hour)
-		t.Logf("%d of 10 800 accepted", accepted()-before)
-		assert.Greater(t, accepted()-before, 8000, "of 10 800: %v", l.Snapshot())
-		cancel()
-		wait()
-	})
-}
-
-// Rule 7: nothing told stops a client for longer than MaxRetryAfter without a request that asks, and
-// Reconfigure asks at once.
-func TestOneAnswerStopsNoClientForLongerThanMaxRetryAfter(t *testing.T) {
-	const year = 31536000
-	for name, c := range map[string]struct {
-		status int
-		header []any
-	}{
-		"429, Retry-After of a year":             {429, []any{"Retry-After", year}},
-		"503, the same, and 0 left":              {503, []any{"Retry-After", year, "RateLimit-Remaining", 0, "RateLimit-Limit", 100}},
-		"200, 0 left, and a reset in a year":     {200, []any{"RateLimit-Remaining", 0, "RateLimit-Limit", 100, "RateLimit-Reset", year}},
-		"200, 5 left, spread over nearly a day":  {200, []any{"RateLimit-Remaining", 5, "RateLimit-Limit", 100, "RateLimit-Reset", 80000}},
-		"200, 0 of a bucket, full within a day":  {200, []any{"X-RateLimit-Remaining-Requests", 0, "X-RateLimit-Limit-Requests", 1, "X-RateLimit-Reset-Requests", "23h"}},
-		"200, one at a time, and then no answer": {200, []any{"RateLimit-Policy", `"slots";q=1;qu="concurrent-requests"`}},
-	} {
-		for _, reconfigured := range []bool{false, true} {
-			synctest.Test(t, func(t *testing.T) {
-				l, err := aimd.New(aimd.Config{MaxRetryAfter: time.Minute})
-				require.NoError(t, err)
-				n, forever := 0, strings.HasSuffix(name, "no answer")
-				rt := limited(reporting(0, 10*time.Millisecond, func() (int, []any) {
-					if n++; n == 1 {
-						return c.status, c.header
-					}
-					return 200, nil
-				}), l)
-				send := func() {
-					resp, err := rt.RoundTrip(get(t.Context(), anyURL))
-					require.NoError(t, err)
-					resp.Body.Close()
-				}
-				send()
-				began := time.Now()
-				if forever {
-					a, err := l.Begin(t.Context())
-					require.NoError(t, err)
-					defer a.Drop()
-				}
-				if reconfigured {
-					require.NoError(t, l.Reconfigure(func(*aimd.Config) {}))
-				}
-				send()
-				most := 61 * time.Second
-				if reconfigured {
-					most = time.Second
-				}
-				assert.LessOrEqual(t, time.Since(began), most, name)
-			})
-		}
-	}
-}
-
-// Requests within Do, with a client of the same limiter, use the slot of Do, and leave nothing behind.
-func TestReportsWithinDoLeaveNothing(t *testing.T) {
-	l, err := aimd.New(aimd.Config{})
-	require.NoError(t, err)
-	rt := limited(reporting(0, 0, func() (int, []any) {
-		return 200, []any{"X-RateLimit-Limit", 1000000, "X-RateLimit-Remaining", 999999, "X-RateLimit-Reset", 3600}
-	}), l)
-	work := func() {
-		for range 1000 {
-			require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
-				for range 5 {
-					resp, err := rt.RoundTrip(get(ctx, anyURL))
-					if err != nil {
-						return err
-					}
-					resp.Body.Close()
-				}
-				return nil
-			}))
-		}
-	}
-	var before, after runtime.MemStats
-	work()
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	for range 4 {
-		work()
-	}
-	runtime.GC()
-	runtime.ReadMemStats(&after)
-	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(64<<10))
-	runtime.KeepAlive(rt)
-	require.Len(t, l.Snapshot().Quotas, 1)
 }
