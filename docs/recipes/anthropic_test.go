@@ -52,7 +52,7 @@ func TestAnthropicStream(t *testing.T) {
 		overloads int
 		final     bool
 	}{
-		"529":              {said{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}, 1, false},
+		"529":              {captured(t, "anthropic_529_overloaded"), 1, false},
 		"overloaded_error": {failed("overloaded_error"), 1, false},
 		"api_error":        {failed("api_error"), 0, false},
 		"at fault":         {failed("invalid_request_error"), 0, true},
@@ -87,14 +87,11 @@ func anthropicOn(tr *http.Transport) anthropic.Client {
 
 func TestAnthropic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(
-			said{529, nil, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`},
-			said{429, map[string]string{"Retry-After": "3"}, `{"type":"error","error":{"type":"rate_limit_error","message":"This request would exceed your rate limit"}}`},
-			said{200, nil, `{"id":"1","type":"message","role":"assistant","model":"any","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn"}`})
+		tr, calls := serve(captured(t, "anthropic_529_overloaded"), captured(t, "anthropic_429_retry_after"), captured(t, "anthropic_200_message"))
 		lim := newLimiter(t, aimd.Config{})
 		got, err := message(t.Context(), lim, anthropicOn(tr), question)
 		require.NoError(t, err)
-		require.Equal(t, "hello", got.Content[0].Text)
+		require.NotEmpty(t, got.Content[0].Text)
 		require.Equal(t, 3, *calls)
 		require.EqualValues(t, 2, lim.Snapshot().Overloads)
 	})

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	azpolicy "github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
@@ -33,9 +32,9 @@ import (
 	"google.golang.org/api/googleapi"
 	"google.golang.org/genai"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
 )
 
 const service = "http://service.example/"
@@ -46,74 +45,49 @@ var (
 	unknown = attempt.Verdict{}
 )
 
-func after(d time.Duration) attempt.Verdict {
-	v := refused
-	v.Wait = d
-	return v
-}
-
-// What attempt.Classify says of the errors of SDKs in Do. Where an SDK talks HTTP, it makes the error from the
-// answer of a server, with its own retries turned off.
+// What attempt.Classify says of the error that an SDK makes from an answer, its own retries turned off, is what it says
+// of the answer itself.
 func TestTheErrorsOfSDKs(t *testing.T) {
-	for name, c := range map[string]struct {
-		answer said
-		call   func(context.Context, *http.Client) error
-		want   attempt.Verdict
-	}{
-		"azcore, ServerBusy": {
-			said{503, map[string]string{"X-Ms-Error-Code": "ServerBusy", "X-Ms-Retry-After-Ms": "1500"}, ""}, azureCall, after(1500 * time.Millisecond),
-		},
-		"gitlab": {said{429, map[string]string{"Retry-After": "2"}, `{"message":"Too Many Requests"}`}, gitlabCall, after(2 * time.Second)},
-		"godo":   {said{429, map[string]string{"Retry-After": "2"}, `{"id":"too_many_requests","message":"API Rate limit exceeded."}`}, godoCall, after(2 * time.Second)},
-		"googleapi, 429": {
-			said{429, map[string]string{"Retry-After": "2"}, `{"error":{"code":429,"message":"The rate of requests is too high.","errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`},
-			googleCall, after(2 * time.Second),
-		},
-		"googleapi of drive, 403 rateLimitExceeded": {
-			said{403, nil, `{"error":{"code":403,"message":"Rate Limit Exceeded","errors":[{"domain":"usageLimits","reason":"rateLimitExceeded"}]}}`},
-			googleCall, refused,
-		},
-		"googleapi of bigquery, 503, by gax": {
-			said{503, nil, `{"error":{"code":503,"message":"Error encountered during execution.","errors":[{"domain":"global","reason":"backendError"}]}}`},
-			gaxCall, refused,
-		},
-		"genai, 429": {
-			said{429, nil, `{"error":{"code":429,"message":"Resource exhausted.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"3s"}]}}`},
-			genaiCall, after(3 * time.Second),
-		},
-		"stripe, lock_timeout": {
-			said{429, nil, `{"error":{"code":"lock_timeout","message":"This object cannot be accessed right now","type":"invalid_request_error"}}`},
-			stripeCall, again,
-		},
-		"twilio": {said{429, nil, `{"code":20429,"message":"Too Many Requests","more_info":"","status":429}`}, twilioCall, refused},
-		"slack":  {said{429, map[string]string{"Retry-After": "30"}, ""}, slackCall, after(30 * time.Second)},
-		"go-openai, used up": {
-			said{429, nil, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`},
-			goOpenAICall, attempt.Verdict{Meaning: answer.Closed, Reason: aimd.ErrQuota},
-		},
-		"discordgo": {said{429, nil, `{"message":"You are being rate limited.","retry_after":1.5,"global":false}`}, discordCall, after(1500 * time.Millisecond)},
+	for name, call := range map[string]func(context.Context, *http.Client) error{
+		"azure_blob_503_server_busy":     azureCall,
+		"bigquery_503_backend_error":     gaxCall,
+		"digitalocean_429_api_rate":      godoCall,
+		"discord_429_body_only":          discordCall,
+		"gemini_429_retry_info":          genaiCall,
+		"gitlab_429_json":                gitlabCall,
+		"google_403_rate_limit_exceeded": googleCall,
+		"google_429_rate_of_requests":    googleCall,
+		"openai_429_insufficient_quota":  goOpenAICall,
+		"slack_429_empty":                slackCall,
+		"stripe_429_lock_timeout":        stripeCall,
+		"twilio_429_too_many_requests":   twilioCall,
 	} {
 		t.Run(name, func(t *testing.T) {
-			tr, calls := serve(c.answer)
-			err := c.call(t.Context(), &http.Client{Transport: tr})
-			require.Error(t, err)
-			require.Positive(t, *calls, "%v", err)
-			assert.Equal(t, c.want, attempt.Classify(err), "%T: %v", err, err)
+			tr, calls := serve(captured(t, name))
+			plain, err := (&http.Client{Transport: tr}).Get(service)
+			require.NoError(t, err)
+			want := attempt.Classify(httplimit.Check(plain))
+			require.NotEqual(t, attempt.Verdict{}, want)
+			err = call(t.Context(), &http.Client{Transport: tr})
+			require.Equal(t, 2, *calls, "%v", err)
+			assert.Equal(t, want, attempt.Classify(err), "%T: %v", err, err)
 		})
 	}
-	for name, c := range map[string]struct {
+}
+
+// Errors of other protocols, as their modules make them.
+func TestTheErrorsOfOtherProtocols(t *testing.T) {
+	for _, c := range []struct {
 		err  error
 		want attempt.Verdict
 	}{
-		"mysql, too many connections": {mysqlRefuses(t), refused},
-		"mysql, deadlock":             {&mysql.MySQLError{Number: 1213, SQLState: state("40001"), Message: "Deadlock found when trying to get lock"}, again},
-		"franz-go, no leader":         {kerr.LeaderNotAvailable, again},
-		"franz-go, over its quota":    {kerr.ThrottlingQuotaExceeded, refused},
+		{mysqlRefuses(t), refused},
+		{&mysql.MySQLError{Number: 1213, SQLState: [5]byte{'4', '0', '0', '0', '1'}, Message: "Deadlock found when trying to get lock"}, again},
+		{kerr.LeaderNotAvailable, again},
+		{kerr.ThrottlingQuotaExceeded, refused},
 	} {
-		t.Run(name, func(t *testing.T) {
-			require.Error(t, c.err)
-			assert.Equal(t, c.want, attempt.Classify(c.err), "%T: %v", c.err, c.err)
-		})
+		require.Error(t, c.err)
+		assert.Equal(t, c.want, attempt.Classify(c.err), "%T: %v", c.err, c.err)
 	}
 }
 
@@ -202,11 +176,6 @@ func discordCall(ctx context.Context, client *http.Client) error {
 	c.Client = client
 	_, err := c.Request(http.MethodGet, service, nil, discordgo.WithContext(ctx), discordgo.WithRetryOnRatelimit(false), discordgo.WithRestRetries(0))
 	return err
-}
-
-func state(s string) (state [5]byte) {
-	copy(state[:], s)
-	return state
 }
 
 // mysqlRefuses is the error of a connection to a server that has too many, without a state.

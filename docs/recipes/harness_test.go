@@ -3,6 +3,7 @@
 package recipes
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -32,6 +33,23 @@ type said struct {
 	status int
 	header map[string]string
 	body   string
+}
+
+// captured is an answer of ../../answer/testdata. What it means is tested there.
+func captured(t *testing.T, name string) said {
+	t.Helper()
+	text, err := os.ReadFile("../../answer/testdata/" + name + ".http")
+	require.NoError(t, err)
+	_, raw, _ := strings.Cut(string(text), "\nHTTP/")
+	resp, err := http.ReadResponse(bufio.NewReader(strings.NewReader("HTTP/"+raw+"\n\n")), nil)
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	a := said{resp.StatusCode, map[string]string{}, strings.TrimSpace(string(body))}
+	for key := range resp.Header {
+		a.header[key] = resp.Header.Get(key)
+	}
+	return a
 }
 
 // cutOff before a body breaks the answer off behind it.
@@ -102,4 +120,9 @@ func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 	lim, err := aimd.New(config)
 	require.NoError(t, err)
 	return lim
+}
+
+// xml is an answer of a store in that form.
+func xml(status int, body string) said {
+	return said{status, map[string]string{"Content-Type": "application/xml"}, body}
 }

@@ -62,10 +62,16 @@ func twoLimiters() (batch, interactive *aimd.Limiter, err error) {
 // 12 at a time.
 func TestInteractiveBesideABatch(t *testing.T) {
 	typical := func(t *testing.T, batch, interactive *aimd.Limiter) time.Duration {
-		store := &slotted{slots: 12, refuse: func(w http.ResponseWriter) { w.WriteHeader(http.StatusTooManyRequests) }}
-		tr := inMemory(func(w http.ResponseWriter, r *http.Request) {
+		var busy, refused atomic.Int64
+		tr := inMemory(func(w http.ResponseWriter, _ *http.Request) {
 			time.Sleep(10 * time.Millisecond) // the way there
-			store.ServeHTTP(w, r)
+			if busy.Inc() > 12 {
+				refused.Inc()
+				w.WriteHeader(http.StatusTooManyRequests)
+			} else {
+				time.Sleep(40 * time.Millisecond)
+			}
+			busy.Dec()
 			time.Sleep(10 * time.Millisecond) // and back
 		})
 		get := func(lim *aimd.Limiter) {
@@ -96,7 +102,7 @@ func TestInteractiveBesideABatch(t *testing.T) {
 		}
 		all.Wait()
 		slices.Sort(took)
-		t.Logf("half within %v, all within %v, %d of 4050 refused", took[24], took[49], store.refused)
+		t.Logf("half within %v, all within %v, %d of 4050 refused", took[24], took[49], refused.Load())
 		return took[24]
 	}
 	var one, two time.Duration
@@ -113,37 +119,6 @@ func TestInteractiveBesideABatch(t *testing.T) {
 	require.Less(t, two, time.Second) // 60 to 450 ms by chance
 }
 
-// firewall counts: who sends more than 110 requests in a second is refused for 10 s, with 403.
-type firewall struct {
-	mu      sync.Mutex
-	lately  []time.Time
-	until   time.Time
-	refused int
-}
-
-func (f *firewall) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
-	if !f.admits() {
-		w.WriteHeader(http.StatusForbidden)
-		return
-	}
-	time.Sleep(20 * time.Millisecond)
-}
-
-func (f *firewall) admits() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := time.Now()
-	f.lately = append(slices.DeleteFunc(f.lately, func(at time.Time) bool { return now.Sub(at) > time.Second }), now)
-	if len(f.lately) > 110 {
-		f.until = now.Add(10 * time.Second)
-	}
-	if now.Before(f.until) {
-		f.refused++
-		return false
-	}
-	return true
-}
-
 func behindFirewall(lim *aimd.Limiter) *httplimit.Transport { // of a limiter with the rate as its MaxRate
 	return &httplimit.Transport{Limiter: httplimit.One(lim), Read: func(a answer.Answer) answer.Answer {
 		if a.Status == http.StatusForbidden {
@@ -153,36 +128,22 @@ func behindFirewall(lim *aimd.Limiter) *httplimit.Transport { // of a limiter wi
 	}}
 }
 
-// 1000 calls by 64 workers: without the recipe the first ones of a block are lost at the least.
+// A block ends after three refusals: with the recipe the call is not lost.
 func TestBehindAFirewall(t *testing.T) {
-	run := func(t *testing.T, tr *httplimit.Transport) (lost int64, took time.Duration) {
-		f := &firewall{}
-		tr.Base = inMemory(f.ServeHTTP)
-		client := tr.Client()
-		start := time.Now()
-		var refused atomic.Int64
-		each(t, 1000, func(int) error {
-			resp, err := client.Get(service)
-			if err != nil {
-				return err
-			}
-			if resp.StatusCode != http.StatusOK {
-				refused.Inc()
-			}
-			return resp.Body.Close()
-		})
-		t.Logf("%v, %d lost, %d refused", time.Since(start), refused.Load(), f.refused)
-		return refused.Load(), time.Since(start)
-	}
-	for _, perSecond := range []float64{100, 130} { // a guess that is too high by a fifth, too
+	for _, c := range []struct {
+		of   func(*aimd.Limiter) *httplimit.Transport
+		want int
+	}{
+		{behindFirewall, http.StatusOK},
+		{func(l *aimd.Limiter) *httplimit.Transport { return &httplimit.Transport{Limiter: httplimit.One(l)} }, http.StatusForbidden},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			lost, took := run(t, behindFirewall(newLimiter(t, aimd.Config{MaxRate: perSecond})))
-			require.Zero(t, lost)
-			require.True(t, perSecond > 110 || took < 11*time.Second, took)
+			tr := c.of(newLimiter(t, aimd.Config{MaxRate: 100}))
+			tr.Base, _ = serve(said{status: 403}, said{status: 403}, said{status: 403}, said{status: 200})
+			resp, err := tr.Client().Get(service)
+			require.NoError(t, err)
+			require.Equal(t, c.want, resp.StatusCode)
+			require.NoError(t, resp.Body.Close())
 		})
 	}
-	synctest.Test(t, func(t *testing.T) {
-		lost, _ := run(t, &httplimit.Transport{Limiter: httplimit.One(newLimiter(t, aimd.Config{}))})
-		require.Positive(t, lost)
-	})
 }

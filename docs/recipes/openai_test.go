@@ -52,7 +52,7 @@ func TestOpenAIStream(t *testing.T) {
 		fault  = "data: {\"error\":{\"message\":\"The response was filtered\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":\"content_filter\"}}\n\n"
 	)
 	for name, first := range map[string]said{
-		"refused":    {429, map[string]string{"Retry-After": "2"}, `{"error":{"code":"rate_limit_exceeded"}}`},
+		"refused":    captured(t, "openai_429_retry_after"),
 		"broken off": {200, events, cutOff + eventHello},
 		"failed":     {200, events, eventHello + failed},
 		"at fault":   {200, events, eventHello + fault},
@@ -83,37 +83,24 @@ func openAIOn(tr *http.Transport) openai.Client {
 }
 
 func TestOpenAI(t *testing.T) {
-	const (
-		completion = `{"id":"1","object":"chat.completion","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hello"}}]}`
-		tooMany    = `{"error":{"message":"Rate limit reached for requests","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
-		daily      = `{"error":{"message":"Rate limit reached for gpt-5 in organization org-1 on requests per day (RPD): Limit 200, Used 200, Requested 1. Please try again in 8h0m0s.","type":"requests","param":null,"code":"rate_limit_exceeded"}}`
-		quota      = `{"error":{"message":"You exceeded your current quota, please check your plan","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`
-	)
 	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(said{429, map[string]string{"Retry-After": "20"}, tooMany}, said{500, nil, ""}, said{200, nil, completion})
-		lim := newLimiter(t, aimd.Config{})
+		tr, calls := serve(captured(t, "openai_429_retry_after"), captured(t, "openai_500_empty"),
+			said{200, nil, `{"id":"1","object":"chat.completion","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hello"}}]}`})
 		start := time.Now()
-		got, err := complete(t.Context(), lim, openAIOn(tr), prompt)
+		got, err := complete(t.Context(), newLimiter(t, aimd.Config{}), openAIOn(tr), prompt)
 		require.NoError(t, err)
 		require.Equal(t, "hello", got.Choices[0].Message.Content)
 		require.Equal(t, 3, *calls)
 		require.GreaterOrEqual(t, time.Since(start), 20*time.Second)
-		require.EqualValues(t, 1, lim.Snapshot().Overloads)
 	})
-	for name, refusal := range map[string]said{
-		"used up":         {429, nil, quota},
-		"of a day":        {429, map[string]string{"Retry-After": "28800"}, daily},
-		"not to be tried": {429, map[string]string{"X-Should-Retry": "false"}, tooMany},
+	for name, used := range map[string]bool{
+		"openai_429_insufficient_quota": true, "openai_429_requests_per_day": true, "openai_429_should_not_retry": false,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				tr, calls := serve(refusal)
-				lim := newLimiter(t, aimd.Config{})
-				_, err := complete(t.Context(), lim, openAIOn(tr), prompt)
-				require.Equal(t, name != "not to be tried", errors.Is(err, aimd.ErrQuota), "%v", err)
-				require.ErrorContains(t, err, "429 Too Many Requests")
-				require.Equal(t, 1, *calls)
-			})
+		synctest.Test(t, func(t *testing.T) {
+			tr, calls := serve(captured(t, name))
+			_, err := complete(t.Context(), newLimiter(t, aimd.Config{}), openAIOn(tr), prompt)
+			require.Equal(t, used, errors.Is(err, aimd.ErrQuota), "%s: %v", name, err)
+			require.Equal(t, 1, *calls)
 		})
 	}
 }

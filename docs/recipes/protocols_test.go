@@ -3,6 +3,7 @@ package recipes
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net"
@@ -12,13 +13,9 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgproto3"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/segmentio/kafka-go"
 	"github.com/segmentio/kafka-go/protocol/produce"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
@@ -141,100 +138,42 @@ func transfer(ctx context.Context, lim *aimd.Limiter, db *sql.DB) error {
 	})
 }
 
-// postgres is a server that refuses connections and statements with these states first.
-type postgres struct {
-	connections, statements []string
-}
+// postgres is a driver whose statements fail with these states of pgx first.
+type postgres struct{ states []string }
 
-func refusal(state string) *pgproto3.ErrorResponse {
-	return &pgproto3.ErrorResponse{Severity: "FATAL", Code: state, Message: "no"}
-}
+func (p *postgres) Connect(context.Context) (driver.Conn, error) { return p, nil }
+func (p *postgres) Driver() driver.Driver                        { return nil }
+func (p *postgres) Prepare(string) (driver.Stmt, error)          { return nil, driver.ErrSkip }
+func (p *postgres) Begin() (driver.Tx, error)                    { return p, nil }
+func (p *postgres) Commit() error                                { return nil }
+func (p *postgres) Rollback() error                              { return nil }
+func (p *postgres) Close() error                                 { return nil }
 
-func first(states *[]string) (string, bool) {
-	if len(*states) == 0 {
-		return "", false
+func (p *postgres) ExecContext(context.Context, string, []driver.NamedValue) (driver.Result, error) {
+	if len(p.states) == 0 {
+		return driver.RowsAffected(1), nil
 	}
-	state := (*states)[0]
-	*states = (*states)[1:]
-	return state, true
-}
-
-// serve serves one connection to its end.
-func (p *postgres) serve(conn net.Conn) error {
-	b := pgproto3.NewBackend(conn, conn)
-	if _, err := b.ReceiveStartupMessage(); err != nil {
-		return err
-	}
-	if state, ok := first(&p.connections); ok {
-		b.Send(refusal(state))
-		return b.Flush()
-	}
-	b.Send(&pgproto3.AuthenticationOk{})
-	b.Send(&pgproto3.ParameterStatus{Name: "standard_conforming_strings", Value: "on"})
-	b.Send(&pgproto3.ParameterStatus{Name: "client_encoding", Value: "UTF8"})
-	status := byte('I')
-	for {
-		b.Send(&pgproto3.ReadyForQuery{TxStatus: status})
-		if err := b.Flush(); err != nil {
-			return err
-		}
-		m, err := b.Receive()
-		if err != nil {
-			return err
-		}
-		q, ok := m.(*pgproto3.Query)
-		if !ok {
-			return nil // Terminate
-		}
-		status = p.answer(b, q.String, status)
-	}
-}
-
-func (p *postgres) answer(b *pgproto3.Backend, query string, status byte) byte {
-	switch query {
-	case "begin":
-		status = 'T'
-	case "commit", "rollback":
-		status = 'I'
-	case "-- ping":
-	default:
-		if state, ok := first(&p.statements); ok {
-			b.Send(refusal(state))
-			return 'E'
-		}
-	}
-	b.Send(&pgproto3.CommandComplete{CommandTag: []byte(query)})
-	return status
-}
-
-// start returns a database at the server, over pipes.
-func (p *postgres) start(t *testing.T) *sql.DB {
-	t.Helper()
-	config, err := pgx.ParseConfig("postgres://user@service.example/db?sslmode=disable")
-	require.NoError(t, err)
-	config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
-	config.DialFunc = serveConns(func(conn net.Conn) { _ = p.serve(conn) }) // it ends with the client
-	config.LookupFunc = func(context.Context, string) ([]string, error) { return []string{"192.0.2.1"}, nil }
-	db := stdlib.OpenDB(*config)
-	t.Cleanup(func() { assert.NoError(t, db.Close()) })
-	return db
+	state := p.states[0]
+	p.states = p.states[1:]
+	return nil, &pgconn.PgError{Severity: "FATAL", Code: state, Message: "no"}
 }
 
 // Too many connections, a server that starts, a deadlock and a serialization failure are
 // tried again; a key that exists is the caller's.
 func TestPostgres(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &postgres{connections: []string{"53300", "57P03"}, statements: []string{"40P01", "40001"}}
+		db := sql.OpenDB(&postgres{states: []string{"53300", "57P03", "40P01", "40001"}})
 		lim := newLimiter(t, aimd.Config{})
-		require.NoError(t, transfer(t.Context(), lim, p.start(t)))
+		require.NoError(t, transfer(t.Context(), lim, db))
 		s := lim.Snapshot()
 		require.EqualValues(t, []uint64{1, 2, 2}, []uint64{s.Successes, s.Overloads, s.Neutrals})
+		require.NoError(t, db.Close())
 	})
 	synctest.Test(t, func(t *testing.T) {
-		lim := newLimiter(t, aimd.Config{})
-		err := transfer(t.Context(), lim, (&postgres{statements: []string{"23505"}}).start(t))
-		var answer *pgconn.PgError
-		require.ErrorAs(t, err, &answer)
+		db := sql.OpenDB(&postgres{states: []string{"23505"}})
+		err := transfer(t.Context(), newLimiter(t, aimd.Config{}), db)
+		require.ErrorAs(t, err, new(*pgconn.PgError))
 		require.ErrorContains(t, err, "failed after 1 attempt")
+		require.NoError(t, db.Close())
 	})
 }
