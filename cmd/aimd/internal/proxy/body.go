@@ -19,7 +19,7 @@ func (w *wait) keep(to http.ResponseWriter, r *http.Request) (err error) {
 		return nil
 	}
 	most, k := w.proxy.buffer, &w.kept
-	r.Body = &slow{r.Body, *http.NewResponseController(to), w.proxy.idle}
+	r.Body, w.uploads = &slow{r.Body, *http.NewResponseController(to), w.proxy.idle}, true
 	if r.ContentLength > most || r.Header.Get("Upgrade") != "" {
 		return nil
 	}

@@ -235,3 +235,24 @@ func TestHeadsAreBounded(t *testing.T) {
 		})
 	}
 }
+
+// The proxy answers a request whose program has stopped in its body, which nobody has read: net/http reads it first, and
+// waited for ever.
+func TestAnAnswerBeforeABodyThatStops(t *testing.T) {
+	inBubble(t, handled(func(http.ResponseWriter, *http.Request) { time.Sleep(4 * time.Minute) }), func(s *settings) {
+		s.maxWindow, s.queue, s.buffer = 1, 1, 1<<10
+	}, func(t *testing.T, b bubble) {
+		var all sync.WaitGroup
+		for range 2 { // one in flight, and one in the queue
+			all.Go(func() { b.ask(t, get("/")) })
+			synctest.Wait()
+		}
+		began := time.Now()
+		status, _, text := b.ask(t, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4000\r\n\r\nhello")
+		assert.Equal(t, 429, status)
+		assert.Contains(t, text, "queue full")
+		assert.LessOrEqual(t, time.Since(began), b.idle)
+		all.Wait()
+		b.settled(t, "all")
+	})
+}

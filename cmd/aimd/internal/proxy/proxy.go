@@ -360,21 +360,26 @@ type patient struct {
 // Unwrap is for http.ResponseController.
 func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-func (p *patient) expect() {
+// expect bounds the next write. Before it net/http reads what is left of a body that nobody has read, for the time left.
+func (p *patient) expect(left time.Duration) {
 	_ = p.control.SetWriteDeadline(time.Now().Add(p.wait.proxy.idle)) // a writer without deadlines has none
+	if p.wait.uploads {
+		_ = p.control.SetReadDeadline(time.Now().Add(left))
+	}
 }
 
 func (p *patient) WriteHeader(status int) {
-	p.expect()
+	p.expect(p.wait.proxy.idle / 2)
 	if p.ResponseWriter.WriteHeader(status); status >= http.StatusOK {
 		// Nothing that has come waits here. The FlushInterval of httputil does it with a time.AfterFunc(-1), which with
 		// the race detector crashes Go 1.26 in a bubble of testing/synctest.
 		_ = p.control.Flush()
+		p.expect(p.wait.proxy.idle)
 	}
 }
 
 func (p *patient) Write(b []byte) (int, error) {
-	p.expect()
+	p.expect(p.wait.proxy.idle)
 	n, err := p.ResponseWriter.Write(b)
 	if err == nil {
 		err = p.control.Flush()

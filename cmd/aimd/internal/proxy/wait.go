@@ -88,6 +88,8 @@ type wait struct {
 	// key is the name of the request's limiter, kept the body of the request.
 	key  string
 	kept kept
+	// uploads: the request has a body, whose bytes have a deadline.
+	uploads bool
 
 	mu    sync.Mutex
 	timer *time.Timer
@@ -197,9 +199,12 @@ func (w *wait) fly() error {
 		w.cancel(errHold) // or httplimit would try again for a quarter of an hour
 		return w.last
 	}
+	if err := context.Cause(w); err != nil {
+		return err
+	}
 	w.flying, w.flown, w.over = true, time.Now(), w.pulse()
 	w.over.fly(w)
-	return context.Cause(w)
+	return nil
 }
 
 // land notes how the attempt ended. If another follows, its wait begins once this answer is dropped.
