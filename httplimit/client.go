@@ -18,7 +18,7 @@ const patience = 15 * time.Minute
 var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
 
 // NewClient returns an http.Client for which each request waits for a slot of the limiter, and is sent again as
-// aimd.Do runs a function again: until its deadline or, without one, for 15 minutes. If the limiter has a
+// aimd.Do runs a function again: until its deadline or, without a deadline, for 15 minutes. If the limiter has a
 // policy, the policy decides instead.
 //
 // Which requests are sent again, if the limiter's classifier allows it:
@@ -34,7 +34,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	POST, PATCH and others, after other failures         never
 //	PUT and DELETE with a condition, such as If-Match    as a POST
 //
-// A condition would fail by what the first attempt did, and the caller would take its own object for another's.
+// A condition would fail after the first attempt's work, and the caller would take its own object for another's.
 //
 // A request with a nonce is one of ACME (application/jose+json), of OAuth 1, or with a DPoP proof. The service takes
 // the nonce once, so the caller gets the first answer, with its Retry-After. If a RoundTripper beneath the Transport
@@ -43,10 +43,10 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 // A service that takes no byte of a body holds the request, and its slot, until the request's context ends: give it a
 // deadline.
 //
-// The caller gets the last answer as it came, whatever its status. Without one the error is as with a
-// retrier ([NewRetrier]). NewClient is short for the [Transport.Client] of a Transport with [One] limiter. Make the
-// Transport yourself for a base (a proxy, a private CA, another client's credentials) or for several limiters. NewClient
-// panics if l is nil.
+// The caller gets the last answer unchanged, with any status. Without an answer the error is as with a retrier
+// ([NewRetrier]). NewClient is short for the [Transport.Client] of a Transport with [One] limiter. Make the
+// Transport yourself for a base (a proxy, a private CA, another client's credentials) or for several limiters.
+// NewClient panics if l is nil.
 func NewClient(l *aimd.Limiter) *http.Client { return (&Transport{Limiter: One(l)}).Client() }
 
 // Client returns an http.Client that sends each request through the Transport, and again by the rules of

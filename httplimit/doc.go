@@ -4,11 +4,11 @@
 // There are four ways; a request needs one.
 //
 //   - [NewClient] is an http.Client that waits for slots and sends again. Its comment says which requests.
-//   - [Transport] is for a client that retries on its own: the SDK of a cloud, or a loop of your own.
-//     Every attempt waits for a slot, and holds it until the body of its answer is read or closed. A
-//     Transport never retries.
-//   - [Check] is for a plain client inside aimd.Do, which retries. It returns an error for an answer
-//     with an error's status. Read the body within the function.
+//   - [Transport] is for a client that retries on its own: the SDK of a cloud, or a loop of your own. Every attempt
+//     waits for a slot, and holds the slot until the body of its answer is read or closed. A Transport never
+//     retries.
+//   - [Check] is for a plain client inside aimd.Do, which retries. It returns an error for a status from 400. Read
+//     the body within the function.
 //   - [NewRetrier] above a Transport is for a plain client and a retry.Policy.
 //
 // The first two and the last:
@@ -17,7 +17,7 @@
 //	client := &http.Client{Transport: &httplimit.Transport{Limiter: httplimit.One(lim)}}
 //	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Limiter: httplimit.One(lim)}, policy)
 //
-// The comment of package attempt says how an attempt ends, and which outcome that is. With HTTP:
+// The comment of package attempt has the ends of an attempt and their outcomes. With HTTP:
 //
 //	the context ends, or a guard refuses, before     an attempt.Error of no attempt, and no request
 //	http.Client.Timeout passes                       as a deadline
@@ -38,19 +38,19 @@
 //
 // # Quotas
 //
-// Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time
-// to the reset. Requests are held back by it, before the service refuses one. What is left may be sent at
-// once; if more waits than is left, the last tenth is spread evenly up to the reset. aimd.Config.QuotaReserve sets
-// another share, Transport.IgnoreQuotas switches the reading off. docs/quota.md has the rules.
+// Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time to the
+// reset. A limiter holds requests back by these reports, before the service refuses a request. docs/quota.md has
+// the rules. aimd.Config.QuotaReserve is the share of a quota that is spread evenly. Transport.IgnoreQuotas turns
+// the reading off.
 //
-// Read are X-RateLimit-* of GitHub, Discord, Atlassian and the like, X-Rate-Limit-* of Okta and X, GitLab's and
-// Docker's RateLimit-*, HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts: all comes back at the reset. Of OpenAI's
-// and Azure's X-RateLimit-*-NAME and Anthropic-RateLimit-* it comes back evenly. Of several values of a header
-// the tightest counts: the least that is left, and the latest reset. A quota of concurrent
-// requests bounds the window. A refusal because a quota is used up narrows no window. Reports that contradict
-// what the service accepts are not believed, and whatever they say, one request asks after
+// The headers are X-RateLimit-* of GitHub, Discord, Atlassian and the like, X-Rate-Limit-* of Okta and X, GitLab's
+// and Docker's RateLimit-*, HubSpot's, and RateLimit and RateLimit-Policy of the IETF's drafts. These quotas are
+// whole at their reset. The quotas of OpenAI's and Azure's X-RateLimit-*-NAME and of Anthropic-RateLimit-* come
+// back evenly. If a header has several values, the tightest counts: the smallest rest, and the latest reset. A
+// quota of concurrent requests bounds the window. A refusal for a used quota narrows no window. Reports that
+// contradict the service's own answers are not believed. Under any report, one request asks after
 // aimd.Config.MaxRetryAfter.
 //
-// If some requests spend a quota of their own, as GitHub's search does, give them a limiter of their own:
-// before its answer, a request does not show which quota it spends. aimd.Snapshot has the quotas.
+// If some requests spend a separate quota, as GitHub's search does, give them a limiter of their own: before its
+// answer, a request does not show its quota. aimd.Snapshot has the quotas.
 package httplimit

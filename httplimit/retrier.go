@@ -18,28 +18,28 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// NewRetrier returns an http.RoundTripper that sends a request again if a policy allows it, for a retry.Policy
-// of your own; without one, take [NewClient]. Put it above a [Transport], so that each attempt waits for its own
+// NewRetrier returns an http.RoundTripper that sends a request again if a policy allows it, for a retry.Policy of
+// your own; without a policy use [NewClient]. Put it above a [Transport], so that each attempt waits for its own
 // slot. A retry waits at the front of the queue, and holds no slot before.
 //
 // Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the limiter: the policy's
 // guards are asked before the delay, while the answer can still be returned.
 //
-// The policy reads a [StatusError], for an answer of status 400 or more, or the base's error. A request
-// may be done twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110,
-// section 9.2.2), if it has an Idempotency-Key or X-Idempotency-Key header, or if its context says so
-// (retry.WithIdempotent). A request that was refused with a 4xx was not done, unless that is a time-out. A PUT with a
-// condition and a request with a nonce are as with [NewClient]. A request is sent again only if its body can be: it
-// has none, or GetBody, as http.NewRequest sets it for the readers that it knows.
+// The policy reads a [StatusError], for an answer of status 400 or more, or the base's error. A request may be done
+// twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110, section 9.2.2), if it has an
+// Idempotency-Key or X-Idempotency-Key header, or if its context says so (retry.WithIdempotent). A request that was
+// refused with a 4xx was not done, unless that is a time-out. A PUT with a condition and a request with a nonce are
+// as with [NewClient]. A request is sent again only if its body can be: it has no body, or GetBody, which
+// http.NewRequest sets for the readers that it knows.
 //
-// An answer that is not the last is read, for at most 64 KiB and a quarter of a second, and closed, so
-// that its connection can be used again. The caller gets the last answer as it came, with its whole body.
-// Without an answer the error is the base's error if that was final at once, otherwise an *attempt.Error.
-// If the body of an answer breaks off, the request is not sent again.
+// Earlier answers are read, for at most 64 KiB and a quarter of a second, and closed, so that their connections can
+// be used again. The caller gets the last answer unchanged, with its whole body. Without an answer the error is the
+// base's error if it was final at once, otherwise an *attempt.Error. If the body of an answer breaks off, the
+// request is not sent again.
 //
-// It is safe for any number of goroutines. A nil policy is the default policy. base sends; nil means what
-// http.DefaultTransport is now. The policy must have no attempt timeout, since an answer's body outlives the
-// attempt: set http.Transport.ResponseHeaderTimeout instead.
+// It is safe for any number of goroutines. A nil policy is the default policy. base sends; nil means the present
+// http.DefaultTransport. The policy must have no attempt timeout, since an answer's body outlives the attempt: set
+// http.Transport.ResponseHeaderTimeout instead.
 func NewRetrier(base http.RoundTripper, p *retry.Policy) (http.RoundTripper, error) {
 	runner := *p.Runner()
 	runner.Policy = refusals{Policy: runner.Policy}

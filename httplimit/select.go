@@ -17,20 +17,21 @@ func One(l *aimd.Limiter) func(*http.Request) (*aimd.Limiter, error) {
 	return func(*http.Request) (*aimd.Limiter, error) { return l, nil }
 }
 
-// PerHost returns a Transport.Limiter: one of the limiters for each host of [Host]. limiters.All has those that there are,
-// for metrics and for draining. If all of KeyedConfig.Keys limiters are in use, a request for another host fails.
+// PerHost returns a Transport.Limiter with a limiter for each [Host]. limiters.All has the present limiters, for
+// metrics and for draining. If all of KeyedConfig.Keys limiters are in use, a request for another host fails.
 //
-// Make them with an InitialWindow of 2 if many of the hosts take only a few requests at a time, as the sites that a
-// crawler visits: 354 pages of hosts with 2 to 5 slots had 95 refusals, and 354 with the default of 20.
+// If many hosts take only a few requests at a time, as a crawler's sites do, make the limiters with an
+// InitialWindow of 2: 354 pages of hosts with 2 to 5 slots had 95 refusals, and 354 refusals with the default of
+// 20.
 //
 // It panics if limiters is nil.
 func PerHost(limiters *aimd.Keyed[string]) func(*http.Request) (*aimd.Limiter, error) {
 	return By(limiters, Host)
 }
 
-// By returns a Transport.Limiter: one of the limiters for each key, for services that limit by something else than
-// the host, such as the credential, the tenant or the model. A request's key is what the names return for it, those that
-// are empty left out, with a space between them. So names combine: By(limiters, Host, tenant).
+// By returns a Transport.Limiter with a limiter for each key, for services that limit by the credential, the tenant
+// or the model instead of the host. A request's key joins the results of the names that are not empty, with a space
+// between two. So names combine: By(limiters, Host, tenant).
 //
 // A name must be safe for several goroutines. By panics if limiters or a name is nil.
 func By(limiters *aimd.Keyed[string], names ...func(*http.Request) string) func(*http.Request) (*aimd.Limiter, error) {
@@ -74,9 +75,9 @@ func Host(req *http.Request) string {
 	return h
 }
 
-// ReadWrite is a name for [By]: "read" for GET and HEAD, "write" for the rest. It is for a store that limits reads and
-// writes apart: By(classes, ReadWrite), with aimd.NewClasses for "read" and "write". For each host: By(limiters, Host,
-// ReadWrite), with aimd.NewKeyed, has keys such as "example.com:443 read".
+// ReadWrite is a name for [By]: "read" for GET and HEAD, "write" for other methods. It is for a store that limits
+// reads and writes separately: By(classes, ReadWrite), with aimd.NewClasses for "read" and "write". For each host:
+// By(limiters, Host, ReadWrite), with aimd.NewKeyed, has keys such as "example.com:443 read".
 func ReadWrite(req *http.Request) string {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead:

@@ -51,7 +51,7 @@ func TestHostsAreToldApartByNameAndPort(t *testing.T) {
 	}
 }
 
-// "A request's key is what the names return for it, those that are empty left out, with a space between them."
+// "A request's key joins the results of the names that are not empty, with a space between two."
 func TestByTheTenant(t *testing.T) {
 	tenant := func(r *http.Request) string { return r.Header.Get("X-Tenant") }
 	for want, names := range map[string][]func(*http.Request) string{

@@ -20,9 +20,9 @@ const (
 	shownBody = 200
 )
 
-// StatusError is an HTTP answer with a status of 400 or more, or a success whose body is an error document, which
-// attempt.Classify reads. Check makes it, and so may a test. It is never changed, so it is safe for any number of
-// goroutines.
+// StatusError is an HTTP answer with a status of 400 or more, or a success whose body is an error document.
+// attempt.Classify reads it. Check makes it, and so may a test. It is never changed, so it is safe for any number
+// of goroutines.
 type StatusError struct {
 	// StatusCode is the status: 503.
 	StatusCode int
@@ -39,11 +39,11 @@ type StatusError struct {
 	late bool
 }
 
-// Check returns nil if the answer's status is below 400, and leaves the answer as it is. For any other it
-// returns a [*StatusError], reads at most 64 KiB of the body, for at most a quarter of a second, and closes it.
-// So it does for a success to a PUT or POST whose body is an error document, as Amazon S3 sends.
-// It is for aimd.Do around a plain client. Read the body of a good answer within the function: the slot is
-// held as long as the function runs.
+// Check returns nil if the answer's status is below 400, and leaves the answer unchanged. For another answer it
+// returns a [*StatusError], reads at most 64 KiB of the body, for at most a quarter of a second, and closes it. The
+// same holds for a success of a PUT or POST whose body is an error document, as Amazon S3 sends. Check is for
+// aimd.Do around a plain client. Read the body of a good answer within the function: the slot is held as long as
+// the function runs.
 func Check(resp *http.Response) error {
 	e := glance(resp, nil)
 	if e == nil {
@@ -96,7 +96,7 @@ func (e *StatusError) status() string {
 	return strings.TrimSpace(fmt.Sprintf("%d %s", e.StatusCode, http.StatusText(e.StatusCode)))
 }
 
-// Answer returns what the service said, as it was read when the answer came: a date counts from then.
+// Answer returns the answer of the service, read when it came: a date counts from then.
 func (e *StatusError) Answer() answer.Answer {
 	if e.said != nil {
 		return *e.said

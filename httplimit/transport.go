@@ -20,35 +20,35 @@ import (
 // reports the end of the attempt to the limiter. The slot is held until the answer's body is read to its
 // end or closed, reading fails, or the request's context ends.
 //
-// An answer with a status below 400 is a success, unless it answers a PUT or POST with an error document. The limiter's
-// classifier reads any other as a [StatusError], and it reads the errors of the base.
+// An answer with a status below 400 is a success, unless it answers a PUT or POST with an error document. Other
+// answers are [StatusError]s for the limiter's classifier, which also reads the errors of the base.
 //
-// A Transport does not retry, its [Transport.Client] does. A request
-// without a slot fails with an [*attempt.Error] of no attempt, so it may be sent again even if it is not
-// idempotent. The reason is aimd.ErrClosed, aimd.ErrQueueFull, the cause of the context's end (context.Cause),
-// or the error of a guard or of the field Limiter. Other errors are the base's, within an attempt.Error if the
-// service has never answered (aimd.ErrNeverAnswered).
+// A Transport does not retry; its [Transport.Client] does. A request without a slot fails with an [*attempt.Error]
+// of no attempt, so it may be sent again even if it is not idempotent. The reason is aimd.ErrClosed,
+// aimd.ErrQueueFull, the cause of the context's end (context.Cause), or the error of a guard or of the field
+// Limiter. Other errors are the base's, within an attempt.Error if the service has never answered
+// (aimd.ErrNeverAnswered).
 //
-// A base other than an *http.Transport gets a copy of the request, whose context says that it has a slot.
-// A Transport is safe for any number of goroutines. Do not copy it, nor change its fields, after the first request. The
-// zero value sends nothing: each request fails for want of a Limiter.
+// A base other than an *http.Transport gets a copy of the request, with a context that has the slot. A Transport is
+// safe for any number of goroutines. Do not copy it, nor change its fields, after the first request. The zero value
+// sends nothing: each request fails for want of a Limiter.
 type Transport struct {
-	// Base sends. nil is a copy of what http.DefaultTransport is at the first request, which keeps as many idle
-	// connections as the window may need, if that is an *http.Transport. Set MaxIdleConnsPerHost of an http.Transport
-	// of your own to the largest window that you expect: it keeps two by default, and the other connections are made
-	// again for each request.
+	// Base sends. nil is a copy of the http.DefaultTransport at the first request; an *http.Transport then keeps as
+	// many idle connections as the window may need. If you set an http.Transport, set its MaxIdleConnsPerHost to
+	// the largest window that you expect: it keeps two by default, and makes other connections again for each
+	// request.
 	Base http.RoundTripper
-	// Limiter returns the limiter of a request: [One], [PerHost] and [By] make such functions. A request for which it
-	// returns an error, or nil, fails and is not sent. It must be safe for several goroutines.
+	// Limiter returns the limiter of a request: [One], [PerHost] and [By] make such functions. If it returns an
+	// error, or nil, the request fails and is not sent. It must be safe for several goroutines.
 	Limiter func(*http.Request) (*aimd.Limiter, error)
 	// Resend503 lets a [Transport.Client] send every request again after a 503, a POST too. It is for a
 	// service that refuses with 503 before it does any of the work, as nginx does by limit_req and limit_conn.
 	Resend503 bool
-	// IgnoreQuotas leaves the quotas alone that a service reports in its answers. The default is to pace the
-	// requests by them, as the package comment says.
+	// IgnoreQuotas ignores the quotas that a service reports. The default is to pace the requests by them, as the
+	// package comment says.
 	IgnoreQuotas bool
-	// Read sees what package answer has read of each answer, and returns it, or another reading of a service that you
-	// know better: see [answer.Answer.As]. Of a success it has status and header. It must be safe for several
+	// Read gets each answer as package answer reads it. It returns the answer, or another reading of a service that
+	// you know better: see [answer.Answer.As]. A success has status and header only. Read must be safe for several
 	// goroutines. nil changes nothing.
 	Read func(answer.Answer) answer.Answer
 
@@ -71,7 +71,7 @@ func (t *Transport) base() http.RoundTripper {
 	return t.own
 }
 
-// CloseIdleConnections is for http.Client: it closes the idle connections of the base, if it can.
+// CloseIdleConnections closes the idle connections of the base, if the base can. It is for http.Client.
 func (t *Transport) CloseIdleConnections() { closeIdle(t.base()) }
 
 func closeIdle(base http.RoundTripper) {

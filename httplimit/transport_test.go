@@ -347,8 +347,8 @@ func TestATransportWithoutALimiter(t *testing.T) {
 	}
 }
 
-// "Read sees what package answer has read of each answer, and returns it, or another reading of a service that you know
-// better": for the limiter, a Client, and a retrier above. The answer itself stays as it is.
+// "Read gets each answer as package answer reads it. It returns the answer, or another reading of a service that
+// you know better": for the limiter, a Client, and a retrier above. The answer itself stays as it is.
 func TestAnswersAreReadAsTheServiceMeansThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := watch(t, aimd.Config{})

@@ -147,7 +147,7 @@ type Option func(*config)
 
 type config struct{ provider metric.MeterProvider }
 
-// WithMeterProvider sets where the meter comes from. Default, and with nil: otel.GetMeterProvider.
+// WithMeterProvider sets the provider of the meter. The default, also for nil, is otel.GetMeterProvider.
 func WithMeterProvider(p metric.MeterProvider) Option {
 	return func(c *config) { c.provider = p }
 }
@@ -179,9 +179,9 @@ type attributes struct {
 	byOutcome [window.ClientError + 1][]metric.RecordOption
 }
 
-// NewObserver returns an observer for aimd.Config.Observer that measures how long operations waited and attempts
-// took, by the limiter's own name (aimd.Config.Name). One is enough for all limiters; it is safe for any number
-// of goroutines. An error is one of the meter's.
+// NewObserver returns an observer for aimd.Config.Observer that measures the waits of operations and the times of
+// attempts, by the limiter's own name (aimd.Config.Name). One observer is enough for all limiters. It is safe for
+// any number of goroutines. The errors are the meter's.
 func NewObserver(opts ...Option) (func(aimd.Event), error) {
 	m := meter(opts)
 	var o observer

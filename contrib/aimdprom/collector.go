@@ -97,10 +97,10 @@ type series struct {
 	byOutcome [window.ClientError + 1]prometheus.Observer
 }
 
-// NewObserver registers two histograms, of how long operations waited and attempts took, and returns an observer for
-// aimd.Config.Observer that fills them. It goes by the limiter's own name (aimd.Config.Name): give the limiters of a
-// Keyed their key for a name. One is enough for all limiters; it is safe for any number of goroutines. The buckets
-// are prometheus.DefBuckets, 5 ms to 10 s. An error is one of the registerer's.
+// NewObserver registers two histograms, of the waits of operations and of the times of attempts. It returns an
+// observer for aimd.Config.Observer that fills them, by the limiter's own name (aimd.Config.Name): give the
+// limiters of a Keyed their key as Name. One observer is enough for all limiters. It is safe for any number of
+// goroutines. The buckets are prometheus.DefBuckets, 5 ms to 10 s. The errors are the registerer's.
 func NewObserver(to prometheus.Registerer) (func(aimd.Event), error) {
 	h := &histograms{
 		wait: prometheus.NewHistogramVec(prometheus.HistogramOpts{

@@ -19,14 +19,14 @@
 //	aimd_cuts_total                  bursts of overloads that narrowed the window
 //	aimd_pauses_total                pauses for everybody
 //
-// The numbers of limiters with one name are added up; of their gaps and pauses the largest is shown. The
-// counters of a name keep the counts of a limiter that is gone. If there are more keys than a Keyed holds,
-// see [Collector.Evicted]. The first 1000 names have series of their own, the rest share "other".
+// The numbers of limiters with one name are added up; their largest gap and pause are shown. The counters of a name
+// keep the counts of an evicted limiter. If there are more keys than a Keyed holds, see [Collector.Evicted]. The
+// first 1000 names have their own series; other names share "other".
 //
 // # Histograms
 //
-// [NewObserver] adds two histograms, for which each limiter needs an observer. It then reads the clock at
-// every event, so an attempt costs some 0.2 µs more:
+// [NewObserver] adds two histograms. Each limiter needs it as an observer, and then reads the clock at every event:
+// an attempt costs some 0.2 µs more:
 //
 //	observe, err := aimdprom.NewObserver(prometheus.DefaultRegisterer)
 //	...

@@ -1,6 +1,5 @@
-// Package awslimit puts a limiter of package aimd under a client of the AWS SDK for Go v2. Every attempt
-// of every operation waits for a slot of the window before it is signed and sent, and the window learns
-// from how it ends.
+// Package awslimit puts a limiter of package aimd under a client of the AWS SDK for Go v2. Every attempt of every
+// operation waits for a slot of the window before it is signed and sent. The window learns from its end.
 //
 //	lim, err := aimd.New(aimd.Config{})
 //	...
@@ -23,18 +22,18 @@
 // or the context ends: so close it.
 //
 // Good to know:
-//   - An operation backs off and is bounded as with the limiter's Do (aimd.Config.MaxAttempts). The
-//     limiter's attempt timeout and policy are for its Do and Each. Here, use the timeouts of the HTTP
-//     client, and the SDK's retryer.
+//   - An operation backs off as with the limiter's Do, within aimd.Config.MaxAttempts. The limiter's attempt
+//     timeout and policy are for its Do and Each. Here, use the timeouts of the HTTP client, and the SDK's retryer.
 //   - A deadline that passes during an attempt is a timeout, if the attempt had at least half of the
 //     time.
 //   - The limiter's guards (aimd.Config.Guards: a throttle, a retry budget) are asked before each attempt. A
 //     refusal by a guard ends the operation.
-//   - Within Do and Each of the same limiter an operation uses their slot, and makes one attempt: they
-//     make the next.
+//   - Within Do and Each of the same limiter an operation uses their slot, and makes one attempt. Do and Each make
+//     the next attempt.
 //   - A client keeps ten idle connections for a host. With a wider window, raise MaxIdleConnsPerHost of
 //     its transport, or it dials all the time.
-//   - One limiter is for all operations. LimitBy has one for each class of them, such as reads and writes.
+//   - One limiter is for all operations. LimitBy has a limiter for each class of operations, such as reads and
+//     writes.
 //   - Each part of a multipart transfer takes a slot of its own: set the transfer manager's concurrency
 //     high and let the limiter decide.
 package awslimit

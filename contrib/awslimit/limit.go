@@ -18,21 +18,20 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// Limit puts the limiter under every client that is made from the config from now on. It adds Middleware,
-// sets Retryer instead of any other, and clears RetryMaxAttempts: an operation is tried until it
-// succeeds, its error is final, its context ends, or the limiter's limit of attempts is reached. It
-// panics if cfg or l is nil.
+// Limit puts the limiter under every client that is made from the config from now on. It adds Middleware, sets
+// Retryer, and clears RetryMaxAttempts: an operation is tried until it succeeds, its error is final, its context
+// ends, or the limiter's limit of attempts is reached. It panics if cfg or l is nil.
 //
-// One limiter stands for one service, or whatever has a limit of its own: so clients of different
-// services should come from different configs. Called again with another limiter, each attempt takes a
-// slot of both. Use the same order everywhere then.
+// One limiter is for one limit, such as a service: clients of different services should come from different
+// configs. After a second call with another limiter, each attempt takes a slot of both. Then use the same order
+// everywhere.
 func Limit(cfg *aws.Config, l *aimd.Limiter) {
 	limit(cfg, Middleware(l))
 }
 
-// LimitBy is Limit with a limiter for each class of operations: limiters has those, and class names that of an
-// operation of a service, such as "GetObject" of "S3". [Class] is such a function. An operation whose class has no limiter
-// fails, and is not sent. LimitBy panics if an argument is nil.
+// LimitBy is Limit with a limiter for each class of operations. class names the class of an operation of a service,
+// such as "GetObject" of "S3". [Class] is such a function. An operation whose class has no limiter fails, and is
+// not sent. LimitBy panics if an argument is nil.
 //
 //	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
 //	...
@@ -51,9 +50,9 @@ func limit(cfg *aws.Config, waits func(*middleware.Stack) error) {
 	cfg.RetryMaxAttempts = 0
 }
 
-// Class is the class of an operation by its name, for LimitBy: "list" for List..., "delete" for Delete..., "read" for Get...,
-// Head..., Describe..., Query, Scan and Select..., "write" for the rest. A Batch or Transact before these changes
-// nothing. The service is not looked at.
+// Class is the class of an operation by its name, for LimitBy: "list" for List..., "delete" for Delete..., "read"
+// for Get..., Head..., Describe..., Query, Scan and Select..., "write" for other operations. A prefix Batch or
+// Transact changes nothing. The service does not matter.
 func Class(_, operation string) string {
 	name := strings.TrimPrefix(strings.TrimPrefix(operation, "Batch"), "Transact")
 	for _, c := range [...]struct{ prefix, class string }{
@@ -129,11 +128,11 @@ var retryID = (*retry.Attempt)(nil).ID()
 // Retryer is the part of Limit that lets the SDK try again, to be used with Middleware:
 //
 //   - Its only limit on attempts is the limiter's (aimd.Config.MaxAttempts).
-//   - It has no retry quota on the client's side. The window holds back already, and the SDK's quota
-//     fails operations that only have to wait.
+//   - It has no retry quota of the client: the window bounds the attempts, and the SDK's quota fails operations
+//     that only have to wait.
 //   - It has no delay. Middleware backs off, as the limiter's Do does.
-//   - It tries again if the SDK or the limiter's classifier would. Middleware marks the errors for the
-//     latter, for any retryer of the SDK.
+//   - It tries again if the SDK or the limiter's classifier would. Middleware marks errors that the classifier
+//     would try again, for any retryer of the SDK.
 func Retryer() aws.Retryer {
 	standard := retry.NewStandard(func(o *retry.StandardOptions) {
 		o.RateLimiter = ratelimit.None

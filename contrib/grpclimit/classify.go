@@ -22,8 +22,8 @@ const (
 	longestDelay = 365 * 24 * time.Hour
 )
 
-// Classify is an attempt.Classifier for clients without the interceptors of this package, which do the
-// same. It leaves errors that are no status to the next classifier:
+// Classify is an attempt.Classifier for clients without the interceptors of this package, which do the same. It
+// leaves errors without a status to the next classifier:
 //
 //	aimd.Config{Classifier: attempt.FirstOf(grpclimit.Classify, attempt.Classify)}
 //

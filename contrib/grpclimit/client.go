@@ -28,15 +28,15 @@ import (
 // context. To gRPC it is a status: CANCELLED or DEADLINE_EXCEEDED after the context's end, CANCELLED if
 // the limiter is closed, otherwise RESOURCE_EXHAUSTED. To limiters it is neutral and final.
 //
-// One limiter stands for one service, or whatever has a limit of its own. Retry, and other interceptors
-// that retry, come before these options. Limit panics if l is nil.
+// One limiter is for one limit, such as a service. Retry, and other interceptors that retry, come before these
+// options. Limit panics if l is nil.
 func Limit(l *aimd.Limiter) []grpc.DialOption {
 	return newClient(l).options()
 }
 
-// LimitBy is Limit with a limiter for each class of calls: limiters has those, and class names that of a method, such as
-// "/package.Service/Method". A nil class is the method itself. A call whose class has no limiter fails, and is not sent.
-// LimitBy panics if limiters is nil.
+// LimitBy is Limit with a limiter for each class of calls. class names the class of a method, such as
+// "/package.Service/Method". A nil class is the method itself. A call whose class has no limiter fails, and is not
+// sent. LimitBy panics if limiters is nil.
 func LimitBy(limiters *aimd.Keyed[string], class func(method string) string) []grpc.DialOption {
 	if limiters == nil {
 		panic("grpclimit: the limiters are nil")
@@ -174,9 +174,9 @@ func (e *callError) GRPCStatus() *status.Status {
 // idempotency_level = IDEMPOTENT or NO_SIDE_EFFECTS. A limiter without a policy does not ask: it tries
 // again after a refusal, an UNAVAILABLE or a timeout, though the call may have been executed.
 //
-// A call whose first attempt has a final error fails with that error. Otherwise the error is an
-// *attempt.Error, with the code of the last attempt or of the context's end. Streams are not retried:
-// only the caller knows where to begin again. Retry panics if do is nil.
+// A call whose first attempt has a final error fails with that error. Otherwise the error is an *attempt.Error,
+// with the code of the last attempt or of the context's end. Streams are not retried: only the caller knows the
+// point from which to begin again. Retry panics if do is nil.
 func Retry(do func(context.Context, func(context.Context) error) error) grpc.DialOption {
 	if do == nil {
 		panic("grpclimit: Retry with a nil function")

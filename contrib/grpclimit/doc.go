@@ -1,8 +1,8 @@
 // Package grpclimit puts a limiter of package aimd in front of a gRPC client, and admission in front of a
 // gRPC server.
 //
-// At the client every call, and every stream, waits for a slot of the window before it is sent, and the
-// window learns from how it ends:
+// At the client every call, and every stream, waits for a slot of the window before it is sent. The window learns
+// from its end:
 //
 //	lim, err := aimd.New(aimd.Config{})
 //	...
@@ -14,12 +14,13 @@
 // each criticality a connection and a limiter of its own. Otherwise the refusals of background work narrow
 // the window of interactive work too.
 //
-// At the server, [Admit] puts an admission.Controller in front of all services: a number of calls at a
-// time, a short queue, and refusals for the rest, the least critical first.
+// At the server, [Admit] puts an admission.Controller in front of all services: a number of calls at a time, a
+// short queue, and refusals for other calls, the least critical first.
 //
-// [Classify] says what the codes, RetryInfo and the trailer grpc-retry-pushback-ms mean; the limiter's own
-// classifier has the last word. An UNAVAILABLE without a header is gRPC's own: the service was not reached
-// (aimd.Config.FirstContact). The comment of package attempt says how an attempt ends. With gRPC:
+// [Classify] reads the codes, RetryInfo and the trailer grpc-retry-pushback-ms; the limiter's own classifier has
+// the last word. An UNAVAILABLE without a header is gRPC's own: the service was not reached
+// (aimd.Config.FirstContact). The comment of package attempt has the ends of an attempt and their outcomes. With
+// gRPC:
 //
 //	event                                          outcome
 //	the context ends while the call waits          an error as Limit says, and no call
@@ -27,17 +28,16 @@
 //	a stream is never read                         the slot is held until its context ends
 //	a stream outlives the Do in which it began     it continues without a slot
 //
-// A stream holds its slot until RecvMsg returns an error (io.EOF is one), SendMsg returns one other than
-// io.EOF, the context ends, or the connection is closed. CloseSend alone does not end it. Open a
-// stream that never ends, such as a watch, on a connection without the limiter.
+// A stream holds its slot until RecvMsg returns an error (also io.EOF), SendMsg returns an error other than io.EOF,
+// the context ends, or the connection is closed. CloseSend alone does not end the stream. Open a stream that never
+// ends, such as a watch, on a connection without the limiter.
 //
 // A goroutine that keeps a stream open while it makes other calls through the same limiter needs several
 // slots. If all slots are held in this way, every call waits for ever. Use a limiter for each
 // kind of call.
 //
-// gRPC retries below all interceptors, by the retryPolicy of its service config and if the server has
-// certainly not seen a call. These retries are one attempt here and hide refusals from the window, so let
-// Do retry, and use grpc.WithDisableRetry. An interceptor that retries comes before Limit, so that each
-// attempt takes a slot. A call that waits for a connection (grpc.WaitForReady, or the first one) holds
-// its slot meanwhile.
+// gRPC itself retries below all interceptors: by the retryPolicy of its service config, and if the server has
+// certainly not seen a call. These retries are one attempt here, and hide refusals from the window. So let Do
+// retry, and use grpc.WithDisableRetry. An interceptor that retries comes before Limit, so that each attempt takes
+// a slot. A call that waits for a connection (grpc.WaitForReady, or the first call) holds its slot meanwhile.
 package grpclimit

@@ -155,20 +155,20 @@ func (r *refusal) GRPCStatus() *status.Status {
 	return s
 }
 
-// ServerConfig is how [Admit] does its work. Zero fields take the documented default.
+// ServerConfig has the settings of [Admit]. Zero fields take the documented default.
 type ServerConfig struct {
 	// Code is the code of refusals: codes.Unavailable or codes.ResourceExhausted; 0 means Unavailable, after
 	// which load balancers and gRPC's own retry policies commonly try elsewhere, or again.
 	Code codes.Code
-	// Bypass selects calls that need no place, never wait, and are never refused. method is the full one,
+	// Bypass selects calls that need no place, never wait, and are never refused. method is the full method,
 	// "/grpc.health.v1.Health/Check". nil selects gRPC's health service.
 	Bypass func(ctx context.Context, method string) bool
-	// Tags returns a call's tags; nil reads the well-formed ones from its metadata.
+	// Tags returns a call's tags; nil reads the well-formed tags of its metadata.
 	Tags func(ctx context.Context, method string) tag.Tags
-	// Outcome reads the code with which a handler ended, for an adaptive limit; an invalid outcome counts
-	// as Neutral. nil is the rule of Admit.
+	// Outcome reads the code of a handler, for an adaptive limit; an invalid outcome counts as Neutral. nil is the
+	// rule of Admit.
 	Outcome func(codes.Code) window.Outcome
-	// Slow is the time that a handler may take until its first message or header; 0 sets no limit. A slower one
+	// Slow is the time that a handler may take until its first message or header; 0 sets no limit. A slower handler
 	// counts as a timeout for an adaptive limit, and continues. See admission.HandlerConfig.
 	Slow time.Duration
 }
@@ -193,9 +193,9 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 	return s, nil
 }
 
-// Admit returns the options that put the controller in front of all services of a server. It admits as
-// many calls at a time as the controller does, and refuses the rest with UNAVAILABLE and a jittered
-// RetryInfo. The tags of [ParseTags] decide which calls are served first, and which refused first.
+// Admit returns the options that put the controller in front of all services of a server. It admits as many calls
+// at a time as the controller does, and refuses other calls with UNAVAILABLE and a jittered RetryInfo. The tags of
+// [ParseTags] decide which calls are served first, and which are refused first.
 //
 // The trailer grpc-retry-pushback-ms has the delay of the RetryInfo too, for the retry policies of gRPC's
 // own clients. To interceptors before these a refusal is an [*admission.Shed].
@@ -203,10 +203,10 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 // The handler finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in its context.
 // It holds its place until it returns; a stream that is mostly idle should release the permit early.
 //
-// For an adaptive limit, a handler that ends with UNAVAILABLE or RESOURCE_EXHAUSTED is overload. One that
-// ends with DEADLINE_EXCEEDED though the call has time left, and one slower than ServerConfig.Slow, are
-// timeouts. Neutral are a call whose client has left or whose deadline has passed, a panic, and the codes
-// CANCELLED, UNKNOWN, INTERNAL, UNIMPLEMENTED and DATA_LOSS. Everything else is a success.
+// For an adaptive limit, a handler that ends with UNAVAILABLE or RESOURCE_EXHAUSTED is overload. A handler that
+// ends with DEADLINE_EXCEEDED though the call has time left, and a handler slower than ServerConfig.Slow, are
+// timeouts. A call whose client has left or whose deadline has passed, a panic, and the codes CANCELLED, UNKNOWN,
+// INTERNAL, UNIMPLEMENTED and DATA_LOSS are neutral. Other ends are successes.
 //
 // A waiting unary call has its request in memory. grpc.MaxConcurrentStreams bounds the calls of one
 // connection.

@@ -17,8 +17,8 @@ import (
 // version, and from the call's context the feature and criticality (package tag) and the attempt. The
 // keys are the headers of package tag in lower case, "aimd-client" and so on, with the same rules.
 //
-// Tags that the metadata has already stay, as with tag.AddHeader. Interceptors that retry must come
-// before these options. The error is that of tag.NewTagger.
+// Tags that the metadata has already stay, as with tag.AddHeader. Interceptors that retry must come before these
+// options. The errors are the errors of tag.NewTagger.
 func Tag(client, version string) ([]grpc.DialOption, error) {
 	if _, err := tag.NewTagger(nil, client, version); err != nil {
 		return nil, fmt.Errorf("grpclimit: %w", err)
