@@ -34,7 +34,7 @@
 //
 // A goroutine that keeps a stream open while it makes other calls through the same limiter needs several
 // slots. If all slots are held in this way, every call waits for ever. Use a limiter for each
-// kind of call.
+// kind of call, with [LimitBy].
 //
 // gRPC itself retries below all interceptors: by the retryPolicy of its service config, and if the server has
 // certainly not seen a call. These retries are one attempt here, and hide refusals from the window. So let Do

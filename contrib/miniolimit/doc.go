@@ -27,7 +27,7 @@
 // final, or the context ends. Use it for small objects that must survive an outage of minutes. If the
 // client is under Limit of the same limiter too, its requests use the slot that Do has.
 //
-// Good to know about Limit:
+// LimitBy has a limiter for each class of requests, such as reads and writes. Good to know about Limit:
 //   - minio-go tries a request at most 36 times, some 17 seconds of a service that does not answer. That
 //     is enough for a service that refuses, since the window then sends little.
 //   - If the endpoint has never answered, or its TLS does not fit, minio-go tries a call again for its 17

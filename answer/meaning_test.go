@@ -1,0 +1,25 @@
+package answer_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/aimd-go/aimd/answer"
+)
+
+// "As returns the answer with a meaning of yours, whatever it says": "With Success it is a success, with Unknown it means
+// again what it says."
+func TestAs(t *testing.T) {
+	for _, status := range []int{200, 403, 503} {
+		a := answer.Read(status, map[string][]string{"X-Should-Retry": {"false"}, "Retry-After": {"7"}}, nil, time.Time{})
+		for m := answer.Success; m <= answer.Closed; m++ {
+			b := a.As(m)
+			assert.Equal(t, m, b.Meaning(time.Hour), "%d as %v", status, m)
+			assert.Equal(t, m != answer.Success, b.Failed(), "%d as %v", status, m)
+			assert.Equal(t, 7*time.Second, b.Wait)
+			assert.Equal(t, a, b.As(answer.Unknown))
+		}
+	}
+}
