@@ -9,8 +9,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 )
 
-// "As returns the answer with a meaning of yours, whatever it says": "With Success it is a success, with Unknown it means
-// again what it says."
+// As overrides whatever the answer says; Success makes it one, and Unknown takes the override back.
 func TestAs(t *testing.T) {
 	for _, status := range []int{200, 403, 503} {
 		a := answer.Read(status, map[string][]string{"X-Should-Retry": {"false"}, "Retry-After": {"7"}}, nil, time.Time{})
