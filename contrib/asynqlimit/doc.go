@@ -1,5 +1,5 @@
-// Package asynqlimit puts a limiter of package aimd in front of the tasks of an asynq server. Each task
-// waits in its worker for a slot of the window, and the window learns from how the task ends.
+// Package asynqlimit puts a limiter of package aimd in front of the tasks of an asynq server. Each task waits in
+// its worker for a slot of the window. The window learns from the end of the task.
 //
 //	cfg := asynq.Config{Concurrency: 64}
 //	limit, err := asynqlimit.Limit(&cfg, asynqlimit.Settings{Limiter: lim})
@@ -9,12 +9,12 @@
 //	mux.HandleFunc("upload", upload)
 //	err = asynq.NewServer(redis, cfg).Run(mux)
 //
-// The handler returns the error of the service, which the limiter's classifier reads (attempt.Classify).
-// A refused task is tried again in the same worker, before the tasks that wait, and asynq counts no retry.
-// Any other error goes to asynq as it is. If the service has never answered, a task fails after 10 seconds
-// (aimd.Config.FirstContact), and that is a failure for asynq. Give the server more workers than the service
-// has slots, since only a task that has a worker can use a slot. Each process has a limiter of its own.
-// docs/engines.md of the repository compares the engines, with figures.
+// The handler returns the error of the service, which the limiter's classifier reads (attempt.Classify). A refused
+// task is tried again in the same worker, before the tasks that wait, and asynq counts no retry. Any other error
+// goes to asynq unchanged. If the service has never answered, a task fails after 10 seconds
+// (aimd.Config.FirstContact), which is a failure for asynq. Give the server more workers than the service has
+// slots, since only a task with a worker can use a slot. Each process has its own limiter. docs/engines.md of the
+// repository compares the engines, with figures.
 //
 // # When a task is handed back
 //
@@ -24,18 +24,18 @@
 //     would starve the other queues. The alternative is a server for each service, with all its workers.
 //   - The limiter is closed, or its queue is full (aimd.Config.QueueBound).
 //
-// A task is handed back with ErrHandedBack. It returns to the end of its queue after the next poll for
-// retries (asynq.Config.DelayedTaskCheckInterval, 5 seconds), without a retry. asynq archives a task on its
-// last retry, or with asynq.MaxRetry(0), whatever the error is. Such a task waits until its deadline.
+// A task is handed back with ErrHandedBack. It returns to the end of its queue after the next poll for retries
+// (asynq.Config.DelayedTaskCheckInterval, 5 seconds), without a retry. asynq archives a task on its last retry, or
+// with asynq.MaxRetry(0), after any error. So such a task waits until its deadline.
 //
 // # What asynq promises
 //
-// A task runs at least once. It may run twice if its worker dies after the work and before asynq has
-// noted it, if Redis loses its last second of writes, or if it ends while Redis is away. After a crash a task
-// returns within two minutes, which costs it a retry unless IsFailure excepts asynq.ErrLeaseExpired. With
-// that exception a task that crashes its worker does so for ever.
+// A task runs at least once. It may run twice if its worker dies after the work and before asynq has noted the end,
+// if Redis loses its last second of writes, or if the task ends while Redis is away. After a crash a task returns
+// within two minutes. That costs the task a retry, unless IsFailure excepts asynq.ErrLeaseExpired. With that
+// exception a task that crashes its worker does so for ever.
 //
-// Server.Shutdown waits for Config.ShutdownTimeout, 8 seconds, and then puts the tasks that still wait
-// or run back into their queue. For a quicker end call Server.Stop, then Limiter.Close, then
-// Server.Shutdown: tasks that wait are handed back at once.
+// Server.Shutdown waits for Config.ShutdownTimeout, 8 seconds, and then puts waiting and running tasks back into
+// their queue. For a quicker end call Server.Stop, then Limiter.Close, then Server.Shutdown: waiting tasks are
+// handed back at once.
 package asynqlimit

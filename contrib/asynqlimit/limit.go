@@ -31,9 +31,9 @@ type Settings struct {
 	Waiters int
 }
 
-// Limit returns a middleware that lets each task wait for a slot of its limiter. It also changes the
-// config, so call it before asynq.NewServer: for IsFailure a task that is handed back has not failed, and
-// for RetryDelayFunc its delay is 0. The error names the wrong setting.
+// Limit returns a middleware that lets each task wait for a slot of its limiter. It also changes the config, so
+// call it before asynq.NewServer. For IsFailure a task that is handed back has not failed; for RetryDelayFunc its
+// delay is 0. The error names the wrong setting.
 func Limit(c *asynq.Config, s Settings) (asynq.MiddlewareFunc, error) {
 	switch {
 	case c == nil:

@@ -18,8 +18,8 @@
 // The classifier reads the error that the SDK parsed: its code (SlowDown, also inside a 200), its status,
 // and its Retry-After. A slot is free while an operation waits for its next attempt.
 //
-// The body of a streaming output, as of GetObject, holds its slot until it is read to the end or closed,
-// or the context ends: so close it.
+// The body of a streaming output, such as GetObject's, holds its slot until it is read to the end or closed, or the
+// context ends. So close the body.
 //
 // Good to know:
 //   - An operation backs off as with the limiter's Do, within aimd.Config.MaxAttempts. The limiter's attempt
@@ -34,6 +34,6 @@
 //     its transport, or it dials all the time.
 //   - One limiter is for all operations. LimitBy has a limiter for each class of operations, such as reads and
 //     writes.
-//   - Each part of a multipart transfer takes a slot of its own: set the transfer manager's concurrency
-//     high and let the limiter decide.
+//   - Each part of a multipart transfer takes its own slot: set the transfer manager's concurrency high and let the
+//     limiter decide.
 package awslimit

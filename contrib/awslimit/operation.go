@@ -211,8 +211,8 @@ func misfit(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &plain) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// uselessMax is the most attempts in a row that fail before they are sent, or in a way that only the SDK
-// would try again, as for missing credentials: as many as the SDK makes on its own.
+// uselessMax is the greatest number of attempts in a row that fail before they are sent, or in a way that only the
+// SDK would try again, as for missing credentials. It is the SDK's own number.
 const uselessMax = retry.DefaultMaxAttempts
 
 // decided is an error that decides for the SDK's retryers whether there is another attempt.

@@ -26,8 +26,7 @@ const (
 // to 36 unless it is set already, the most that minio-go spaces out. The error names the argument that is
 // nil.
 //
-// One limiter stands for one service, or bucket, or whatever has a limit of its own. Call Limit once for
-// each set of options.
+// One limiter is for one limit, such as a service or a bucket. Call Limit once for each set of options.
 func Limit(opts *minio.Options, l *aimd.Limiter) error {
 	if l == nil {
 		return LimitBy(opts, nil)
@@ -35,8 +34,8 @@ func Limit(opts *minio.Options, l *aimd.Limiter) error {
 	return LimitBy(opts, httplimit.One(l))
 }
 
-// LimitBy is Limit with a function that chooses the limiter of a request, as that of httplimit.By: with [Class], one for
-// each class of operations.
+// LimitBy is Limit with a function that chooses the limiter of a request, such as httplimit.By; with [Class] it
+// chooses a limiter for each class of operations.
 //
 //	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
 //	...
@@ -65,9 +64,9 @@ func LimitBy(opts *minio.Options, limiter func(*http.Request) (*aimd.Limiter, er
 	return nil
 }
 
-// Class is the class of a request to a store of S3's API, for httplimit.By: "list" for a GET of buckets, or of a bucket's
-// objects, versions or uploads, "delete" for a DELETE and the POST that deletes several objects, "read" for any other GET and
-// for HEAD, "write" for the rest.
+// Class is the class of a request to a store of S3's API, for httplimit.By. "list" is a GET of buckets, or of a
+// bucket's objects, versions or uploads. "delete" is a DELETE, or the POST that deletes several objects. "read" is
+// any other GET, or a HEAD. "write" is any other request.
 func Class(req *http.Request) string {
 	q := req.URL.Query()
 	switch req.Method {

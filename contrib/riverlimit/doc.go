@@ -1,5 +1,5 @@
-// Package riverlimit puts a limiter of package aimd in front of the jobs of a river client. Each job waits
-// in its worker for a slot of the window, and the window learns from how the job ends.
+// Package riverlimit puts a limiter of package aimd in front of the jobs of a river client. Each job waits in its
+// worker for a slot of the window. The window learns from the end of the job.
 //
 //	cfg := &river.Config{Queues: queues, Workers: workers}
 //	if err := riverlimit.Limit(cfg, riverlimit.Settings{Limiter: lim}); err != nil {
@@ -7,20 +7,19 @@
 //	}
 //	client, err := river.NewClient(riverpgxv5.New(pool), cfg)
 //
-// The worker returns the error of the service, which the limiter's classifier reads (attempt.Classify). A
-// refused job is worked again in the same worker, before the jobs that wait, and river counts no attempt:
-// it decodes the arguments, starts JobTimeout, which does not run while the job waits, and calls the hooks
-// WorkBegin and WorkEnd once more. Any other error goes to river as it is. If the service has never
-// answered, a job fails after 10 seconds (aimd.Config.FirstContact), and that is an attempt for river. Give
-// the queue more workers (MaxWorkers) than the service has slots, since only a job that has a worker can
-// use a slot. Each process has a limiter of its own. docs/engines.md of the repository compares the
-// engines, with figures.
+// The worker returns the error of the service, which the limiter's classifier reads (attempt.Classify). A refused
+// job is worked again in the same worker, before the waiting jobs, and river counts no attempt. It decodes the
+// arguments, starts JobTimeout, and calls the hooks WorkBegin and WorkEnd again. JobTimeout does not run while the
+// job waits. Any other error goes to river unchanged. If the service has never answered, a job fails after 10
+// seconds (aimd.Config.FirstContact), which is an attempt for river. Give the queue more workers (MaxWorkers) than
+// the service has slots, since only a job with a worker can use a slot. Each process has its own limiter.
+// docs/engines.md of the repository compares the engines, with figures.
 //
 // # When a job is handed back
 //
-//   - It has waited for half of Config.RescueStuckJobsAfter, which is 1 hour by default. After the whole
-//     of it river takes the job for stuck and starts it a second time, so the other half is for its
-//     work. Raise RescueStuckJobsAfter if the work needs longer than that half.
+//   - It has waited for half of Config.RescueStuckJobsAfter (1 hour by default). After RescueStuckJobsAfter river
+//     takes the job for stuck and starts it a second time, so the other half is for the work. Raise
+//     RescueStuckJobsAfter if the work needs longer than that half.
 //   - Settings.Waiters jobs wait already.
 //   - The limiter is closed, or its queue is full (aimd.Config.QueueBound).
 //
@@ -29,11 +28,11 @@
 //
 // # What river promises
 //
-// A job is worked at least once. It may be worked twice if its worker dies after the work and before
-// river has noted it, or if it takes longer than RescueStuckJobsAfter. After a crash a job comes back
-// when RescueStuckJobsAfter has passed, and the crash costs it an attempt.
+// A job is worked at least once. It may be worked twice if its worker dies after the work and before river has
+// noted the end, or if it takes longer than RescueStuckJobsAfter. After a crash a job comes back when
+// RescueStuckJobsAfter has passed, and the crash costs it an attempt.
 //
-// Client.Stop waits for all fetched jobs, also for those that wait. With SoftStopTimeout, and with
-// Client.StopAndCancel, a job that waits becomes available again and keeps its attempt. For a quick end close
-// the limiter first: jobs that wait are handed back at once, and only the jobs in flight are waited for.
+// Client.Stop waits for all fetched jobs, the waiting jobs included. With SoftStopTimeout, and with
+// Client.StopAndCancel, a waiting job becomes available again and keeps its attempt. For a quick end close the
+// limiter first: waiting jobs are handed back at once, and Stop waits only for the jobs in flight.
 package riverlimit

@@ -23,7 +23,7 @@ type Settings struct {
 	// tenant. nil without an error: the job needs no limiter. An error is the job's.
 	Of func(*rivertype.JobRow) (*aimd.Limiter, error)
 	// Waiters is the number of workers, of all queues, that may wait at a time. Jobs beyond that number are handed
-	// back. 0 or negative: any number, since each queue has workers of its own.
+	// back. 0 or negative: any number, since each queue has its own workers.
 	Waiters int
 }
 
