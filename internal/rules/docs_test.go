@@ -47,27 +47,6 @@ func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 	}
 }
 
-// The table of docs/design.md says why each type of the root is there.
-func TestTheTypesOfTheRootAreInTheDesign(t *testing.T) {
-	t.Chdir(root)
-	_, table, found := strings.Cut(files(t, ".md")["docs/design.md"], "### The types of the root")
-	require.True(t, found)
-	table, _, _ = strings.Cut(table, "\n### ")
-	var told, there []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .{10,}").FindAllStringSubmatch(table, -1) {
-		told = append(told, row[1])
-	}
-	for path, text := range files(t, ".go") {
-		if strings.Contains(path, "/") || strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		for _, name := range regexp.MustCompile(`(?m)^type ([A-Z]\w*)`).FindAllStringSubmatch(text, -1) {
-			there = append(there, name[1])
-		}
-	}
-	assert.ElementsMatch(t, there, told)
-}
-
 // The table of docs/trouble.md has the fields of a Snapshot in their order, and the names in its line.
 func TestTheFieldsOfASnapshotAreInTheDocs(t *testing.T) {
 	t.Chdir(root)
