@@ -261,6 +261,16 @@ func TestEachReturnsTheNumberAndTheFirstFailures(t *testing.T) {
 	})
 	require.ErrorIs(t, err, aimd.ErrClosed)
 	require.Contains(t, err.Error(), "others were not begun: aimd: closed")
+
+	synctest.Test(t, func(t *testing.T) { // "or the limiter is closed, has a full queue"
+		l := newLimiter(t, 1, func(c *aimd.Config) { c.QueueBound = 1 })
+		p, to := acquire(t, l, 1)[0], make(chan got, 1)
+		queueUp(t.Context(), "before", l.Acquire, to)
+		err := aimd.Each(t.Context(), l, count(1000), succeed)
+		require.ErrorContains(t, err, "1 of 1 items failed, others were not begun: aimd: queue full")
+		p.Done(aimd.Success)
+		(<-to).permit.Done(aimd.Success)
+	})
 }
 
 func TestDoReturnsTheValueOfTheAttemptThatSucceeded(t *testing.T) {

@@ -184,6 +184,11 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 					require.EqualError(t, err, aimd.ErrQuota.Error()+": "+why)
 				}
 			}
+			if giveUp > 0 {
+				err := aimd.Each(ctx, l, count(100), succeed)
+				require.ErrorIs(t, err, aimd.ErrQuota)
+				require.ErrorContains(t, err, "1 of 1 items failed, others were not begun: aimd: out of quota")
+			}
 			require.Zero(t, time.Since(start))
 			other.Done(window.Success)
 			require.Contains(t, l.Snapshot().String(), ` quota="core (0 of 60 left)" used-up-until=01:00:01`)
