@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -226,14 +229,22 @@ func TestReconfigureHoldsNoLock(t *testing.T) {
 // "The settings of Config from Law to Guards cannot change." They are zero for the change.
 func TestReconfigureNamesWhatCannotChange(t *testing.T) {
 	l := newLimiter(t, 4, func(c *aimd.Config) { c.Name = "photos" })
-	for name, change := range map[string]func(*aimd.Config){
+	fixed := map[string]func(*aimd.Config){
 		"Law": func(c *aimd.Config) { c.Law = aimd.Probe }, "Name": func(c *aimd.Config) { c.Name = "videos" },
 		"InitialWindow": func(c *aimd.Config) { c.InitialWindow = 8 }, "Rand": func(c *aimd.Config) { c.Rand = noJitter() },
 		"Observer":   func(c *aimd.Config) { c.Observer = func(aimd.Event) {} },
 		"Classifier": func(c *aimd.Config) { c.Classifier = attempt.Classify },
 		"Policy":     func(c *aimd.Config) { c.Policy = policy(nil) },
 		"Guards":     func(c *aimd.Config) { c.Guards = []attempt.Guard{nil} },
-	} {
+	}
+	var names []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[aimd.Config]()) {
+		if names = append(names, f.Name); f.Name == "Guards" {
+			break
+		}
+	}
+	require.ElementsMatch(t, names, slices.Collect(maps.Keys(fixed)))
+	for name, change := range fixed {
 		err := l.Reconfigure(func(c *aimd.Config) {
 			require.Zero(t, c.Name)
 			c.MaxWindow = 5
