@@ -135,7 +135,7 @@ func (c *Controller) vanished(t tag.Tags, waited time.Duration) {
 // of has the counts of requests with the criticality of these tags.
 func (c *Controller) of(t tag.Tags) *Counts { return &c.counts[rank(t.Criticality)] }
 
-// arm sets the timer for limiter.Deadline. A timer that is too early does no harm: it is set again then.
+// arm sets the timer for the gate's Deadline. A timer that is too early does no harm: it is set again then.
 func (c *Controller) arm() {
 	at, ok := c.core.Deadline()
 	if !ok || c.wake != 0 && at >= c.wake {

@@ -133,7 +133,7 @@ func TestTheOrderOfSends(t *testing.T) {
 	require.Equal(t, []int{1, 3}, c.sent[5:], "before 6 to 9, the first failed first")
 }
 
-// docs/design.md, rule 5: "After several failures of its own it backs off on its own".
+// docs/design.md, rule 5: "From its sixth overload in a row on, it backs off".
 func TestBackoff(t *testing.T) {
 	c := newTrace(t, aimd.Reno(0.5), limiter.Settings{})
 	for failures := 1; failures <= 5; failures++ {
