@@ -27,7 +27,7 @@ func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
 	return l.acquire(ctx, false)
 }
 
-// TryAcquire takes a slot if one is free at once and no operation waits for it.
+// TryAcquire takes a slot if a slot is free and no operation waits.
 func (l *Limiter) TryAcquire() (Permit, bool) {
 	var t window.Ticket
 	l.mu.Lock()
@@ -135,12 +135,12 @@ func (l *Limiter) recycle(w *waiter) {
 // waiter is one goroutine that found no free slot. Waiters are reused.
 type waiter struct {
 	item queue.Item[*waiter]
-	// ready takes one signal, sent after ticket or dismissed is set and the lock released.
+	// ready gets one signal, after ticket or dismissed is set and the lock released.
 	ready  chan struct{}
 	ticket window.Ticket
 	// since is the time when it began to wait, for an observer or a deadline.
 	since time.Duration
-	// deadline is its context's, since the limiter was made; 0: it has none.
+	// deadline is the context's deadline, since the limiter was made; 0: no deadline.
 	deadline time.Duration
 	// place is its place in the queue when it came, plus the limiter's passed then; 0 for a retry.
 	place int

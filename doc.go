@@ -1,7 +1,6 @@
-// Package aimd lets a client use the capacity of a remote service without overloading it. It treats a
-// rate-limited API or an object store as TCP treats a network: a congestion window bounds the attempts in
-// flight, successes widen it, the first overload of each burst narrows it, and other operations wait in a
-// queue.
+// Package aimd lets a client use the capacity of a remote service without overloading it. It treats a rate-limited
+// API or an object store as TCP treats a network. A congestion window bounds the attempts in flight. Successes
+// widen the window, and the first overload of each burst narrows it. Other operations wait in a queue.
 //
 //	lim, err := aimd.New(aimd.Config{})
 //	...
@@ -17,8 +16,8 @@
 //   - package httplimit has an http.RoundTripper, contrib/awslimit a middleware for the AWS SDK, contrib/miniolimit
 //     a transport for minio-go, contrib/grpclimit the interceptors for gRPC.
 //
-// Two rules keep work safe: fn must be safe to repeat, and ctx needs a deadline if a person waits for the
-// result, since Do retries overload until ctx ends.
+// Two rules keep work safe. fn must be safe to repeat. If a person waits for the result, ctx needs a deadline,
+// since Do retries overload until ctx ends.
 //
 // Other parts, each with ten lines of code in the file docs/parts.md:
 //
@@ -53,8 +52,8 @@
 // argument that is nil is an error of the constructor. Constructors without an error result panic.
 //
 // The parts of the text by name: the congestion window is [github.com/aimd-go/aimd/window], the queue is
-// [github.com/aimd-go/aimd/queue], and [github.com/aimd-go/aimd/limiter] says when one is sent. This package
-// adds a lock, goroutines that wait, contexts and a clock:
+// [github.com/aimd-go/aimd/queue], and [github.com/aimd-go/aimd/limiter] decides when an operation is sent. This
+// package adds a lock, goroutines that wait, contexts and a clock:
 //
 //	     Acquire, Do, Each                                  the service
 //	            |                                                ^

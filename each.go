@@ -53,7 +53,7 @@ func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(con
 	return &f
 }
 
-// firstFailures is the number of errors that Each keeps: enough to see what is wrong. Our choice.
+// firstFailures is the number of errors that Each keeps: enough to find the cause. Our choice.
 const firstFailures = 20
 
 // failures is the error of Each.

@@ -79,7 +79,7 @@ type Event struct {
 
 func (e Event) narrowed() bool { return e.Window.Cwnd < e.Before }
 
-// moved reports whether a window moved by more than the one that any success may add.
+// moved reports whether a window moved by more than 1, which any success may add.
 func moved(before, after float64) bool { return after < before || after >= before+2 }
 
 // decision reports whether the event is one of Snapshot.Decisions.

@@ -71,8 +71,8 @@ func NewKeyed[K comparable](make func(K) (*Limiter, error), c KeyedConfig) (*Key
 	return &Keyed[K]{make: make, config: c, clock: wall, byKey: map[K]*entry[K]{}}, nil
 }
 
-// For returns the key's limiter. Call For for every operation: the limiter may be evicted meanwhile. The error is
-// the error of the function that makes limiters, or says that all of KeyedConfig.Keys limiters are in use.
+// For returns the key's limiter. Call For for every operation: the limiter may be evicted meanwhile. The error
+// comes from the function that makes limiters, or says that all of KeyedConfig.Keys limiters are in use.
 func (k *Keyed[K]) For(key K) (*Limiter, error) {
 	var gone []*Limiter
 	l, err := k.find(key, &gone)

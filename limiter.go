@@ -31,7 +31,7 @@ var errHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
 type Limiter struct {
 	// These are set once.
 
-	// config has all that New was given, and defaults.
+	// config is the Config of New, with defaults.
 	config Config
 	// law is the type of its law: "aimd.reno".
 	law    string
@@ -44,7 +44,7 @@ type Limiter struct {
 	// idle is closed when the limiter is closed and no attempt is in flight.
 	idle chan struct{}
 
-	// settings are those in force that may change. They are read without the lock.
+	// settings are the settings in force that may change. They are read without the lock.
 	settings atomic.Pointer[Config]
 	contact  contact
 	// changing is held while the settings change, so that no change is lost. It is taken before mu.
@@ -126,8 +126,8 @@ func (l *Limiter) time() time.Duration {
 	return 0
 }
 
-// unlock ends an event: it admits all operations that may go, sets the timer, releases the lock, and only
-// then wakes those admitted and calls the observer.
+// unlock ends an event. It admits all operations that may go, sets the timer and releases the lock. Only then it
+// wakes the admitted operations and calls the observer.
 func (l *Limiter) unlock(now time.Duration) {
 	if l.queue.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
 		l.mu.Unlock()

@@ -50,8 +50,8 @@ func (l *Limiter) dismiss(now time.Duration) {
 	}
 }
 
-// hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because
-// of its deadline (0: none) or Config.MaxWait, and nil if the operation may wait.
+// hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because of its
+// deadline (0: no deadline) or Config.MaxWait. It returns nil if the operation may wait.
 func (l *Limiter) hopeless(now, deadline time.Duration) error {
 	until, used := l.gate.ClosedUntil()
 	most := l.settings.Load().MaxWait

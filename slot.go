@@ -64,7 +64,7 @@ func (l *Limiter) holds(ctx context.Context) bool { return ctx.Value((*slots)(l)
 // contact is whether the service is there. It is read and written without the lock.
 type contact struct {
 	made atomic.Bool
-	// away is the time of the first attempt that found no service since the last answer; nil: there is none.
+	// away is the time of the first attempt that found no service since the last answer; nil: no such attempt.
 	away atomic.Pointer[time.Duration]
 }
 
@@ -94,8 +94,8 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 	return false, nil
 }
 
-// InContact cuts a delay to the time in which operations may still try to reach a service
-// that has never answered, so that they report it in time.
+// InContact cuts a delay to the rest of the FirstContact of a service that has never answered, so that operations
+// report it in time.
 func (s *slots) InContact(delay time.Duration) time.Duration {
 	away, most := s.contact.away.Load(), s.limiter().settings.Load().FirstContact
 	if most < 0 || away == nil || s.contact.made.Load() {

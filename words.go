@@ -48,7 +48,7 @@ func (e Event) String() string {
 	return string(cmp.Or(e.Kind, "none"))
 }
 
-// reasons are the causes of Probe in a few words, without load and more, which need none.
+// reasons are the causes of Probe in a few words, without the causes load and more.
 var reasons = map[Cause]string{
 	"chance": "too few refusals to mean load", "own": "as many refusals as without load", "outage": "all is refused",
 	"full": "the trial of more was refused", "back": "the service is back after a silence",

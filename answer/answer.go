@@ -1,4 +1,4 @@
-// Package answer reads what a service says: its refusals, the times it asks for, and the quotas it reports.
+// Package answer reads the answers of a service: its refusals, the times it asks for, and the quotas it reports.
 //
 // [Read] takes the bytes of an HTTP answer, [Of] what an SDK, gRPC, a mail server or a database says. Both return an
 // [Answer]. [Answer.Meaning] says what the answer means, by the first of these that decides:
@@ -6,8 +6,8 @@
 //  1. A closed account (billing, insufficient_quota): Closed. No wait helps.
 //  2. The size of the request: Final. No wait makes a request smaller.
 //  3. The service's own word on a retry: X-Should-Retry.
-//  4. The time: a 4xx that says when to come back is Refused, unless its words say Passing, Slow or Stopped. Beside a word
-//     for a day, or for a request at fault, it is Guessed. 401, 404, 422 and the like stay final.
+//  4. The time: a 4xx that says when to come back is Refused, unless its words say Passing, Slow or Stopped. With a
+//     word for a day, or for a request at fault, it is Guessed. 401, 404, 422 and the like stay final.
 //  5. The words: codes and phrases, in any spelling, with any status that may mean "later".
 //  6. The status: 429 is Refused, 504 is Slow, 404 is Fault.
 //  7. Otherwise: an unlisted 5xx is Unclear, an unlisted 4xx Final.
@@ -48,15 +48,15 @@ type Answer struct {
 	fromXML bool
 	// whole: the wait is until a quota is whole again, for which nothing is served (GitHub).
 	whole bool
-	// meant is the meaning of As; Unknown: none.
+	// meant is the meaning of As; Unknown: no such meaning.
 	meant Meaning
 }
 
 // MostBody is the part of a body that is read, in bytes, packed and unpacked. Our choice: error documents are shorter.
 const MostBody = 64 << 10
 
-// Read reads an answer of HTTP that came now. body is the start of its body, packed as Content-Encoding says (gzip and
-// deflate are unpacked), in JSON, XML or text; nil if it was not read.
+// Read reads an answer of HTTP that came now. body is the start of its body, in JSON, XML or text; nil if it was
+// not read. It may be packed by Content-Encoding (gzip and deflate are unpacked).
 func Read(status int, header map[string][]string, body []byte, now time.Time) Answer {
 	a := Answer{Status: status, Header: header}
 	r := reader{Answer: &a, clock: clock{header: header, now: now}}

@@ -13,10 +13,11 @@ import (
 )
 
 const (
-	// deepest is how deep a document is read: Google's codes are at four.
+	// deepest is the depth to which a document is read: Google's codes are at four.
 	deepest = 7
-	// mostTokens is the part of a document that is read, mostText the part of a message and mostXML that of a document in
-	// XML, in bytes. Our choice: error documents have a few tokens, and 64 KiB of any kind are read in 1 ms.
+	// mostTokens is the number of tokens of a document that are read. mostText and mostXML are the parts of a
+	// message and of a document in XML that are read, in bytes. Our choice: error documents have a few tokens, and
+	// 64 KiB of any kind are read in 1 ms.
 	mostTokens = 1000
 	mostText   = 8 << 10
 	mostXML    = 8 << 10
@@ -183,7 +184,7 @@ func (r *reader) xml(body []byte) {
 	r.begun()
 }
 
-// begun takes the status of an error within a success from its codes, if one is there.
+// begun takes the status of an error within a success from its codes, if a code has a status.
 func (r *reader) begun() {
 	if !r.Begun {
 		if r.Status > 0 && r.Status < 400 { // a success, whatever it says
@@ -196,7 +197,7 @@ func (r *reader) begun() {
 	}
 }
 
-// within is the status that the codes name, 0 if none does.
+// within is the status that the codes name, or 0.
 func (r *reader) within() int {
 	for _, code := range r.Codes {
 		if status, err := strconv.Atoi(code); err == nil && status >= 400 && status < 600 {

@@ -9,7 +9,7 @@ import (
 // Meaning is the meaning of an answer.
 type Meaning uint8
 
-// The meanings. Package attempt has what a limiter makes of each.
+// The meanings. Package attempt has the outcome of each meaning.
 const (
 	// Unknown: there was no answer, or it has no known word.
 	Unknown Meaning = iota
@@ -87,7 +87,7 @@ var words = []struct {
 	{Refused, list("*throttl* slowdown* *serverbusy serviceunavailable* toomanyrequest* *throughputexceeded* requestlimitexceeded bandwidthlimitexceeded " +
 		"*ratelimitexceeded* *ratelimited* ratelimiterror overloaded overloadederror priorrequestnotcomplete transactioninprogress* " +
 		"toomanyconcurrent* floodwait* toomanyconnections toomanywriteoperations *ratetoohigh *rateexceeded capacityexceeded* systemoverloadederror"), nil, 0},
-	// What a validation echoes is no refusal: the phrases below do not count.
+	// An echo of a validation is no refusal: the phrases below do not count.
 	{Final, list("invalid* validation* *validationerror *validationexception malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation card*"), nil, 0},
 	{Fault, list("nosuch* *notfound *notfoundexception *notfounderror *alreadyexists* preconditionfailed conditionalcheckfailed*"), nil, 0},
 	{Spent, nil, said("daily*limit", "daily*exceeded", "monthly*limit", "monthly*cap", "exceeded*monthly"), 0},
@@ -146,7 +146,7 @@ func (a *Answer) worded() (Meaning, bool) {
 	return Unclear, false
 }
 
-// phrase is a part of a message, and another that comes later; "" if there is none.
+// phrase is a part of a message, and another part that comes later; "" without a second part.
 type phrase struct{ first, later string }
 
 func said(phrases ...string) (all []phrase) {
@@ -163,7 +163,7 @@ func (a *Answer) says(p phrase) bool {
 	return i >= 0 && (p.later == "" || strings.Contains(a.Text[i+len(p.first):], p.later))
 }
 
-// statuses is what a status means by itself. Any other 5xx is Unclear, any other 4xx and all from 600 Final.
+// statuses are the meanings of a status alone. Any other 5xx is Unclear, any other 4xx and all from 600 Final.
 var statuses = map[int]Meaning{
 	404: Fault, 409: Fault, 410: Fault, 412: Fault, 416: Fault,
 	423: Passing, 425: Passing, 449: Passing, 499: Passing, // a lock; too early; Azure Cosmos DB; nginx

@@ -108,8 +108,8 @@ type quotas struct {
 	reports []Quota
 }
 
-// reported reads the reports, and the time until the quotas are whole again of which nothing is left; 0 without such a
-// quota. A quota that comes back evenly says nothing of that.
+// reported reads the reports, and the time until all used quotas are whole again; 0 without a used quota. A quota
+// that comes back evenly says nothing of that.
 func reported(c clock) (all []Quota, whole time.Duration) {
 	c.now = c.now.Truncate(time.Second)
 	h := &quotas{clock: c}
@@ -175,7 +175,7 @@ func (h *quotas) get(name string) string {
 	return all[:min(len(all), mostBytes)]
 }
 
-// of is the report with the name, one that is not returned if there are too many.
+// of is the report with the name. If there are too many reports, it is a report that is not returned.
 func (h *quotas) of(name string) *Quota {
 	i := slices.IndexFunc(h.reports, func(r Quota) bool { return r.Name == name })
 	if i < 0 {
@@ -203,7 +203,7 @@ func (h *quotas) put(name string, part int, value string) {
 	}
 }
 
-// first is the number with which a value begins, -1 if there is none. What follows it are the drafts' policies.
+// first is the number with which a value begins, -1 without a number. What follows it are the drafts' policies.
 func first(value string) float64 {
 	value, _, _ = strings.Cut(value, ",")
 	value, _, _ = strings.Cut(value, ";")
@@ -224,7 +224,7 @@ func least(value string) float64 {
 	return n
 }
 
-// reset is the time until the latest of a value's resets, -1 if there is none; what no quota has is too long.
+// reset is the time until the latest of a value's resets, -1 without a reset. A time that no quota has is too long.
 func (h *quotas) reset(value string) time.Duration {
 	value, _, _ = strings.Cut(value, ";")
 	if d, ok := h.longest([]string{value}, time.Second); ok {
@@ -258,7 +258,7 @@ func (h *quotas) drafts() {
 	}
 }
 
-// policy reads the limit of a quota, and what it counts.
+// policy reads the limit of a quota, and its unit.
 func (h *quotas) policy(item string) {
 	name, unit := nameOf(item), strings.Trim(parameter(item, "qu"), `"`)
 	if unit == "concurrent-requests" {

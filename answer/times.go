@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// longest is the longest time that is believed. Our choice: a longer time is a mistake. The limiter's setting bounds how
-// much of it is obeyed.
+// longest is the longest time that is believed. Our choice: a longer time is a mistake. The limiter's setting
+// bounds the part that is obeyed.
 const longest = 365 * 24 * time.Hour
 
 // times are the headers and the keys of documents that say when to come back. A number counts in the unit. Of the headers

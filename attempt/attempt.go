@@ -30,8 +30,8 @@ type Attempt struct {
 	ticket window.Ticket
 	// rest has what most attempts do not need, nil until it is needed.
 	rest *rest
-	// asked is the time when the operation began, 0 if it has no deadline, and began when the attempt did, 0 if
-	// the service had answered before. Both count from start.
+	// asked is the time when the operation began, 0 without a deadline. began is the time when the attempt began, 0
+	// if the service had answered before. Both count from start.
 	asked, began time.Duration
 
 	// inner is the answer's body, nil without Body; forget ends the watch over ctx.
@@ -55,7 +55,7 @@ type Attempt struct {
 	patient bool
 }
 
-// rest is the part of an Attempt with a timeout of its own, or that did not succeed.
+// rest is the part of an Attempt that has its own timeout, or that did not succeed.
 type rest struct {
 	// limited is the caller's context with the attempt's own timeout.
 	limited context.Context
@@ -65,9 +65,9 @@ type rest struct {
 	settled time.Time
 	// refusal is the error that the verdict is about.
 	refusal error
-	// forgotten: the service's name is not found any more.
+	// forgotten: the service's name is no longer found.
 	forgotten bool
-	// guessed is when the operation's run of refusals that are guessed began; zero without one.
+	// guessed is the begin of the operation's run of guessed refusals; zero without a run.
 	guessed time.Time
 }
 
@@ -114,7 +114,7 @@ func (a *Attempt) Head(err error, quotas ...answer.Quota) Verdict {
 	return v
 }
 
-// reported passes the reports on. An attempt without a slot of its own reports for the attempt that has the slot.
+// reported passes the reports on. An attempt without its own slot reports for the attempt that has the slot.
 func (a *Attempt) reported(s Slots, v Verdict, reports []answer.Quota) {
 	if len(reports) == 0 {
 		return
@@ -304,7 +304,7 @@ func (a *Attempt) noted(v Verdict, f *tree, err error) Verdict {
 	return v
 }
 
-// brief is how soon a connection ends that the other side does not want. Our choice: some round trips,
+// brief is the time in which a connection ends that the other side does not want. Our choice: some round trips,
 // less than an upload takes before a poor network breaks it off.
 const brief = time.Second
 
@@ -314,7 +314,7 @@ func (a *Attempt) hungUp(v Verdict, f *tree) bool {
 		now()-a.began < brief
 }
 
-// quiet is the verdict without what it says of load.
+// quiet is the verdict without its outcome for load.
 func quiet(v Verdict) Verdict {
 	if v.Retry() {
 		v.Meaning = answer.Passing

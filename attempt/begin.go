@@ -47,7 +47,7 @@ type try struct {
 	// op, if it is not nil, hears before the delay that the guards have admitted it.
 	op    Operation
 	asked time.Duration
-	// guessed is that of the attempt before.
+	// guessed is the guessed of the attempt before.
 	guessed time.Time
 }
 

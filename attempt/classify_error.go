@@ -65,9 +65,10 @@ func classifyStream(f *tree) Verdict {
 	return Verdict{}
 }
 
-// classifyMail reads the reply of a server of mail or files. Replies of 4xx are "transient negative": 421 closes the
-// connection, 425 and 426 are of the connection for a file, and 45x of the mail or file system (RFC 5321, section
-// 4.2; RFC 959, section 4.2). Those of news servers, such as 423 and 430 for an article that is not there, are final.
+// classifyMail reads the reply of a server of mail or files. Replies of 4xx are "transient negative": 421 closes
+// the connection, 425 and 426 are of the connection for a file, and 45x of the mail or file system (RFC 5321,
+// section 4.2; RFC 959, section 4.2). Replies of news servers, such as 423 and 430 for a missing article, are
+// final.
 func classifyMail(f *tree) Verdict {
 	reply, ok := first[*textproto.Error](f)
 	switch {

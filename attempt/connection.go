@@ -59,8 +59,8 @@ func (f *tree) undialed() bool {
 	return !f.answered() && f.says("net/http: TLS handshake timeout")
 }
 
-// undone: the service did none of the work, since the request was not sent, or an HTTP/2 server said that it did not
-// look at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY on the connection's first stream, or a stream refused.
+// undone: the service did none of the work. The request was not sent, or an HTTP/2 server said that it did not look
+// at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY on the connection's first stream, or a refused stream.
 func (f *tree) undone() bool {
 	return !f.several() && (f.unsent() || f.undialed() || f.reset() == refusedStream ||
 		!f.answered() && f.says("http2: Transport received GOAWAY"))
@@ -107,7 +107,7 @@ func (f *tree) broken() bool {
 		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF)
 }
 
-// closed is how net/http words a connection that the server closed, or that was lost.
+// closed are net/http's words for a connection that the server closed, or that was lost.
 func (f *tree) closed() bool {
 	return f.says("http") && f.says("http: server closed idle connection", "http2: server sent GOAWAY", "http2: client connection lost",
 		"http2: Transport received GOAWAY", "http2: Transport received Server's graceful shutdown")

@@ -40,7 +40,7 @@ func (f shapes) all(yield func(shape) bool) {
 	}
 }
 
-// answer is the answer that the error tells of. It reports false if there is none, or a method panics.
+// answer is the answer that the error tells of. It reports false without such a field, or if a method panics.
 func (s shape) answer() (a answer.Answer, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -89,7 +89,7 @@ func (s shape) response() *http.Response {
 	return nil
 }
 
-// statuses are the names of a status. Many services have numbers of their own beside it, so the plainest is last.
+// statuses are the names of a status. Many services have their own numbers too, so the plainest field is last.
 var statuses = []string{"StatusCode", "HTTPStatusCode", "Status", "Code"}
 
 // status is a status of 400 to 599, 0 without one.

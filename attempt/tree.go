@@ -9,9 +9,9 @@ import (
 // soon is the longest wait that tells a refusal for now from a quota that is spent: the default of MaxRetryAfter.
 const soon = 5 * time.Minute
 
-// tree has the errors of an error's tree, each before those that it wraps, and what they say of how far the attempt
-// came. A tree is an error too, the one that was walked, so that a classifier does not walk it again: an error of a
-// service in trouble is read for each attempt. One goroutine at a time has it.
+// tree has the errors of an error's tree, each before the errors that it wraps, and their Reach. A tree is an error
+// too, so that a classifier does not walk the error again: an error of a service in trouble is read for each
+// attempt. One goroutine at a time has it.
 type tree struct {
 	error
 	nodes []node

@@ -45,8 +45,7 @@ type Verdict struct {
 	Reason error
 }
 
-// verdicts is what a limiter makes of each meaning: the outcome that the law sees, and whether another attempt may
-// succeed.
+// verdicts are the effects of each meaning: the outcome for the law, and whether another attempt may succeed.
 var verdicts = [...]struct {
 	outcome window.Outcome
 	again   bool

@@ -38,7 +38,7 @@
 //
 // # Quotas
 //
-// Many services report a quota in their answers: a limit of requests or tokens, what is left, and the time to the
+// Many services report a quota in their answers: a limit of requests or tokens, its rest, and the time to the
 // reset. A limiter holds requests back by these reports, before the service refuses a request. docs/quota.md has
 // the rules. aimd.Config.QuotaReserve is the share of a quota that is spread evenly. Transport.IgnoreQuotas turns
 // the reading off.

@@ -11,13 +11,13 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// early is how soon a service hangs up that does not want the body. Our choice: some round trips, less than an upload
-// takes before a poor network breaks it off.
+// early is the time in which a service hangs up that does not want the body. Our choice: some round trips, less
+// than an upload takes before a poor network breaks it off.
 const early = time.Second
 
-// watched returns the request with a body that knows whether the base took all of it, and what the error of a request
-// without an answer then is: a cutShort if the connection broke off in the body. Many services refuse a long body
-// before they have read it, and hang up: net/http then often reports the failed write, and not the answer.
+// watched returns the request with a body that knows whether the base read it to its end. It also returns the error
+// of a request without an answer: a cutShort if the connection broke off in the body. Many services refuse a long
+// body before they have read it, and hang up: net/http then often reports the failed write, and not the answer.
 func watched(req *http.Request) (*http.Request, func(error) error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return req, func(err error) error { return err }
@@ -45,7 +45,7 @@ func watched(req *http.Request) (*http.Request, func(error) error) {
 // taking is a body that is being sent.
 type taking struct {
 	io.ReadCloser
-	// left is what is not read yet, negative if the length is not known.
+	// left is the number of bytes not read yet, negative if the length is not known.
 	left  int64
 	whole *atomic.Bool
 }

@@ -22,8 +22,8 @@ import (
 // your own; without a policy use [NewClient]. Put it above a [Transport], so that each attempt waits for its own
 // slot. A retry waits at the front of the queue, and holds no slot before.
 //
-// Give a throttle and a budget to the policy (retry.Config.Guards) rather than to the limiter: the policy's
-// guards are asked before the delay, while the answer can still be returned.
+// Give a throttle and a budget to the policy (retry.Config.Guards), not to the limiter: the policy's guards are
+// asked before the delay, while the answer can still be returned.
 //
 // The policy reads a [StatusError], for an answer of status 400 or more, or the base's error. A request may be done
 // twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110, section 9.2.2), if it has an
@@ -56,7 +56,7 @@ func NewRetrier(base http.RoundTripper, p *retry.Policy) (http.RoundTripper, err
 type retrier struct {
 	base   http.RoundTripper
 	runner *attempt.Runner
-	// read is that of a Transport beneath.
+	// read is the Read of a Transport beneath.
 	read func(answer.Answer) answer.Answer
 }
 
@@ -104,8 +104,8 @@ func nonce(h http.Header) bool {
 		strings.EqualFold(scheme, "OAuth") && strings.Contains(parameters, "oauth_nonce")
 }
 
-// idempotent reports whether a request may be done twice: "the idempotent methods ... PUT, DELETE, and
-// safe request methods" (RFC 9110, section 9.2.2). The keys are those that net/http goes by.
+// idempotent reports whether a request may be done twice: "the idempotent methods ... PUT, DELETE, and safe request
+// methods" (RFC 9110, section 9.2.2). The keys are net/http's.
 func idempotent(req *http.Request) bool {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:

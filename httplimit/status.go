@@ -125,7 +125,7 @@ func (e *StatusError) Error() string {
 	return s.String()
 }
 
-// printable is the start of a text with only what can be printed, and single spaces for all space.
+// printable is the start of a text, with its printable characters, and single spaces for all space.
 func printable(text string) string {
 	text = strings.ToValidUTF8(text, "")
 	text = strings.Join(strings.Fields(text), " ")
