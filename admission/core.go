@@ -118,7 +118,7 @@ func (c *core) Deadline() (time.Duration, bool) {
 // Waited is the time that the request waited until the last event.
 func (c *core) Waited(r *request) time.Duration { return c.now - r.since }
 
-// seen notes the time, and sheds what has waited too long.
+// seen notes the time, and sheds requests that waited too long.
 func (c *core) seen(now time.Duration) {
 	c.now = max(c.now, now)
 	for r := oldest(c.line.levels[:]); r != nil && c.Waited(r) >= c.config.QueueTime; r = oldest(c.line.levels[:]) {
@@ -136,8 +136,8 @@ func (c *core) drop(r *request, why string) {
 }
 
 // back returns the Retry-After of one more shed request, jittered by "period * random(.5, 1.5)" (Safe Client
-// Behaviour). each is the time between two returns that the server can bear: each shed request books its part
-// of the time ahead, as in a leaky bucket (the virtual scheduling of ITU-T I.371).
+// Behaviour). each is the time between two returns that the server can bear. Each shed request books its part of
+// the time ahead, as in a leaky bucket (the virtual scheduling of ITU-T I.371).
 func (c *core) back(each time.Duration) time.Duration {
 	ahead := min(max(0, c.booked-c.now)+each, c.config.RetryAfterMax)
 	c.booked = c.now + ahead

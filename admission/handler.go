@@ -130,7 +130,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Cont
 	h.next.ServeHTTP(w, inner)
 }
 
-// judge is how a request ended whose handler returned.
+// judge is the outcome of a request whose handler returned.
 func (h *handler) judge(s *service, ctx context.Context) window.Outcome {
 	s.begin(http.StatusOK) // the answer of a handler that does not write
 	switch o := h.settings.Outcome(s.status); {

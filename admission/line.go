@@ -34,10 +34,10 @@ type request struct {
 //
 // The zero value is an empty line. All methods take constant time.
 type line struct {
-	// levels are in the order in which requests are shed: for each turn and criticality a queue of the
-	// retries and one of the others, each with the oldest first.
+	// levels are in the order in which requests are shed. For each turn and criticality there is a queue of the
+	// retries and a queue of first attempts, each with the oldest first.
 	levels [2 * turns * criticalities]queue.Queue[*request]
-	// n is the number of requests, arrived of all that ever came.
+	// n is the number of waiting requests, arrived the number of all requests so far.
 	n       int
 	arrived uint64
 }
@@ -51,8 +51,7 @@ const criticalities = int(tag.CriticalPlus - tag.Sheddable + 1)
 // retries is the level of the retries of a turn, -1 to 1, and rank, which are shed just before the others.
 func retries(turn, rank int) int { return 2 * ((turn+1)*criticalities + rank) }
 
-// rank is the criticality's place among all there are, 0 the least. One that does not exist counts as the
-// nearest.
+// rank is the criticality's place among all there are, 0 the least. An unknown criticality counts as the nearest.
 func rank(c tag.Criticality) int {
 	return int(min(max(c, tag.Sheddable), tag.CriticalPlus) - tag.Sheddable)
 }

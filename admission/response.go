@@ -17,9 +17,9 @@ const sniffed = 512
 type service struct {
 	http.ResponseWriter
 	permit Permit
-	// outcome is how the service ended, set when the handler returned.
+	// outcome is the end of the service, set when the handler returned.
 	outcome window.Outcome
-	// status is the answer's, 0 before it began; head is how long that took.
+	// status is the answer's status, 0 before it began. head is the time until it began.
 	status int
 	head   time.Duration
 	// hijacked: the connection is the handler's, and the place given back.

@@ -1,7 +1,7 @@
 // Package answer reads the answers of a service: its refusals, the times it asks for, and the quotas it reports.
 //
-// [Read] takes the bytes of an HTTP answer, [Of] what an SDK, gRPC, a mail server or a database says. Both return an
-// [Answer]. [Answer.Meaning] says what the answer means, by the first of these that decides:
+// [Read] takes the bytes of an HTTP answer. [Of] takes a code and a message of an SDK, gRPC, a mail server or a
+// database. Both return an [Answer]. The first of these rules that decides gives its [Answer.Meaning]:
 //
 //  1. A closed account (billing, insufficient_quota): Closed. No wait helps.
 //  2. The size of the request: Final. No wait makes a request smaller.

@@ -89,11 +89,10 @@ func (j Jitter) String() string {
 	return "uniform:" + number(j.lo) + ":" + number(j.hi)
 }
 
-// MarshalText returns String, or an error that says what is allowed.
+// MarshalText returns String, or an error with the allowed values.
 func (j Jitter) MarshalText() ([]byte, error) { return []byte(j.String()), j.check() }
 
-// UnmarshalText reads the text of String, or returns an error that says what is allowed, and leaves j as it
-// is.
+// UnmarshalText reads the text of String, or returns an error with the allowed values and does not change j.
 func (j *Jitter) UnmarshalText(text []byte) error {
 	v, err := parseJitter(string(text))
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 // remembered is the number of decisions of a limiter that are kept: more than the limiter keeps.
 const remembered = 500
 
-// Flow is the state of a client without a limiter, for Compare. The zero Flow is that of one before its first attempt.
+// Flow is the state of a client without a limiter, for Compare. The zero Flow is the Flow before the first attempt.
 type Flow struct {
 	// InFlight is the number of attempts sent and not answered.
 	InFlight int
@@ -116,7 +116,7 @@ type view struct {
 	Decisions []decision  `json:"d,omitempty"`
 	// State is in a word.
 	State string `json:"a"`
-	// Quotas are those that the service reports now.
+	// Quotas are the quotas that the service reports now.
 	Quotas []aimd.Quota `json:"u,omitempty"`
 }
 
@@ -134,7 +134,7 @@ type decision struct {
 	Words string `json:"w"`
 }
 
-// view has the samples and decisions after the decision with that number, or all of the past.
+// view has the samples and decisions after the decision with that number, or the whole past.
 func (s *series) view(now time.Time, after uint64, all bool) view {
 	v := view{ID: s.id, State: s.state(now), Quotas: s.now.Quotas}
 	news := s.decisions
@@ -180,7 +180,7 @@ func tell(e aimd.Event) decision {
 	return d
 }
 
-// hundredths rounds a window, but never to 0, which on the page means that there is none.
+// hundredths rounds a window, but never to 0, which means no window on the page.
 func hundredths(x float64) float64 {
 	if x == 0 {
 		return 0

@@ -59,8 +59,8 @@ func (s *series) pausedUntil() (end time.Time) {
 	return end
 }
 
-// recent returns the oldest of the samples since that time, of ten seconds at most, and whether in half of
-// them operations waited, and the window was used up.
+// recent returns the oldest sample since that time, of ten seconds at most. It reports whether operations waited in
+// half of these samples, and whether the window was used up.
 func (s *series) recent(now, since time.Time) (oldest sample, waits, full bool) {
 	n, waiting, used := 0, 0, 0
 	count := func(p sample) {

@@ -150,7 +150,7 @@ func (m *member) read() {
 	m.listed = false
 }
 
-// count adds to the sum what is new.
+// count adds the news to the sum.
 func (m *member) count(now aimd.Snapshot) {
 	s, old := m.sum, m.counted
 	s.Attempts += now.Attempts - old.Attempts

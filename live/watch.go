@@ -16,8 +16,8 @@ const (
 	kept, spacing = 10 * time.Minute, time.Second
 )
 
-// watch looks at limiters when a page asks for news, and keeps what it saw. It has no
-// goroutine and no timer: without a page it does not run.
+// watch looks at limiters when a page asks for news, and keeps its samples. It has no goroutine and no timer:
+// without a page it does not run.
 type watch struct {
 	limiters Limiters
 	clients  func() iter.Seq2[string, Flow]

@@ -94,7 +94,7 @@ func (ls *Limiters) Add(l *aimd.Limiter) error {
 	return nil
 }
 
-// Apply is an Applier: it reconfigures the limiters, or returns an error if the document does not fit one of them,
+// Apply is an Applier: it reconfigures the limiters, or returns an error if the document does not fit a limiter,
 // such as a min above the limiter's own max.
 func (ls *Limiters) Apply(d Document) error {
 	ls.mu.Lock()

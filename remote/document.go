@@ -128,8 +128,8 @@ func parse(data []byte) (d Document, err error) {
 	return d, err
 }
 
-// once returns an error about a field that an object has twice or under another case: encoding/json would take the last
-// of them. The document is JSON.
+// once returns an error about a field that an object has twice or under another case: encoding/json would take the
+// last such field. The document is JSON.
 func once(from *json.Decoder, in string) error {
 	token, err := from.Token()
 	delim, _ := token.(json.Delim)

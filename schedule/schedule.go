@@ -100,7 +100,7 @@ func (s *Schedule) Stop() {
 	}
 }
 
-// SetPeriod changes the period, or returns an error that says what is allowed; 0 restores the period of New. If the
+// SetPeriod changes the period, or returns an error with the allowed values; 0 restores the period of New. If the
 // new grid has a sooner run, the planned run moves to it. Otherwise the change counts from the run after the
 // planned run.
 func (s *Schedule) SetPeriod(p time.Duration) error {

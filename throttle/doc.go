@@ -5,8 +5,8 @@
 //	probability. Reduces load on the server for rejected requests." (Safe Client Behaviour,
 //	which points to the SRE book, chapter 21, Handling Overload.)
 //
-// A service that refuses still pays for each request that it refuses. So a client counts, over two
-// minutes, its requests and how many were accepted, and rejects with the probability
+// A service that refuses still pays for each request that it refuses. So a client counts, over two minutes, its
+// requests and the accepted requests, and rejects with the probability
 //
 //	max(0, (requests - K*accepts) / (requests + 1)),  K = 2
 //

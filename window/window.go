@@ -32,7 +32,7 @@ type Window struct {
 	known bool
 	// gap is the time between two sends that spreads the window over the round trip; 0: sends are not spaced.
 	gap time.Duration
-	// near is half of the gap that would spread the window, whether sends are spaced or not: see End.Early.
+	// near is half the gap that would spread the window, spaced or not: see End.Early.
 	near time.Duration
 	// limit is the whole attempts in Cwnd, and one at least.
 	limit int
