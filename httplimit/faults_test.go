@@ -21,6 +21,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
 )
 
 // Faults of connections and of requests that users of other clients reported. Each lost work here once.
@@ -126,35 +127,37 @@ func TestGoAwayOnTheFirstStream(t *testing.T) {
 // left" closed the limiter, for the Retry-After too: 2.4 to 2.8 times the optimum.
 func TestSlotsThatAreToldAsAQuota(t *testing.T) {
 	const slots, requests = 8, 400
-	for _, takes := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 2 * time.Second} {
-		for _, form := range []string{"X-Ratelimit-%s-Requests", "X-Ratelimit-%s"} { // OpenAI's, a bucket; GitHub's, a window
-			t.Run(fmt.Sprintf(form+" %v", "", takes), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l, err := aimd.New(aimd.Config{})
-					require.NoError(t, err)
-					free := make(chan struct{}, slots)
-					rt := limited(base(func(r *http.Request) (*http.Response, error) {
-						h, status := http.Header{}, 200
-						select {
-						case free <- struct{}{}:
-							time.Sleep(time.Duration((0.8 + 0.4*rand.Float64()) * float64(takes)))
-							defer func() { <-free }()
-						default:
-							status = 429
-							h.Set("Retry-After", "1")
-							time.Sleep(10 * time.Millisecond)
-						}
-						h.Set(fmt.Sprintf(form, "Limit"), fmt.Sprint(slots))
-						h.Set(fmt.Sprintf(form, "Remaining"), fmt.Sprint(slots-len(free)))
-						h.Set(fmt.Sprintf(form, "Reset"), takes.String())
-						return answers(status, h, text("x"))(r)
-					}), l)
-					began := time.Now()
-					_, wait := busy(t.Context(), rt, 64, requests)
-					wait()
-					require.LessOrEqual(t, time.Since(began).Seconds(), 1.15*requests/slots*takes.Seconds())
+	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe, "reno": aimd.Reno(0.9)} {
+		for _, takes := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 2 * time.Second} {
+			for _, form := range []string{"X-Ratelimit-%s-Requests", "X-Ratelimit-%s"} { // OpenAI's, a bucket; GitHub's, a window
+				t.Run(fmt.Sprintf(form+" %v %s", "", takes, name), func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						l, err := aimd.New(aimd.Config{Law: law})
+						require.NoError(t, err)
+						free := make(chan struct{}, slots)
+						rt := limited(base(func(r *http.Request) (*http.Response, error) {
+							h, status := http.Header{}, 200
+							select {
+							case free <- struct{}{}:
+								time.Sleep(time.Duration((0.8 + 0.4*rand.Float64()) * float64(takes)))
+								defer func() { <-free }()
+							default:
+								status = 429
+								h.Set("Retry-After", "1")
+								time.Sleep(10 * time.Millisecond)
+							}
+							h.Set(fmt.Sprintf(form, "Limit"), fmt.Sprint(slots))
+							h.Set(fmt.Sprintf(form, "Remaining"), fmt.Sprint(slots-len(free)))
+							h.Set(fmt.Sprintf(form, "Reset"), takes.String())
+							return answers(status, h, text("x"))(r)
+						}), l)
+						began := time.Now()
+						_, wait := busy(t.Context(), rt, 64, requests)
+						wait()
+						require.LessOrEqual(t, time.Since(began).Seconds(), 1.15*requests/slots*takes.Seconds())
+					})
 				})
-			})
+			}
 		}
 	}
 }

@@ -95,8 +95,8 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 	case ok && o.Overloaded():
 		g.overloaded(!a.Ignored, retryAfter)
 	}
-	if g.told != nil {
-		g.told.Soon = g.soon()
+	if ok && g.told != nil {
+		g.told.took(t, a)
 	}
 	return a, ok
 }

@@ -118,26 +118,49 @@ func TestHowLongAReportCloses(t *testing.T) {
 func TestAQuotaThatComesBackWithinAFewRoundTrips(t *testing.T) {
 	for _, c := range []struct {
 		trip, reset time.Duration
-		law         window.NewLaw
 		open        bool
 	}{
-		{trip: 75 * time.Millisecond, reset: 300 * time.Millisecond, open: true},
-		{trip: 74 * time.Millisecond, reset: 300 * time.Millisecond},
-		{trip: time.Minute, reset: 15 * time.Second, open: true},
-		{trip: time.Minute, reset: 15*time.Second + 1},
-		{trip: time.Minute, reset: 15 * time.Second, law: aimd.Reno(0.5)}, // measures no round trip
+		{75 * time.Millisecond, 300 * time.Millisecond, true}, {74 * time.Millisecond, 300 * time.Millisecond, false},
+		{time.Minute, 15 * time.Second, true}, {time.Minute, 15*time.Second + 1, false},
 	} {
-		law := c.law
-		if law == nil {
-			law = aimd.Probe
+		for _, law := range []window.NewLaw{aimd.Probe, aimd.Reno(0.5)} {
+			g, err := limiter.NewGate(law, limiter.Settings{})
+			require.NoError(t, err)
+			report := answer.Quota{Name: "slots", Limit: 8, Left: 8, Reset: c.reset}
+			first, now := sent(t, &g, 0), c.trip
+			g.Reported(now, first, reports(report))
+			g.Answered(now, first, window.Success, 0)
+			if !g.Window.Timed() { // the first report begins to tell times
+				second := sent(t, &g, now)
+				now += c.trip
+				g.Reported(now, second, reports(report))
+				g.Answered(now, second, window.Success, 0)
+			}
+			last := sent(t, &g, now)
+			report.Left = 0
+			g.Reported(now, last, reports(report))
+			_, ok := g.Next(now, 100)
+			assert.Equal(t, c.open, ok, "%+v", c)
 		}
-		g, err := limiter.NewGate(law, limiter.Settings{})
+	}
+
+	// A new round trip counts an eighth: after 0.1 s, and then 0.9 s, four are 0.8 s.
+	for reset, open := range map[time.Duration]bool{800 * time.Millisecond: true, 801 * time.Millisecond: false} {
+		g, err := limiter.NewGate(aimd.Probe, limiter.Settings{})
 		require.NoError(t, err)
-		first := sent(t, &g, 0)
-		g.Reported(c.trip, first, reports(answer.Quota{Name: "slots", Limit: 8, Reset: c.reset}))
-		g.Answered(c.trip, first, window.Success, 0)
-		_, ok := g.Next(c.trip, 100)
-		assert.Equal(t, c.open, ok, "%+v", c)
+		report, now := answer.Quota{Name: "slots", Limit: 8, Left: 8, Reset: reset}, time.Duration(0)
+		for _, trip := range []time.Duration{100 * time.Millisecond, 900 * time.Millisecond, 0} {
+			ticket := sent(t, &g, now)
+			if now += trip; trip == 0 {
+				report.Left = 0
+			}
+			g.Reported(now, ticket, reports(report))
+			if trip > 0 {
+				g.Answered(now, ticket, window.Success, 0)
+			}
+		}
+		_, ok := g.Next(now, 100)
+		assert.Equal(t, open, ok, reset)
 	}
 
 	// A refusal before the first success: its round trip says nothing, so 15 s are soon.

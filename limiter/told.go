@@ -38,6 +38,10 @@ type told struct {
 	// holds until the time boundedUntil.
 	boundAt      uint64
 	boundedUntil time.Duration
+	// trip is the mean round trip of accepted attempts, in which a new one counts an eighth (RFC 6298, section 2); 0
+	// before the first. Of a law without a clock the attempts after the number untimed count: times are told since.
+	trip    time.Duration
+	untimed uint64
 }
 
 // If a quota comes back within four round trips and 15 s, no attempt waits for it: the service may mean its slots,
@@ -48,16 +52,23 @@ const (
 	soonLongest = 15 * time.Second
 )
 
-// soon is the longest reset for which no attempt waits. Before the first success the round trips are of refusals,
-// so only the time counts. Without a clock there are no round trips.
-func (g *Gate) soon() time.Duration {
-	switch {
-	case !g.Window.Timed():
-		return 0
-	case g.block.successes == 0:
+// soon is the longest reset for which no attempt waits. Before an attempt is accepted only the time counts.
+func (q *told) soon() time.Duration {
+	if q.trip == 0 {
 		return soonLongest
 	}
-	return min(soonTrips*g.State().Trip, soonLongest)
+	return min(soonTrips*q.trip, soonLongest)
+}
+
+// took notes the end of an attempt.
+func (q *told) took(t window.Ticket, e window.End) {
+	if e.Outcome.Accepted() && t.ID() > q.untimed {
+		if q.trip == 0 {
+			q.trip = max(1, e.RTT)
+		}
+		q.trip += (e.RTT - q.trip) / 8
+	}
+	q.Soon = q.soon()
 }
 
 // Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
@@ -78,6 +89,9 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaS
 	if g.told == nil {
 		g.told = &told{Quotas: quota.Quotas{Rand: g.rules.Rand}, heads: map[uint64]bool{}}
 		g.told.Sent(g.seen(now), g.last)
+		if !g.Window.Timed() {
+			g.told.untimed = g.last
+		}
 	}
 	q := g.told
 	before, _ := q.UsedUp(g.seen(now))
@@ -86,7 +100,7 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaS
 			g.Bound, q.boundAt, q.boundedUntil = int(min(r.Limit, window.MaxWindow)), g.last, g.now+g.rules.MaxRetryAfter
 		}
 	}
-	q.Soon, q.Reserve, q.MaxRetryAfter = g.soon(), g.rules.QuotaReserve, g.rules.MaxRetryAfter
+	q.Soon, q.Reserve, q.MaxRetryAfter = q.soon(), g.rules.QuotaReserve, g.rules.MaxRetryAfter
 	head := quota.Head{Number: t.ID(), Refused: h.Refused, Stop: h.Stop, RetryAfter: h.RetryAfter, Reports: h.Reports}
 	q.heads[t.ID()] = q.Noted(g.now, head) || q.heads[t.ID()]
 	last, ok := q.UsedUp(g.now)
