@@ -9,8 +9,8 @@ import (
 // arrivals says when operations are born.
 type arrivals struct {
 	conf Clients
-	// left and burst are how many are still to be born, of all (negative: no end) and of the burst; n is how
-	// many were born, if no client has times of its own.
+	// left and burst are the numbers of operations still to be born, of all (negative: no end) and of the burst. n
+	// is the number born, if no client has its own times.
 	left, burst, n int
 }
 

@@ -26,7 +26,7 @@ type Block struct {
 
 var errForbidden = errors.New("forbidden")
 
-// perSecond is the most requests a second that begin no block, and false if their number alone begins none.
+// perSecond is the greatest rate of requests that begins no block, and false if the number alone begins no block.
 func (b Block) perSecond() (float64, bool) {
 	return float64(b.Requests), b.For > 0 && !b.Refused
 }
@@ -57,7 +57,7 @@ func (b *blocks) excess(conf Block, now time.Duration) bool {
 }
 
 // blocked reports whether a request comes during a block or begins one, and refuses it if so. The clairvoyant's
-// comes again when it begins none.
+// request comes again when it begins no block.
 func (s *server) blocked(e *engine, a *attempt) bool {
 	conf, b := s.conf.Block, &s.blocks
 	switch {

@@ -53,7 +53,7 @@ func (e event) at() time.Duration { return time.Duration(e.key >> 2) }
 
 // calendar holds the events to come as a radix heap: no event is made for a time before the last one taken out.
 type calendar struct {
-	// due are the events with the key last, of which gone were taken out.
+	// due are the events with the key last. gone is the number taken out.
 	last uint64
 	due  []event
 	gone int
@@ -73,7 +73,7 @@ func (c *calendar) push(e event) {
 	c.filled |= 1 << i
 }
 
-// pop takes the first event out, and reports false if there is none.
+// pop takes the first event out, and reports false without an event.
 func (c *calendar) pop() (event, bool) {
 	if c.gone == len(c.due) {
 		if c.filled == 0 {

@@ -21,8 +21,8 @@ const (
 	maxNumber  = 10_000_000
 )
 
-// Validate returns nil, or an error that joins a setting.Error for each field of the scenario and of the
-// strategies that is wrong, in the order of the fields. Its Name is the field's path as in a scenario file:
+// Validate returns nil, or an error that joins a setting.Error for each wrong field of the scenario and of the
+// strategies, in the order of the fields. Its Name is the field's path as in a scenario file:
 // "server.outages[1].from", "strategies[0].retry.min".
 func (s Scenario) Validate(strategies ...Strategy) error {
 	errs := problems("", s)
@@ -67,7 +67,7 @@ func (c checker) duration(field string, d, low, high time.Duration) {
 	}
 }
 
-// time checks a duration without bounds of its own.
+// time checks a duration without other bounds.
 func (c checker) time(field string, d time.Duration) { c.duration(field, d, 0, maxHorizon) }
 
 func (c checker) count(field string, n, low, high int) {

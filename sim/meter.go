@@ -13,7 +13,7 @@ type meter struct {
 	Result
 	// counts are the number of attempts that were sent and how they ended, in the order of the traces.
 	counts [rates]int
-	// inFlight is the number of attempts that clients wait for, peak the most of them at one time.
+	// inFlight is the number of attempts that clients wait for, peak its largest value.
 	inFlight, peak int
 	// outageSent is the number of requests that were sent during outages.
 	outageSent int
@@ -23,9 +23,8 @@ type meter struct {
 	requests []int32
 	// interactive and background are the operations of the two kinds.
 	interactive, background struct{ born, done int }
-	// watched has the counts in the time of the watch: requests that were sent, those that ended without success,
-	// operations that were done, and the most attempts that clients waited for; watchedDone has the operations by
-	// client.
+	// watched has the counts in the time of the watch: requests sent, requests that ended without success,
+	// operations done, and the most attempts that clients waited for. watchedDone has the operations by client.
 	watched     struct{ sent, errors, done, peak int }
 	watchedDone []float64
 	regained    regained

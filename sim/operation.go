@@ -56,7 +56,7 @@ type operation struct {
 	background bool
 }
 
-// phase is where an attempt is; 0: on its way to the server, or in its backlog.
+// phase is the place of an attempt; 0: on its way to the server, or in its backlog.
 type phase uint8
 
 const (

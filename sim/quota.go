@@ -17,7 +17,7 @@ type account struct {
 	at    time.Duration
 }
 
-// fill adds what has come back by now.
+// fill adds the amount that has come back by now.
 func (q *account) fill(now time.Duration) {
 	if q.conf.Bucket {
 		back := q.conf.Limit * float64((now-q.at).Seconds()/q.conf.Per.Seconds())

@@ -45,7 +45,7 @@ func (r random) upTo(d time.Duration) time.Duration { return stretched(d, r.Floa
 // maxDuration bounds a single time, 100 years: our choice.
 const maxDuration = 100 * 365 * 24 * time.Hour
 
-// stretched is d * by, to the nearest nanosecond, within what a Duration holds.
+// stretched is d * by, to the nearest nanosecond, within the range of a Duration.
 func stretched(d time.Duration, by float64) time.Duration {
 	return time.Duration(min(max(math.RoundToEven(float64(d)*by), 0), float64(maxDuration)))
 }

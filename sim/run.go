@@ -25,7 +25,7 @@ func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
 	return e.meter.result(e), nil
 }
 
-// engine is one run: virtual time, its events, and all that take part.
+// engine is one run: virtual time, its events, and its parts.
 type engine struct {
 	scenario Scenario
 	strategy Strategy
@@ -197,9 +197,8 @@ func (e *engine) attempted(v event, a *attempt) {
 	}
 }
 
-// optimum is the makespan of a clairvoyant client, who sends each of the same operations so that it arrives
-// just when the server has room: a queue without bound in front of a server at its best concurrency. 0: that
-// does not end either.
+// optimum is the makespan of a clairvoyant client: each operation arrives just when the server has room. That is a
+// queue without bound in front of a server at its best concurrency. 0: that does not end either.
 //
 // If the server's time depends on the concurrency, the best fixed concurrency is the best rhythm. Only at the
 // end fewer may be better: of some concurrencies the best is taken, within 3% of a search of all (see the test).

@@ -18,8 +18,8 @@ type server struct {
 	latest time.Duration
 	// running is the number of requests that are being served, busy how many refusals keep a slot.
 	running, busy int
-	// In order: waiting are the requests in the queue, backlog the ones that came while the server was
-	// stopped, and serving, with a Jam, the ones being served.
+	// In order: waiting are the requests in the queue, backlog the requests that came while the server was stopped.
+	// With a Jam, serving are the requests in service.
 	waiting, backlog, serving []int32
 	// tokens are the tokens of the bucket at the time filled.
 	tokens float64

@@ -7,7 +7,7 @@ import (
 )
 
 // station serves requests: it says when each is done. Without a knee an attempt's time is known when it begins.
-// With one, each change of the concurrency moves the time at which the next attempt is done: one event looks,
+// With a knee, each change of the concurrency moves the time at which the next attempt is done. One event looks,
 // and its version shows whether it is out of date.
 type station struct {
 	conf Server
@@ -24,8 +24,8 @@ type station struct {
 	// a clairvoyant lets them leave first.
 	emptying bool
 
-	// works are the attempts at a linear knee, and begun how many there ever were; work is how much an attempt could
-	// have had by the time worked.
+	// works are the attempts at a linear knee, and begun their number so far. work is the amount that an attempt
+	// could have had by the time worked.
 	works  works
 	begun  int
 	work   float64
@@ -171,7 +171,7 @@ func (s *station) delay(concurrency int) time.Duration {
 	return s.delays[min(over, len(s.delays)-1)]
 }
 
-// stretch is how much longer everything takes at that concurrency.
+// stretch is the factor of all times at that concurrency.
 func (s *station) stretch(concurrency int) float64 {
 	at := float64(s.conf.Knee.At)
 	return 1 + float64(s.conf.Knee.Slope*max(0, float64(concurrency)-at)/at)

@@ -17,7 +17,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// instruments are those that are read when the SDK collects.
+// instruments are read when the SDK collects.
 type instruments struct {
 	cwnd, ssthresh, gap, pausedUntil metric.Float64ObservableGauge
 	quotaLimit, quotaLeft            metric.Float64ObservableGauge

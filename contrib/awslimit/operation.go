@@ -24,7 +24,7 @@ import (
 type operation struct {
 	selector
 
-	// attempts is the number that were made, last the one that failed last, cause its error.
+	// attempts is the number of attempts so far, last the latest failed attempt, cause its error.
 	attempts int
 	last     *attempt.Attempt
 	cause    error
@@ -45,8 +45,8 @@ type operation struct {
 // in a stack, and the same one only once.
 func (o *operation) ID() string { return o.id }
 
-// HandleInitialize adds the last attempt's error to one that lacks it: the SDK forgets it when the
-// context ends between attempts.
+// HandleInitialize adds the last attempt's error to an error that lacks it: the SDK forgets it if the context ends
+// between attempts.
 func (o *operation) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
@@ -224,8 +224,7 @@ type decided struct {
 func (d *decided) Unwrap() error        { return d.error }
 func (d *decided) RetryableError() bool { return d.again }
 
-// final is the error of an operation that is over: no retryer takes it for one that is worth another
-// attempt.
+// final is the error of an operation that is over: no retryer tries it again.
 func final(ctx context.Context, err error) error {
 	if over := ctx.Err(); over != nil && errors.Is(err, over) {
 		return &aws.RequestCanceledError{Err: err}

@@ -18,7 +18,7 @@ import (
 const (
 	// pushback is the trailer of gRFC A6, "Server Pushback".
 	pushback = "grpc-retry-pushback-ms"
-	// longestDelay is the longest that is believed, as in httplimit.
+	// longestDelay is the longest delay that is believed, as in httplimit.
 	longestDelay = 365 * 24 * time.Hour
 )
 

@@ -37,11 +37,11 @@ func hungUp(err error) bool {
 		strings.HasPrefix(sending.Err.Error(), "Connection closed by foreign host")
 }
 
-// errorDocument is the most of a body that is searched for an error, in bytes, as in minio-go.
+// errorDocument is the part of a body that is searched for an error, in bytes, as in minio-go.
 const errorDocument = 1 << 20
 
-// revealing corrects the status of an answer that says 200 and has an error inside: S3 sends the status
-// of a long operation before it is done, and the limiter reads the status only.
+// revealing corrects the status of a 200 with an error inside: S3 sends the status of a long operation before it is
+// done, and the limiter reads the status only.
 type revealing struct{ base http.RoundTripper }
 
 // CloseIdleConnections is for http.Client.CloseIdleConnections.

@@ -17,7 +17,7 @@ import (
 // MostTime is the time that a body is waited for that is only looked at. Our choice: a new connection takes less.
 const MostTime = 250 * time.Millisecond
 
-// Peek returns the start of the body of an answer that is no success, unless its type is that of a page. If the body is
+// Peek returns the start of the body of an answer that is no success, unless the body is a page. If the body is
 // late, the start is what came in time, and Peek reports late.
 func Peek(resp *http.Response) (start []byte, late bool) {
 	if k := kind(resp.Header); strings.HasSuffix(k, "html") || k == "application/xhtml+xml" {
@@ -26,10 +26,10 @@ func Peek(resp *http.Response) (start []byte, late bool) {
 	return Start(resp)
 }
 
-// Within returns the start of the body of a success that is an error document, nil if it is none: Amazon S3 sends 200
-// before a long operation is done (CompleteMultipartUpload, CopyObject). Only answers to PUT and POST are looked at. The
-// document is XML with the root Error, or JSON with the key "error" first. In XML white space may come first, for as long
-// as the operation takes; all else is waited for as in Peek.
+// Within returns the start of the body of a success that is an error document, otherwise nil: Amazon S3 sends 200
+// before a long operation is done (CompleteMultipartUpload, CopyObject). Only answers to PUT and POST are looked
+// at. The document is XML with the root Error, or JSON with the key "error" first. In XML white space may come
+// first, for as long as the operation takes. Other bytes are awaited as in Peek.
 func Within(resp *http.Response) []byte {
 	if resp.Request == nil || resp.Request.Method != http.MethodPut && resp.Request.Method != http.MethodPost ||
 		resp.StatusCode == http.StatusSwitchingProtocols {
@@ -53,7 +53,7 @@ func Within(resp *http.Response) []byte {
 	return start
 }
 
-// begin is where a document begins, as long as a root at most, without white space, the mark of its bytes' order and the
+// begin is the begin of a document, as long as a root at most, without white space, the byte order mark and the
 // declaration of XML.
 func begin(start []byte) string {
 	text := bytes.TrimLeft(start, " \t\r\n\ufeff")

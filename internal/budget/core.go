@@ -28,8 +28,8 @@ func (s Settings) withDefaults() (Settings, error) {
 	)
 }
 
-// Core is the retry budget without its lock: it counts what is sent, and decides which retries may be. It
-// is pure.
+// Core is the retry budget without its lock: it counts the attempts that are sent, and decides which retries are
+// allowed. It is pure.
 //
 //	"Limit retries to a percentage of total outgoing requests." ("Safe Client Behaviour", 2018)
 //
@@ -42,7 +42,7 @@ func (s Settings) withDefaults() (Settings, error) {
 type Core struct {
 	// Settings are the rules, with defaults filled in. The Share may change.
 	Settings
-	// sent counts all that was sent; retries are marked.
+	// sent counts all attempts; retries are marked.
 	sent sliding.Counter
 }
 
@@ -80,8 +80,8 @@ func (b *Core) allows(sent sliding.Counts) bool {
 	return retries <= b.Floor || float64(retries) <= b.Share*float64(requests)
 }
 
-// Exhausted returns the time over which a refused retry would be one too many, and the requests and retries
-// there: the window, or its newest tenth if the share is used up only there.
+// Exhausted returns the time over which a refused retry would exceed the share: the window, or its newest tenth if
+// the share is used up only there. It also returns the requests and retries in that time.
 func (b *Core) Exhausted(now time.Duration) (over time.Duration, requests, retries int) {
 	over, sent := b.Window, b.sent.Sum(now)
 	if b.allows(sent) {

@@ -4,8 +4,8 @@ package delay
 import "time"
 
 const (
-	// stopMin is the pause after a refusal that speaks for everybody and says no time: GitHub's "wait for at
-	// least one minute", longer each time (see attempt.Classify).
+	// stopMin is the pause after a refusal that speaks for everybody and has no time: GitHub's "wait for at least
+	// one minute", longer each time (see attempt.Classify).
 	stopMin = time.Minute
 	// stopDoublings is the number of times that this pause doubles: up to about an hour. Our choice.
 	stopDoublings = 6
@@ -13,7 +13,7 @@ const (
 	stopMost = 24 * time.Hour
 )
 
-// Asked is what a service asked for in a refusal. The zero value: it asked for no delay.
+// Asked is the wait that a service asked for in a refusal. The zero value: it asked for no delay.
 type Asked struct {
 	// After is the Retry-After, 0 without one.
 	After time.Duration
@@ -36,8 +36,8 @@ func (a Asked) Within(longest time.Duration) time.Duration {
 	return min(a.After, stopMost)
 }
 
-// Jittered returns the delay with up to half on top, at most a second, at random from r: many clients were asked
-// to come back at the same moment.
+// Jittered returns the delay with jitter from r added: up to half of the delay, at most a second. The service may
+// have asked many clients to come back at the same moment.
 func (a Asked) Jittered(longest time.Duration, r interface{ Float64() float64 }) time.Duration {
 	d := a.Within(longest)
 	if d == 0 {
@@ -46,12 +46,12 @@ func (a Asked) Jittered(longest time.Duration, r interface{ Float64() float64 })
 	return d + time.Duration(r.Float64()*float64(min(d/2, time.Second)))
 }
 
-// Patience is the number of overloads in a row after which an operation backs off on its own, and of cuts in a row from
-// which a Retry-After pauses all operations. Our choice: with less, operations that lose their place in an ordinary
-// overshoot back off (TestRetryAfterOfASmoothRateCap in package sim).
+// Patience is the number of overloads in a row after which an operation backs off. It is also the number of cuts in
+// a row from which a Retry-After pauses all operations. Our choice: with less, operations that lose their place in
+// an ordinary overshoot back off (TestRetryAfterOfASmoothRateCap in package sim).
 const Patience = 5
 
-// Backoffs is the number of the own backoff that is due after n failures in a row; 0: none. After overloads it
+// Backoffs is the number of the backoff that is due after n failures in a row; 0: no backoff. After overloads it
 // begins when the Patience is over.
 func Backoffs(failures int, overloaded bool) int {
 	if !overloaded {

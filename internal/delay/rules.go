@@ -6,12 +6,12 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 )
 
-// Rules are those of retry.Policy, which package sim drives too: how often an operation is tried again, and when. All
-// values are allowed.
+// Rules are the rules of retry.Policy, which package sim drives too: the number of attempts of an operation, and
+// their times. All values are allowed.
 type Rules struct {
 	// MaxAttempts is the most attempts of an operation, the first among them; 0 or less: no limit.
 	MaxAttempts int
-	// Backoff is the operation's own backoff, never nil, and PauseMax its longest delay; 0: none.
+	// Backoff is the operation's backoff, never nil. PauseMax is its longest delay; 0: no bound.
 	Backoff  backoff.Backoff
 	PauseMax time.Duration
 	// MaxRetryAfter is the longest Retry-After that is obeyed.
@@ -20,8 +20,9 @@ type Rules struct {
 	Rand backoff.Rand
 }
 
-// Next returns the delays before the next attempt after so many: the own backoff of that number (0: none is due), where
-// last is the one before, and what the service asked for. It returns false if there is no next attempt.
+// Next returns the delays before the next attempt, after that number of attempts: the backoff of the given number
+// (0: no backoff is due), and the wait that the service asked for. last is the backoff before. It returns false if
+// there is no next attempt.
 func (r Rules) Next(attempts, number int, last time.Duration, asked Asked) (own, obeyed time.Duration, more bool) {
 	if r.MaxAttempts > 0 && attempts >= r.MaxAttempts { // more: it was lowered meanwhile
 		return 0, 0, false

@@ -1,5 +1,5 @@
-// Package grid says when work that repeats is to be done: at jittered times on a grid that all clients
-// have in common, or at jittered intervals. It is the pure core of package schedule.
+// Package grid has the times of work that repeats: jittered times on a grid that all clients share, or jittered
+// intervals. It is the pure core of package schedule.
 package grid
 
 import (
@@ -17,8 +17,8 @@ const (
 	MaxPeriod = 365 * 24 * time.Hour
 )
 
-// tolerance is how late a run may be: a hundredth of the period, so that one in a hundred clients that
-// stood still runs at once; but at least a second, which a busy machine may need. Our choice.
+// tolerance is the allowed lateness of a run: a hundredth of the period, so that one in a hundred clients that
+// stood still runs at once. It is at least a second, which a busy machine may need. Our choice.
 func tolerance(period time.Duration) time.Duration { return max(period/100, time.Second) }
 
 // Settings has the rules of a Core; schedule.Config documents its fields. A nil Rand is a source with a fixed
@@ -73,8 +73,8 @@ func New(now time.Time, s Settings) (Core, error) {
 	return c, nil
 }
 
-// Begin reports whether the run may begin: not before its time, and not while one is under way. If it is
-// long after its time, the run is planned again, and Next has changed. Ended must follow a granted Begin.
+// Begin reports whether the run may begin: not before its time, and not while a run is under way. If it is long
+// after its time, the run is planned again, and Next has changed. Ended must follow a granted Begin.
 func (c *Core) Begin(now time.Time) bool {
 	now = c.at(now)
 	late := now.Sub(c.next)
@@ -133,7 +133,7 @@ func (c *Core) SetPeriod(now time.Time, p time.Duration) error {
 	return nil
 }
 
-// Next returns when the next run is to begin, or false: one is under way.
+// Next returns the time of the next run, or false while a run is under way.
 func (c *Core) Next() (time.Time, bool) { return c.next, !c.running }
 
 // Period returns the period.

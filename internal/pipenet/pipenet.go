@@ -1,5 +1,5 @@
-// Package pipenet is a network in memory, for tests on virtual time: a goroutine that waits for a socket
-// keeps the clock of testing/synctest from going on, one that waits for a pipe does not.
+// Package pipenet is a network in memory, for tests on virtual time: a goroutine that waits for a socket stops the
+// clock of testing/synctest, and a goroutine that waits for a pipe does not.
 package pipenet
 
 import (

@@ -38,8 +38,8 @@ type quota struct {
 	at, end time.Duration
 	// longest is the longest reset that was told.
 	longest time.Duration
-	// accepted counts the requests accepted since without a report of this quota, deeds those accepted from the
-	// time since on while what is left stayed the same. untrue: they were more than the service said.
+	// accepted counts the requests accepted since then without a report of this quota. deeds counts the requests
+	// accepted from the time since on while the rest stayed the same. untrue: they were more than the service said.
 	accepted, deeds float64
 	since           time.Duration
 	untrue          bool
@@ -52,11 +52,11 @@ type quota struct {
 const (
 	// most quotas are kept, the first.
 	most = 16
-	// slowest is the longest time that a bucket takes for what is asked of it.
+	// slowest is the longest time for which a bucket is awaited.
 	slowest = 24 * time.Hour
 	// tenth is the reserve by default.
 	tenth = 0.1
-	// grain is how exact a reset in whole seconds is, and the time between two questions without an answer.
+	// grain is the precision of a reset in whole seconds, and the time between two questions without an answer.
 	grain = time.Second
 	// doubled: a quota may come back this many times as fast as a report says before it is untrue.
 	doubled = 2
@@ -201,7 +201,7 @@ func (d *quota) after(n float64) time.Duration {
 	return time.Duration(min(n/d.rate(), slowest.Seconds()) * float64(time.Second))
 }
 
-// promise is what is left by the report and, in a bucket, by what has come back since.
+// promise is the rest by the report and, in a bucket, the amount that has come back since then.
 func (d *quota) promise(now time.Duration) float64 {
 	if !d.Bucket {
 		return d.Left

@@ -16,7 +16,7 @@ type Head struct {
 	Reports    []answer.Quota
 }
 
-// State is how a quota stands.
+// State is the state of a quota.
 type State struct {
 	Name        string
 	Limit, Left float64
@@ -36,7 +36,7 @@ func (q *Quotas) States(now time.Duration) []State {
 	return all
 }
 
-// UsedUp returns the quota that is used up for longest, and false if none is.
+// UsedUp returns the quota that is used up for longest, and false without a used quota.
 func (q *Quotas) UsedUp(now time.Duration) (longest State, ok bool) {
 	for i := range q.all {
 		if s := q.state(&q.all[i], now); s.Until > longest.Until {

@@ -4,7 +4,7 @@ package sliding
 
 import "time"
 
-// Counts are requests, and how many of them were marked: as a retry, or as accepted.
+// Counts are the numbers of requests and of marked requests: retries, or accepted requests.
 type Counts struct{ All, Marked int }
 
 // Counter has the counts within the last while, kept in buckets of equal width. A sum covers the time asked
@@ -54,7 +54,7 @@ func (c *Counter) Sum(now time.Duration) Counts {
 	return c.Within(now, len(c.ring)-1)
 }
 
-// Within returns the counts within the last buckets, and in the one that is not over yet.
+// Within returns the counts within the last buckets, the present bucket included.
 func (c *Counter) Within(now time.Duration, buckets int) (sum Counts) {
 	for n := max(c.bucket(now)-int64(min(buckets, len(c.ring)-1)), 0); n <= c.newest; n++ {
 		b := c.at(n)
