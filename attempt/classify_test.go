@@ -8,8 +8,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"reflect"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -239,3 +241,32 @@ type unsent struct{}
 
 func (unsent) Error() string        { return "not sent" }
 func (unsent) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unsent} }
+
+// An error of an SDK may hold the answer in a field: a second look at the body sees the same.
+type holding struct{ Response *http.Response }
+
+func (h *holding) Error() string { return "the SDK failed" }
+
+func TestAnErrorThatHoldsItsAnswer(t *testing.T) {
+	held := func(status int, body string) error {
+		return &holding{&http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}}
+	}
+	err := held(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`)
+	for range 2 {
+		require.ErrorIs(t, attempt.Classify(err).Reason, attempt.ErrQuota)
+	}
+	for _, err := range []error{held(200, ""), &holding{}, (*holding)(nil)} {
+		require.Zero(t, attempt.Classify(err))
+	}
+}
+
+// Streams of HTTP/2 that a server breaks off are tried again.
+func TestAStreamOfAServerThatIsReset(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	s.EnableHTTP2 = true
+	s.StartTLS()
+	defer s.Close()
+	_, err := s.Client().Get(s.URL)
+	require.ErrorContains(t, err, "INTERNAL_ERROR")
+	require.Equal(t, attempt.Verdict{Meaning: answer.Passing}, attempt.Classify(err))
+}

@@ -36,6 +36,9 @@
 // If the server chooses by criticality, as admission.NewHandler does, give each criticality a limiter of its own.
 // Otherwise the refusals of background work narrow the window of interactive work too.
 //
+// One limiter is for one limit. [PerHost] has a limiter for each host, and [By] one for each key of yours. By with
+// [ReadWrite] has one for reads and one for writes.
+//
 // # Quotas
 //
 // Many services report a quota in their answers: a limit of requests or tokens, its rest, and the time to the

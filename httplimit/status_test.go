@@ -3,7 +3,6 @@ package httplimit_test
 import (
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -104,31 +103,7 @@ func TestCheckKeepsTheConnection(t *testing.T) {
 	assert.Equal(t, []string{peers[0], peers[0], peers[0]}, peers)
 }
 
-const openAIQuota = `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`
-
 // sdkError is an error of an SDK that holds the answer in a field.
 type sdkError struct{ Response *http.Response }
 
 func (e *sdkError) Error() string { return "the SDK failed" }
-
-// TestAnswersOfServices has the answers of 400 and more.
-func TestAnErrorThatHoldsItsAnswer(t *testing.T) {
-	held := &sdkError{replied(429, http.Header{"Content-Type": {"application/json"}}, text(openAIQuota))}
-	for range 2 { // a second look sees the same
-		require.ErrorIs(t, attempt.Classify(held).Reason, attempt.ErrQuota)
-	}
-	for _, err := range []error{&sdkError{replied(200, nil, text(""))}, &sdkError{}, (*sdkError)(nil)} {
-		require.Zero(t, attempt.Classify(err))
-	}
-}
-
-// Streams of HTTP/2 that a server breaks off are tried again.
-func TestAStreamThatIsReset(t *testing.T) {
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	s.EnableHTTP2 = true
-	s.StartTLS()
-	defer s.Close()
-	_, err := s.Client().Get(s.URL)
-	require.ErrorContains(t, err, "INTERNAL_ERROR")
-	require.Equal(t, attempt.Verdict{Meaning: answer.Passing}, attempt.Classify(err))
-}
