@@ -84,15 +84,3 @@ var question = anthropic.MessageNewParams{
 func anthropicOn(tr *http.Transport) anthropic.Client {
 	return anthropic.NewClient(option.WithAPIKey("key"), option.WithBaseURL("http://service.example/"), option.WithHTTPClient(&http.Client{Transport: tr}))
 }
-
-func TestAnthropic(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(captured(t, "anthropic_529_overloaded"), captured(t, "anthropic_429_retry_after"), captured(t, "anthropic_200_message"))
-		lim := newLimiter(t, aimd.Config{})
-		got, err := message(t.Context(), lim, anthropicOn(tr), question)
-		require.NoError(t, err)
-		require.NotEmpty(t, got.Content[0].Text)
-		require.Equal(t, 3, *calls)
-		require.EqualValues(t, 2, lim.Snapshot().Overloads)
-	})
-}

@@ -93,29 +93,6 @@ func TestComingFrom(t *testing.T) {
 	require.NotNil(t, c)
 }
 
-func presigned(ctx context.Context, client *http.Client, url, body string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPut, url, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req) // a PUT may be done twice
-	if err != nil {
-		return err
-	}
-	return httplimit.Check(resp)
-}
-
-func TestPresigned(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(captured(t, "s3_503_slow_down"), said{status: 200})
-		byDefault(t, tr)
-		lim := newLimiter(t, aimd.Config{})
-		client := httplimit.NewClient(lim)
-		require.NoError(t, presigned(t.Context(), client, "http://service.example/bucket/key?X-Amz-Signature=1", "hello"))
-		require.Equal(t, 2, *calls)
-	})
-}
-
 func customers() (*aimd.Keyed[string], error) {
 	return aimd.NewKeyed(func(customer string) (*aimd.Limiter, error) {
 		return aimd.New(aimd.Config{Name: customer, QueueBound: 4}) // the fifth worker gets ErrQueueFull

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
@@ -82,17 +81,8 @@ func openAIOn(tr *http.Transport) openai.Client {
 	return openai.NewClient(option.WithAPIKey("key"), option.WithBaseURL("http://service.example/"), option.WithHTTPClient(&http.Client{Transport: tr}))
 }
 
-func TestOpenAI(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(captured(t, "openai_429_retry_after"), captured(t, "openai_500_empty"),
-			said{200, nil, `{"id":"1","object":"chat.completion","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hello"}}]}`})
-		start := time.Now()
-		got, err := complete(t.Context(), newLimiter(t, aimd.Config{}), openAIOn(tr), prompt)
-		require.NoError(t, err)
-		require.Equal(t, "hello", got.Choices[0].Message.Content)
-		require.Equal(t, 3, *calls)
-		require.GreaterOrEqual(t, time.Since(start), 20*time.Second)
-	})
+// What is final, with and without a quota that is used up.
+func TestOpenAIsFinalRefusals(t *testing.T) {
 	for name, used := range map[string]bool{
 		"openai_429_insufficient_quota": true, "openai_429_requests_per_day": true, "openai_429_should_not_retry": false,
 	} {

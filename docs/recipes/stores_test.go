@@ -2,11 +2,9 @@ package recipes
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -57,21 +55,6 @@ func newBucket(logger log.Logger, config objs3.Config, lim *aimd.Limiter) (objst
 	})
 }
 
-// A read in Do, whichever status refuses.
-func TestGoogleCloudStorage(t *testing.T) {
-	for _, refusal := range []string{"bigquery_503_backend_error", "google_429_rate_of_requests"} {
-		synctest.Test(t, func(t *testing.T) {
-			tr, calls := serve(captured(t, refusal), said{200, nil, "hello"})
-			service, err := storage.NewService(t.Context(), option.WithHTTPClient(&http.Client{Transport: tr}), option.WithEndpoint(service))
-			require.NoError(t, err)
-			body, err := readObject(t.Context(), newLimiter(t, aimd.Config{}), service, "bucket", "key")
-			require.NoError(t, err)
-			require.Equal(t, "hello", string(body))
-			require.Equal(t, 2, *calls)
-		})
-	}
-}
-
 // A client with the limiter in its transport keeps its authentication.
 func TestGoogleAuthentication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -90,39 +73,5 @@ func TestGoogleAuthentication(t *testing.T) {
 		require.Equal(t, "key", object.Name)
 		require.Equal(t, []string{"Bearer token"}, asked)
 		require.EqualValues(t, 1, lim.Snapshot().Successes)
-	})
-}
-
-// A write by a client with the SDK's own retries.
-func TestAzureBlob(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(captured(t, "azure_blob_503_server_busy"), said{status: 201})
-		byDefault(t, tr)
-		key, err := azblob.NewSharedKeyCredential("account", base64.StdEncoding.EncodeToString([]byte("secret")))
-		require.NoError(t, err)
-		lim := newLimiter(t, aimd.Config{})
-		client, err := newBlobs(service, key, lim)
-		require.NoError(t, err)
-		_, err = client.UploadBuffer(t.Context(), "container", "key", []byte("hello"), nil)
-		require.NoError(t, err)
-		require.Equal(t, 2, *calls)
-		require.EqualValues(t, 1, lim.Snapshot().Overloads)
-	})
-}
-
-// The same for objstore, whose S3 client is minio-go.
-func TestObjstore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(captured(t, "s3_503_slow_down"), xml(200, ""))
-		lim := newLimiter(t, aimd.Config{})
-		config := objs3.DefaultConfig
-		config.Bucket, config.Endpoint, config.Region, config.Insecure = "bucket", "service.example", "us-east-1", true
-		config.AccessKey, config.SecretKey, config.HTTPConfig.Transport = "key", "secret", tr
-		bucket, err := newBucket(log.NewNopLogger(), config, lim)
-		require.NoError(t, err)
-		require.NoError(t, bucket.Upload(t.Context(), "key", strings.NewReader("hello")))
-		require.NoError(t, bucket.Close())
-		require.Equal(t, 2, *calls)
-		require.EqualValues(t, 1, lim.Snapshot().Overloads)
 	})
 }

@@ -15,9 +15,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
 	"github.com/aimd-go/aimd"
@@ -77,44 +74,9 @@ func awsConfig(tr http.RoundTripper) aws.Config {
 	}
 }
 
-func TestGoCloud(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(captured(t, "s3_503_slow_down"), xml(200, ""))
-		lim := newLimiter(t, aimd.Config{})
-		bucket, err := openBucket(t.Context(), awsConfig(tr), lim, "bucket")
-		require.NoError(t, err)
-		require.NoError(t, bucket.WriteAll(t.Context(), "key", []byte("hello"), nil))
-		require.NoError(t, bucket.Close())
-		require.Equal(t, 2, *calls)
-		require.EqualValues(t, 1, lim.Snapshot().Overloads)
-	})
-}
-
 func limitKubernetes(config *rest.Config, lim *aimd.Limiter) {
 	config.QPS = -1 // the limiter paces
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
 		return &httplimit.Transport{Base: base, Limiter: httplimit.One(lim)}
-	})
-}
-
-// An API server that sheds load answers 429 with a Retry-After, and client-go retries.
-func TestKubernetes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tr, calls := serve(captured(t, "kubernetes_429_status"), said{200, nil, `{"major":"1"}`})
-		lim := newLimiter(t, aimd.Config{})
-		config := &rest.Config{Host: "http://service.example", Transport: tr}
-		config.GroupVersion = &schema.GroupVersion{Version: "v1"}
-		config.NegotiatedSerializer = serializer.NewCodecFactory(runtime.NewScheme()).WithoutConversion()
-		limitKubernetes(config, lim)
-		client, err := rest.RESTClientFor(config)
-		require.NoError(t, err)
-		start := time.Now()
-		got, err := client.Get().AbsPath("/version").DoRaw(t.Context())
-		require.NoError(t, err)
-		require.JSONEq(t, `{"major":"1"}`, string(got))
-		require.Equal(t, 2, *calls)
-		require.GreaterOrEqual(t, time.Since(start), time.Second)
-		require.EqualValues(t, 1, lim.Snapshot().Overloads)
-		require.EqualValues(t, 1, lim.Snapshot().Successes)
 	})
 }
