@@ -48,9 +48,9 @@ type Config struct {
 	MinWindow, MaxWindow float64
 	// QueueBound is the greatest number of new operations that wait; 0: no bound.
 	QueueBound int
-	// PauseMin and PauseMax bound the pauses after cuts in a row, which double until an answer is accepted, and an
-	// operation's backoff: 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a negative PauseMax turns
-	// both off.
+	// PauseMin and PauseMax bound two delays: the pauses after cuts in a row, which double until an answer is
+	// accepted, and an operation's backoff. 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a negative
+	// PauseMax turns both off.
 	PauseMin, PauseMax time.Duration
 	// MaxRetryAfter is the longest Retry-After; a longer Retry-After counts as this time. 1 ms to 24 h; 0 means 5
 	// min.

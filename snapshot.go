@@ -48,9 +48,9 @@ type Snapshot struct {
 	Quotas []Quota `json:"quotas,omitempty"`
 	// Config has the settings in force that may change (Reconfigure), with defaults instead of zeros.
 	Config Config `json:"-"`
-	// Decisions are the latest 32 decisions, the oldest first: events of the kinds EventCut, EventPaused,
-	// EventReconfigured, EventUsedUp and EventClosed, and each EventAnswered that narrowed the window, or widened
-	// it by two or more. They have no Err. A limiter keeps them without an observer, too.
+	// Decisions are the latest 32 decisions, the oldest first. They are events of the kinds EventCut, EventPaused,
+	// EventReconfigured, EventUsedUp and EventClosed, and each EventAnswered that narrowed the window or widened it
+	// by two or more. They have no Err. A limiter keeps them without an observer, too.
 	Decisions []Event `json:"-"`
 }
 

@@ -74,8 +74,8 @@ func Fixed(requests int) Limit {
 // is reached, and the first overload of each burst narrows it.
 //
 // If a load test shows the number of requests that the service serves at a time, use [Fixed] with that number: a
-// law finds the number only by exceeding it. In the simulated overloads of TestWhichLawServes, aimd.Probe serves in
-// time 0.3 to 1 of the requests of the best fixed limit; Reno with a factor of 0.5 serves 0.2 to 0.85.
+// law finds the number only by exceeding it. In the simulated overloads of TestWhichLawServes, aimd.Probe serves
+// 0.3 to 1 of the best fixed limit's requests in time. Reno with a factor of 0.5 serves 0.2 to 0.85.
 //
 // If the number is unknown or changes, use aimd.Probe. Count an answer that takes too long as a Timeout
 // ([NewHandler] and contrib/grpclimit have a setting). Set Min, so that a short overload does not shut out most

@@ -173,10 +173,10 @@ type Permit struct {
 	at, waited time.Duration
 }
 
-// Done gives the place back and reports the end of the request: Success; Overload or Timeout if the service behind
-// was too loaded; Neutral if the end is unrelated to load; ClientError if the answer was final and no success.
-// window.Unclear is Neutral, and Timeout while most of the latest answers are unclear. A second call has no effect.
-// Done panics if o is not an outcome.
+// Done gives the place back and reports the end of the request. Success: the service did the work. Overload and
+// Timeout: the service behind was too loaded. Neutral: the end is unrelated to load. ClientError: the answer was
+// final and no success. window.Unclear is Neutral, and Timeout while most of the latest answers are unclear. A
+// second call has no effect. Done panics if o is not an outcome.
 func (p Permit) Done(o window.Outcome) {
 	if !o.Valid() {
 		panic(fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))

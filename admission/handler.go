@@ -25,8 +25,8 @@ type handler struct {
 type HandlerConfig struct {
 	// Status is the status of refusals: 503 or 429; 0 means 503.
 	Status int
-	// Bypass selects requests that need no place, never wait, and are never refused, such as the probes of a load
-	// balancer: a refused probe takes the server out of service when it is needed most. nil selects no request.
+	// Bypass selects requests that need no place, never wait, and are never refused, such as a load balancer's
+	// probes. A refused probe takes the server out of service when it is needed most. nil selects no request.
 	Bypass func(*http.Request) bool
 	// Tags returns a request's tags; nil reads the well-formed tags of its header. If clients may lie about
 	// themselves, make the tags from a proof, such as the API key.

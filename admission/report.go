@@ -10,8 +10,9 @@ import (
 
 // Shed is the error of a request that was shed.
 type Shed struct {
-	// Reason is "full": the queue was full, and its requests were more important; "displaced": the request waited
-	// in a full queue, and a more important request came; or "expired": it waited for the queue time.
+	// Reason is "full", "displaced" or "expired". full: the queue was full, and its requests were more important.
+	// displaced: the request waited in a full queue, and a more important request came. expired: it waited for the
+	// queue time.
 	Reason string
 	// RetryAfter is the time that the client is asked to wait, jittered; more than 0.
 	RetryAfter time.Duration

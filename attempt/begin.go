@@ -192,9 +192,9 @@ func (g guards) ended(ctx context.Context, o window.Outcome) {
 // numberKey is the key of the attempt's number in its context, an int.
 type numberKey struct{}
 
-// Number returns the number of the context's attempt within its operation, from 1; 0: not known. An attempt that
-// begins with a number of 2 or more is a retry: it waits for its slot at the front of the queue, behind other
-// retries, and the queue's bound does not apply.
+// Number returns the number of the context's attempt within its operation, from 1; 0: not known. An attempt with a
+// number of 2 or more is a retry: it waits for its slot at the front of the queue, behind other retries, without
+// the queue's bound.
 func Number(ctx context.Context) int {
 	n, _ := ctx.Value(numberKey{}).(int)
 	return n

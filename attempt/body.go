@@ -9,8 +9,8 @@ import (
 // WriteTo of the body beneath would bypass Read. Read, Close and the end of the context may come together.
 type body Attempt
 
-// Body returns an answer's body in a form that ends the attempt when it is closed or read to its end,
-// when reading fails, or when the caller's context ends. Call Head first.
+// Body returns an answer's body that ends the attempt: when it is closed or read to its end, when reading fails, or
+// when the caller's context ends. Call Head first.
 //
 // A body that is an io.Writer too is a connection of another protocol (101 Switching Protocols). With net/http the
 // connection outlives the context, and so does its slot. An error is neutral.

@@ -15,8 +15,8 @@ import (
 //   - GRPCStatus(): RESOURCE_EXHAUSTED and UNAVAILABLE are Refused, DEADLINE_EXCEEDED is Slow. NOT_FOUND,
 //     ALREADY_EXISTS, FAILED_PRECONDITION and OUT_OF_RANGE are Fault. Every other code is Final, and so is
 //     RESOURCE_EXHAUSTED for a message that is too large.
-//   - SQLState() string, or a field SQLState, of PostgreSQL (pgx, pq) and MySQL (go-sql-driver): too many
-//     connections and a server that starts are Refused, and a statement's timeout is Slow. A server that stops, a
+//   - SQLState() string, or a field SQLState, of PostgreSQL (pgx, pq) and MySQL (go-sql-driver). Too many
+//     connections and a server that starts are Refused. A statement's timeout is Slow. A server that stops, a
 //     transaction that lost to another transaction, and driver.ErrBadConn are Passing.
 //   - A stream of HTTP/2 that was reset: REFUSED_STREAM and ENHANCE_YOUR_CALM are Refused, INTERNAL_ERROR and CANCEL
 //     Passing. A GOAWAY with ENHANCE_YOUR_CALM is Refused.

@@ -17,9 +17,9 @@ const patience = 15 * time.Minute
 
 var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
 
-// NewClient returns an http.Client for which each request waits for a slot of the limiter, and is sent again as
-// aimd.Do runs a function again: until its deadline or, without a deadline, for 15 minutes. If the limiter has a
-// policy, the policy decides instead.
+// NewClient returns an http.Client whose requests wait for slots of the limiter. A request is sent again as aimd.Do
+// runs a function again: until its deadline or, without a deadline, for 15 minutes. If the limiter has a policy,
+// the policy decides instead.
 //
 // Which requests are sent again, if the limiter's classifier allows it:
 //
@@ -36,9 +36,9 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //
 // A condition would fail after the first attempt's work, and the caller would take its own object for another's.
 //
-// A request with a nonce is one of ACME (application/jose+json), of OAuth 1, or with a DPoP proof. The service takes
-// the nonce once, so the caller gets the first answer, with its Retry-After. If a RoundTripper beneath the Transport
-// signs, each attempt has a nonce of its own, and the request is sent again as any other.
+// A request with a nonce is one of ACME (application/jose+json), of OAuth 1, or with a DPoP proof. The service
+// takes the nonce once, so the caller gets the first answer, with its Retry-After. If a RoundTripper beneath the
+// Transport signs, each attempt has a new nonce, and the request is sent again as any other.
 //
 // A service that takes no byte of a body holds the request, and its slot, until the request's context ends: give it a
 // deadline.

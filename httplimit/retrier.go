@@ -26,11 +26,11 @@ import (
 // asked before the delay, while the answer can still be returned.
 //
 // The policy reads a [StatusError], for an answer of status 400 or more, or the base's error. A request may be done
-// twice if its method is idempotent (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110, section 9.2.2), if it has an
-// Idempotency-Key or X-Idempotency-Key header, or if its context says so (retry.WithIdempotent). A request that was
-// refused with a 4xx was not done, unless that is a time-out. A PUT with a condition and a request with a nonce are
-// as with [NewClient]. A request is sent again only if its body can be: it has no body, or GetBody, which
-// http.NewRequest sets for the readers that it knows.
+// twice by its method (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110, section 9.2.2), by an Idempotency-Key or
+// X-Idempotency-Key header, or by its context (retry.WithIdempotent). A request that was refused with a 4xx was not
+// done, unless that is a time-out. A PUT with a condition and a request with a nonce are as with [NewClient]. A
+// request is sent again only if its body can be: it has no body, or GetBody, which http.NewRequest sets for the
+// readers that it knows.
 //
 // Earlier answers are read, for at most 64 KiB and a quarter of a second, and closed, so that their connections can
 // be used again. The caller gets the last answer unchanged, with its whole body. Without an answer the error is the

@@ -223,8 +223,8 @@ func (g *Gate) Gap() time.Duration { return max(g.Window.Gap(), g.apart) }
 // PausedUntil is the time when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
-// ClosedUntil is the earliest time of the next send by the answers of the service: the end of the pause for all, or
-// the return of a used quota if that is later.
+// ClosedUntil is the earliest time of the next send, by the service's answers: the end of the pause for all, or the
+// return of a used quota if that is later.
 func (g *Gate) ClosedUntil() (until time.Duration, used *QuotaState) {
 	if g.told != nil {
 		if q, ok := g.told.UsedUp(g.now); ok && q.Until > g.pausedUntil {

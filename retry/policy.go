@@ -208,8 +208,8 @@ func WithIdempotent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, idempotentKey{}, true)
 }
 
-// WithOnce returns a context for work that may be sent once only, because the service takes its nonce once: the
-// second attempt fails, and hides the reason of the first failure. A policy tries the work again only if it was
+// WithOnce returns a context for work that may be sent once only, because the service takes its nonce once. A
+// second attempt would fail, and hide the reason of the first failure. A policy tries the work again only if it was
 // certainly not sent, despite Config.Idempotent and WithIdempotent. Config.If decides before it, and a limiter
 // without a policy does not ask. Work that makes a new nonce for each attempt does not need it.
 func WithOnce(ctx context.Context) context.Context {

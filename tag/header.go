@@ -146,9 +146,9 @@ func clean(text string) string {
 // separates or quotes in the headers of RFC 9110.
 func forbidden(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`",;\`, r) }
 
-// NewTagger returns an http.RoundTripper that adds the headers of [SetHeader] to each request: the client's name
-// and version, and from the request's context its feature, its criticality and the attempt's number
-// (attempt.Number). It is safe for any number of goroutines.
+// NewTagger returns an http.RoundTripper that adds the headers of [SetHeader] to each request. They have the
+// client's name and version, and from the request's context the feature, the criticality and attempt.Number. It is
+// safe for any number of goroutines.
 //
 // Without a name, name and version are the context's. base sends; nil means the present http.DefaultTransport. The
 // error names the name that is not allowed.

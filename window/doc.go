@@ -1,5 +1,5 @@
 // Package window is the congestion window of [Improve on exponential backoff] (Syncmusings, 2019; "the text" in
-// this package): the number of attempts that may be in flight, and the spacing of their sends. Answers change both.
+// this package). It bounds the attempts in flight, and spaces their sends. Answers change both.
 //
 // It is for authors of a [Law]. Other programs begin with aimd.New of [github.com/aimd-go/aimd].
 //

@@ -19,7 +19,7 @@ import (
 )
 
 // Limit puts the limiter under every client that is made from the config from now on. It adds Middleware, sets
-// Retryer, and clears RetryMaxAttempts: an operation is tried until it succeeds, its error is final, its context
+// Retryer, and clears RetryMaxAttempts. An operation is tried until it succeeds, its error is final, its context
 // ends, or the limiter's limit of attempts is reached. It panics if cfg or l is nil.
 //
 // One limiter is for one limit, such as a service: clients of different services should come from different

@@ -13,9 +13,9 @@ import (
 	"github.com/aimd-go/aimd/tag"
 )
 
-// Tag returns the options that add tags to the metadata of each call of a client: the program's name and
-// version, and from the call's context the feature and criticality (package tag) and the attempt. The
-// keys are the headers of package tag in lower case, "aimd-client" and so on, with the same rules.
+// Tag returns the options that add tags to the metadata of each call of a client. They are the program's name and
+// version, and from the call's context the feature, the criticality and the attempt (package tag). The keys are the
+// headers of package tag in lower case, "aimd-client" and so on, with the same rules.
 //
 // Tags that the metadata has already stay, as with tag.AddHeader. Interceptors that retry must come before these
 // options. The errors are the errors of tag.NewTagger.
