@@ -54,9 +54,10 @@ import (
 //	    the service's own share falls, at most by half at a time. So it does if 40 of its own refusals were due and did
 //	    not come.
 //	  - Growth must pay. Answers are slow if the mean round trip of a block of them, and that by Little's law, are
-//	    1.5 times the shortest of late. A block is 20 answers in a row without a refusal, and a hundred from the first
-//	    refusal on. If answers become slow, half of the window is tried. If as much is accepted, that is the ceiling,
-//	    and half of it is tried. Otherwise the window returns. The next look comes after 30 times as long as this one took. Until then
+//	    1.5 times the shortest of late. A block is a round trip, and 20 answers in a row without a refusal, or a hundred
+//	    from the first refusal on. If answers become slow, half of what flew is tried. If as much is accepted, that is the
+//	    ceiling, and half of it is tried. If not, the window is what the rate before needs at the round trip of the half.
+//	    The next look comes after 30 times as long as this one took. Until then
 //	    the window grows by half at most, or further with each block that is not slow.
 //	    Answers that only differ in length are slow, too, but the accepted rate grows with the window.
 //	  - From the first ceiling on, sends are spaced, but not in a trial of a held window below four.
@@ -173,6 +174,7 @@ func (p *probe) Answered(at time.Duration, s window.State, a window.End) window.
 // begin is before the first answer, of a new law or after Reconfigured.
 func (p *probe) begin(now float64, s window.State, a window.End) {
 	p.succeeded, p.spell.began, p.held = now, now, min(s.Cwnd, float64(a.Flying))
+	p.again(now - seconds(a.RTT))
 	if s.Pace != window.AtOnce {
 		p.succeeded -= p.trip / s.Cwnd
 	}
@@ -240,7 +242,7 @@ func (p *probe) looks(now, w float64, a window.End) float64 {
 		if !p.found && p.ceiling <= window.MaxWindow { // a service that refuses says itself where its limit is
 			least *= 5
 		}
-		if p.block.count(now, a, least, 0.5) {
+		if p.block.count(now, a, least) {
 			due := p.judge(now, w)
 			if due && p.phase == cutting && p.own == 0 && w >= 2 {
 				return p.halve(now, w)
@@ -251,31 +253,32 @@ func (p *probe) looks(now, w float64, a window.End) float64 {
 		}
 		return w
 	}
-	if math.IsInf(p.block.from, 1) && float64(a.Flying-1) <= w {
-		p.again(now+p.shortest, 0)
+	if math.IsInf(p.block.began, 1) && float64(a.Flying-1) <= w { // only the half flies
+		p.again(now)
 	}
-	if !p.block.count(now, a, p.batch, 1) {
+	if !p.block.count(now, a, p.batch) {
 		return w
 	}
-	trip := p.block.trips / p.block.answers
-	if rate := p.block.rate(now); rate >= p.stays*p.look.paid {
-		p.look.paid = max(p.look.paid, rate)
+	trip, rate := p.block.trips/p.block.answers, p.block.rate(now)
+	if rate >= p.stays*p.look.paid {
+		p.look.paid, p.flew = max(p.look.paid, rate), w
 		if p.ceiling = w; w >= 2 {
 			return p.halve(now, w)
 		}
-	} else {
-		w = p.from / p.stays
+	} else { // by Little's law, what the rate before needs at the round trip of the half
+		w = min(p.from, w*p.look.paid/rate) / p.stays
+		p.ceiling = min(p.ceiling, w)
 	}
 	p.found = true
 	p.phase, p.next, p.shortest, p.least = cutting, now+p.every*(now-p.start), trip, trip
-	p.again(0, now)
+	p.again(now)
 	return w
 }
 
 func (p *probe) halve(now, w float64) float64 {
 	p.phase, p.cause, p.from, p.start = looking, slow, w, now
-	p.again(math.Inf(1), 0)
-	return w / 2
+	p.again(math.Inf(1))
+	return min(w, max(2, p.flew)) / 2
 }
 
 // grown is the window after one more success: with all that fly, a round trip later.
@@ -340,7 +343,7 @@ func (p *probe) refusal(now, w float64, a window.End) float64 {
 	if p.phase == looking {
 		w, p.phase = min(w, p.from), cutting
 	}
-	p.again(0, now)
+	p.again(now)
 	out := p.refused > p.batch
 	if !out {
 		p.sampled(now, a, 1)

@@ -123,34 +123,31 @@ type look struct {
 	// both of the last block were clearly longer.
 	shortest, least float64
 	slow            bool
-	// from is the window before a look, and paid the rate that was accepted there. next is the time of the next look.
-	from, paid, next, start float64
-	found                   bool
+	// from is the window before a look, flew what flew there, and paid the rate that was accepted. next is the time of
+	// the next look.
+	from, flew, paid, next, start float64
+	found                         bool
 }
 
 // block counts answers without a refusal from a time on, with the attempts that were in flight and the round trips.
-type block struct{ from, began, answers, flying, trips float64 }
+type block struct{ began, answers, flying, trips float64 }
 
-// count counts an answer, and reports whether the block is full: of so many answers, or so many times as many as fly.
-// That is a whole number of round trips, also if all that fly are answered at once.
-func (b *block) count(now float64, a window.End, least, times float64) bool {
-	if now < b.from {
+// count counts an answer, and reports whether the block is full: it has so many answers, most of what flies, and lasted
+// for a round trip. If all that fly are answered at once, a shorter block would show no rate.
+func (b *block) count(now float64, a window.End, least float64) bool {
+	if now < b.began {
 		return false
 	}
-	if b.began == 0 {
-		b.began, b.answers = now, -1
-	}
-	if b.answers++; b.answers > 0 {
-		b.flying += float64(a.Flying)
-		b.trips += seconds(a.RTT)
-	}
-	return b.answers > least && b.answers*b.answers > times*b.flying
+	b.answers++
+	b.flying += float64(a.Flying)
+	b.trips += seconds(a.RTT)
+	return b.answers >= least && 2*b.answers*b.answers >= b.flying && (now-b.began)*b.answers >= b.trips
 }
 
 func (b block) rate(now float64) float64 { return b.answers / max(1e-9, now-b.began) }
 
 // again begins a new block.
-func (l *look) again(from, began float64) { l.block, l.slow = block{from: from, began: began}, false }
+func (l *look) again(at float64) { l.block, l.slow = block{began: at}, false }
 
 // judge judges a full block by the shortest round trips, and reports whether a look is due: a
 // window of which less flies has not been tried.
@@ -161,7 +158,7 @@ func (l *look) judge(now, w float64) bool {
 		l.shortest, l.least = trip, little
 	}
 	l.shortest, l.least = min(l.shortest, trip), min(l.least, little)
-	l.again(0, now)
-	l.slow, l.paid = trip > l.more*l.shortest && little > l.more*l.least, b.rate(now)
-	return l.slow && now >= l.next && b.flying/b.answers > w/l.more
+	l.again(now)
+	l.slow, l.flew, l.paid = trip > l.more*l.shortest && little > l.more*l.least, b.flying/b.answers, b.rate(now)
+	return l.slow && now >= l.next && l.flew > w/l.more
 }
