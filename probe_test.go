@@ -275,8 +275,8 @@ func steady(t *testing.T) *probed {
 	return p
 }
 
-// "Growth must pay. ... If answers become slow, half of the window is tried. If as much is accepted, that is the ceiling,
-// and half of it is tried. Otherwise the window returns."
+// "Growth must pay. ... If answers become slow, half of what flew is tried. If as much is accepted, that is the
+// ceiling, and half of it is tried. If not, the window is what the rate before needs at the round trip of the half."
 func TestProbeLooksWhetherGrowthPaid(t *testing.T) {
 	p := steady(t)
 	most, least := 0., math.Inf(1)
