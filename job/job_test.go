@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/job"
 )
@@ -37,6 +38,28 @@ func occupy(t *testing.T, l *aimd.Limiter, d time.Duration) {
 	p, err := l.Acquire(t.Context())
 	require.NoError(t, err)
 	time.AfterFunc(d, func() { p.Done(aimd.Success) })
+}
+
+// end ends an attempt, the only one, with the head of an answer.
+func end(l *aimd.Limiter, err error, quotas ...answer.Quota) {
+	a, failed := l.Begin(context.Background())
+	if failed != nil {
+		panic(failed)
+	}
+	a.Head(err, quotas...)
+	a.Drop()
+}
+
+// refuseAll lets the service refuse everybody for an hour.
+func refuseAll(l *aimd.Limiter) {
+	end(l, &httplimit.StatusError{
+		StatusCode: http.StatusForbidden, Header: http.Header{"Retry-After": {"3600"}}, Body: []byte("secondary rate limit"),
+	})
+}
+
+// useUp lets the service report a quota that is used up for an hour.
+func useUp(l *aimd.Limiter) {
+	end(l, nil, answer.Quota{Name: "calls", Limit: 60, Left: 0, Reset: time.Hour})
 }
 
 func nothing(context.Context) error { return nil }
@@ -104,6 +127,11 @@ func TestWhenAJobGoesBack(t *testing.T) {
 		{name: "the limiter is closed, it must stay", begin: func(l *aimd.Limiter) { _ = l.Close() }, stay: true, want: context.DeadlineExceeded, took: whole},
 		{name: "the queue is full", opts: aimd.Config{QueueBound: 1}, busy: time.Second, waiters: 1, want: aimd.ErrQueueFull, back: true, took: 100 * time.Millisecond},
 		{name: "the queue is full, it must stay", opts: aimd.Config{QueueBound: 1}, busy: 950 * time.Millisecond, waiters: 1, stay: true, took: time.Second},
+		{name: "a pause longer than MaxWait", begin: refuseAll, opts: aimd.Config{MaxWait: time.Second}, want: aimd.ErrWait, back: true, took: 100 * time.Millisecond},
+		{name: "a pause longer than MaxWait, it must stay", begin: refuseAll, opts: aimd.Config{MaxWait: time.Second}, stay: true, want: context.DeadlineExceeded, took: whole},
+		{name: "a quota that is used up for longer than MaxWait", begin: useUp, opts: aimd.Config{MaxWait: time.Second}, want: aimd.ErrQuota, back: true, took: 100 * time.Millisecond},
+		{name: "a wait longer than MaxWait after an attempt", opts: aimd.Config{MaxWait: time.Second}, want: aimd.ErrWait,
+			work: func(context.Context) error { return refused("60") }},
 		{name: "a final error", work: func(context.Context) error { return final }, want: final},
 		{name: "the limit of attempts", opts: aimd.Config{MaxAttempts: 1}, want: aimd.ErrAttempts,
 			work: func(context.Context) error { return errRefused }},
