@@ -23,7 +23,7 @@
 //   - Settings.Waiters tasks wait already. All queues of a server share its workers, so a slow service
 //     would starve the other queues. The alternative is a server for each service, with all its workers.
 //   - The limiter is closed, or its queue is full (aimd.Config.QueueBound).
-//   - It has not begun, and all wait for longer than aimd.Config.MaxWait, for a pause or a quota.
+//   - It has not begun, and the pause or the wait for a quota is longer than aimd.Config.MaxWait.
 //
 // A task is handed back with ErrHandedBack. It returns to the end of its queue after the next poll for retries
 // (asynq.Config.DelayedTaskCheckInterval, 5 seconds), without a retry. asynq archives a task on its last retry, or

@@ -22,7 +22,7 @@
 //     RescueStuckJobsAfter if the work needs longer than that half.
 //   - Settings.Waiters jobs wait already.
 //   - The limiter is closed, or its queue is full (aimd.Config.QueueBound).
-//   - It has not begun, and all wait for longer than aimd.Config.MaxWait, for a pause or a quota.
+//   - It has not begun, and the pause or the wait for a quota is longer than aimd.Config.MaxWait.
 //
 // A job is handed back by river.JobSnooze, which returns its attempt. It comes back after 5 seconds, or at
 // once if the limiter is closed, at the end of its queue.
