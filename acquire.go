@@ -16,6 +16,7 @@ import (
 //   - an error that wraps ctx.Err(), if the context ends first, or its deadline comes before the end of a pause;
 //   - an error that wraps ErrWait, if the pause lasts for longer than MaxWait, or ErrQuota, if the wait for a quota
 //     does;
+//   - a setting.Error, if the amount of ctx is not allowed (WithAmount);
 //   - another error, if ctx belongs to an attempt that has a slot of this limiter, for instance within Do: a wait
 //     for a second slot could last for ever.
 //
@@ -28,11 +29,14 @@ func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
 }
 
 // TryAcquire takes a slot if a slot is free and no operation waits.
-func (l *Limiter) TryAcquire() (Permit, bool) {
+func (l *Limiter) TryAcquire() (Permit, bool) { return l.try(0) }
+
+func (l *Limiter) try(amount float64) (Permit, bool) {
 	var t window.Ticket
 	l.mu.Lock()
 	now, ok := l.time(), false
 	if !l.closed && l.queue.Len() == 0 {
+		l.gate.Amount = amount
 		t, ok = l.gate.Tried(now)
 	}
 	l.unlock(now)
@@ -43,10 +47,15 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return Permit{}, err
 	}
-	if p, ok := l.TryAcquire(); ok {
+	amount, err := l.amount(ctx)
+	if err != nil {
+		return Permit{}, err
+	}
+	if p, ok := l.try(amount); ok {
 		return p, nil
 	}
 	w := l.waiters.Get().(*waiter) // not under the lock
+	w.amount = amount
 	if at, bounded := ctx.Deadline(); bounded {
 		w.deadline = max(1, at.Sub(l.made))
 	}
@@ -128,7 +137,7 @@ func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 }
 
 func (l *Limiter) recycle(w *waiter) {
-	w.ticket, w.dismissed, w.deadline, w.place = window.Ticket{}, nil, 0, 0
+	w.ticket, w.dismissed, w.deadline, w.place, w.amount = window.Ticket{}, nil, 0, 0, 0
 	l.waiters.Put(w)
 }
 
@@ -144,6 +153,8 @@ type waiter struct {
 	deadline time.Duration
 	// place is its place in the queue when it came, plus the limiter's passed then; 0 for a retry.
 	place int
+	// amount is what its operation says that it costs; 0: nothing.
+	amount float64
 	// dismissed is why it gets no slot: the limiter was closed, or the wait cannot be met.
 	dismissed error
 	next      *waiter

@@ -63,6 +63,10 @@ type Config struct {
 	// leaves 1/MaxRate seconds between two sends. 0.0001 to 1000000; 0: no bound. If a timer is late, the sends of
 	// up to 20 ms follow at once.
 	MaxRate float64
+	// MaxAmountRate is the greatest amount of all operations in a second, as a contract says: tokens, bytes. After the
+	// send of an operation the limiter leaves the longer of 1/MaxRate and amount/MaxAmountRate seconds. WithAmount says
+	// the amount; otherwise it is 1. 0.0001 to 1e12; 0: no bound.
+	MaxAmountRate float64
 	// MaxWait is the longest wait before an attempt. If a backoff, a Retry-After or a pause for all is longer, the
 	// operation ends at once with ErrWait. If the wait for a used quota is longer, it ends with ErrQuota. The wait
 	// in the queue has no such bound. 0: no bound.
@@ -99,7 +103,7 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 	s, wrongGate := limiter.Settings{
 		Window:   window.Settings{Initial: c.InitialWindow, Min: c.MinWindow, Max: c.MaxWindow},
 		PauseMin: c.PauseMin, PauseMax: c.PauseMax, MaxRetryAfter: c.MaxRetryAfter,
-		MaxRate: c.MaxRate, QuotaReserve: c.QuotaReserve, Rand: c.Rand,
+		MaxRate: c.MaxRate, MaxAmountRate: c.MaxAmountRate, QuotaReserve: c.QuotaReserve, Rand: c.Rand,
 	}.WithDefaults()
 	if err = cmp.Or(err, wrongGate); err != nil {
 		return c, s, err

@@ -127,6 +127,29 @@ func ExampleLimiter_Do() {
 	// 2 attempts
 }
 
+// An operation says what it costs: here tokens, of which a contract allows 200 000 a minute. complete is the program's
+// call of a model, and returns the tokens that it used.
+func ExampleWithAmount() {
+	lim, err := aimd.New(aimd.Config{MaxAmountRate: 200_000.0 / 60}) // 200 000 tokens a minute
+	if err != nil {
+		log.Fatal(err)
+	}
+	complete := func(context.Context) (tokens float64, err error) { return 2900, nil }
+	ctx := aimd.WithAmount(context.Background(), 3000)
+	err = lim.Do(ctx, func(ctx context.Context) error {
+		used, err := complete(ctx)
+		attempt.Used(ctx, used) // tokens, as the answer reports them
+		return err
+	})
+	fmt.Println(err)
+
+	err = lim.Do(aimd.WithAmount(context.Background(), -1), func(context.Context) error { return nil })
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// gave up before the first attempt: aimd: amount: -1 is not allowed, want a number from 1 to 1000000000000
+}
+
 // A law of your own: half as careful as Reno at a cut, and half as bold.
 func ExampleNew() {
 	lim, err := aimd.New(aimd.Config{Law: newGentle, InitialWindow: 10})

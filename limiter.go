@@ -165,7 +165,7 @@ func (l *Limiter) admit(now time.Duration) {
 	for *last != nil {
 		last = &(*last).next
 	}
-	for t, ok := l.gate.Next(now, l.queue.Len()); ok; t, ok = l.gate.Next(now, l.queue.Len()) {
+	for t, ok := l.gate.Next(now, l.front()); ok; t, ok = l.gate.Next(now, l.front()) {
 		i, _ := l.queue.Ends()
 		l.queue.Remove(i)
 		w := i.Value
@@ -180,7 +180,7 @@ func (l *Limiter) admit(now time.Duration) {
 }
 
 func (l *Limiter) arm() {
-	at, ok := l.gate.Deadline(l.queue.Len())
+	at, ok := l.gate.Deadline(l.front())
 	if !ok || at == l.wake {
 		return
 	}

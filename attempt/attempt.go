@@ -270,6 +270,8 @@ func (s *scope) Value(key any) any {
 		return int(s.number)
 	case s.owns && key == s.runner.Slots && !s.ended.Load():
 		return s.ticket
+	case s.owns && key == ownerKey{}:
+		return (*Attempt)(s)
 	}
 	return s.ctx.Value(key)
 }

@@ -189,6 +189,18 @@ func (g guards) ended(ctx context.Context, o window.Outcome) {
 	g[0].Ended(ctx, o)
 }
 
+// ownerKey is the key of the attempt that has a slot, in the context of its work.
+type ownerKey struct{}
+
+// Used says what the attempt of the context cost in fact, before its end: the tokens that its answer reports, for
+// instance. Within Do and Each it is what aimd.Permit.Used is for a permit. If attempts of several limiters contain one
+// another, all limiters note it. Without an attempt it has no effect.
+func Used(ctx context.Context, n float64) {
+	for a, ok := ctx.Value(ownerKey{}).(*Attempt); ok; a, ok = a.ctx.Value(ownerKey{}).(*Attempt) {
+		a.runner.Slots.Used(a.ticket, n)
+	}
+}
+
 // numberKey is the key of the attempt's number in its context, an int.
 type numberKey struct{}
 

@@ -76,6 +76,7 @@ func (d *desk) Settle(_ window.Ticket, v attempt.Verdict, _ error) {
 func (d *desk) Reached() bool                                           { return true }
 func (d *desk) Reported(window.Ticket, attempt.Verdict, []answer.Quota) {}
 func (d *desk) Contact(bool, error) (bool, error)                       { return true, nil }
+func (d *desk) Used(window.Ticket, float64)                             {}
 func (d *desk) Denied(window.Ticket, error, bool) bool                  { return false }
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }

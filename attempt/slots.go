@@ -19,6 +19,8 @@ type Slots interface {
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket; v is the verdict
 	// on the head.
 	Reported(t window.Ticket, v Verdict, quotas []answer.Quota)
+	// Used notes what the attempt with the ticket cost: see aimd.Permit.Used.
+	Used(t window.Ticket, amount float64)
 	// Reached reports whether the service has ever answered.
 	Reached() bool
 	// Contact notes whether the service answered an attempt; if it did not, err is the attempt's error. It reports

@@ -27,17 +27,22 @@ import (
 // So 0 will do for an event that needs no time: see Timed.
 type Gate struct {
 	window.Window
+	// Amount is what the operation at the front says that it costs, as Settings.MaxAmountRate and the service's quotas
+	// count it; 0: it says nothing. Set it, as far as Allowed allows it, before Tried, Next and Deadline.
+	Amount float64
+
 	rules Settings
 
 	now time.Duration
 	// pausedUntil is the end of the pause for all. Until then no attempt is sent.
 	pausedUntil time.Duration
-	// apart is the least time between two sends, by Settings.MaxRate.
+	// apart is the least time between the last send and the next, by Settings.MaxRate and MaxAmountRate.
 	apart time.Duration
 	// sent is the last send, if there is a gap: the time it was due, if only the timer was late.
 	sent time.Duration
-	// last is the number of the attempt sent last.
-	last uint64
+	// last is the number of the attempt sent last, charged its amount.
+	last    uint64
+	charged float64
 	// delayed: the next send is late. The operation at the front had to wait for the timer of the gap or, if the
 	// law catches up, for the window.
 	delayed bool
@@ -47,7 +52,7 @@ type Gate struct {
 	block block
 	fog   fog
 
-	// told is nil until the service reports a quota. waiting operations were there at the last call.
+	// told is nil until the service reports a quota, or an operation says an amount. waiting operations were there at the last call.
 	told    *told
 	waiting int
 }
@@ -63,7 +68,7 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 		return Gate{}, err
 	}
 	w, err := window.New(law, s.Window)
-	return Gate{Window: w, rules: s, apart: s.apart(), sent: longAgo, spread: 1}, err
+	return Gate{Window: w, rules: s, apart: s.apart(0), sent: longAgo, spread: 1}, err
 }
 
 // Events.
@@ -153,7 +158,7 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 			return err
 		}
 	}
-	g.rules, g.apart = s, s.apart()
+	g.rules, g.apart = s, s.apart(g.charged)
 	// The longest that pause and retryAfter return.
 	longest := max(s.PauseMax+s.PauseMax/2, s.MaxRetryAfter+min(s.MaxRetryAfter/2, time.Second))
 	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
@@ -216,8 +221,8 @@ func (g *Gate) Timed() bool {
 	return g.Window.Timed() || g.pausedUntil > g.now || g.Gap() > 0 || g.told != nil
 }
 
-// Gap is the shortest time between two sends: the gap of the law, or of Settings.MaxRate if that is longer. 0: no
-// gap.
+// Gap is the shortest time between two sends: the gap of the law, or of Settings.MaxRate or MaxAmountRate
+// if that is longer. 0: no gap.
 func (g *Gate) Gap() time.Duration { return max(g.Window.Gap(), g.apart) }
 
 // PausedUntil is the time when the last pause for all ends or ended.
@@ -262,6 +267,7 @@ func (g *Gate) quotaUntil() time.Duration {
 	if g.told == nil {
 		return 0
 	}
+	g.told.Next = g.Amount
 	return g.told.Due(g.now, g.Flying()-len(g.told.heads), g.waiting)
 }
 
@@ -287,6 +293,15 @@ func (g *Gate) send() window.Ticket {
 	}
 	t := g.Sent(g.now)
 	g.last = t.ID()
+	if g.charged != g.Amount {
+		g.charged, g.apart = g.Amount, g.rules.apart(g.Amount)
+	}
+	if g.Amount > 0 {
+		if g.told == nil {
+			g.told = g.newTold(g.now)
+		}
+		g.told.said(g.last, g.Amount)
+	}
 	if g.told != nil {
 		g.told.Sent(g.now, g.last)
 	}
@@ -309,7 +324,7 @@ func (g *Gate) space() {
 }
 
 // catchUp is the lateness of a send, by the window, that does not delay the sends after it. It is 0 unless the law
-// catches up, and 0 under a MaxRate.
+// catches up, and 0 under a MaxRate or MaxAmountRate.
 func (g *Gate) catchUp() time.Duration {
 	if s := g.State(); s.Pace == window.CatchUp && g.apart == 0 {
 		return s.Trip

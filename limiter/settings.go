@@ -19,7 +19,8 @@ const (
 	defaultMaxRetryAfter = 5 * time.Minute
 	// rest is the gap from which, after one cut in a row of each restEvery, an attempt comes at once.
 	rest, restEvery = 500 * time.Millisecond, 20
-	// minRate and maxRate bound Settings.MaxRate: from some nine sends a day to one each microsecond. Our choice.
+	// minRate and maxRate bound Settings.MaxRate: from some nine sends a day to one each microsecond. Our choice. An
+	// amount is 1 at least, so minRate is the least MaxAmountRate too.
 	minRate, maxRate = 0.0001, 1_000_000
 	// longAgo is before the start by as long as any gap.
 	longAgo = -10_000 * time.Second
@@ -27,11 +28,12 @@ const (
 
 // Settings are the rules of a Gate. aimd.Config documents the fields.
 type Settings struct {
-	Window                window.Settings
-	PauseMin, PauseMax    time.Duration
-	MaxRetryAfter         time.Duration
-	MaxRate, QuotaReserve float64
-	Rand                  *rand.Rand
+	Window                 window.Settings
+	PauseMin, PauseMax     time.Duration
+	MaxRetryAfter          time.Duration
+	MaxRate, MaxAmountRate float64
+	QuotaReserve           float64
+	Rand                   *rand.Rand
 }
 
 // WithDefaults returns s with defaults instead of zeros, or an error that names the first wrong setting.
@@ -42,21 +44,27 @@ func (s Settings) WithDefaults() (Settings, error) {
 		err = cmp.Or(err, check.Duration("PauseMax", &s.PauseMax, defaultPauseMax, time.Millisecond, time.Hour))
 		err = cmp.Or(err, check.Duration("PauseMin", &s.PauseMin, min(defaultPauseMin, s.PauseMax), time.Millisecond, s.PauseMax))
 	}
-	rate := s.MaxRate // 0: no bound
+	rate, amountRate := s.MaxRate, s.MaxAmountRate // 0: no bound
 	s.Rand = cmp.Or(s.Rand, rand.New(rand.NewPCG(4, 4)))
 	err = cmp.Or(
 		err,
 		check.Duration("MaxRetryAfter", &s.MaxRetryAfter, defaultMaxRetryAfter, time.Millisecond, 24*time.Hour),
 		check.Number("MaxRate", &rate, minRate, minRate, maxRate),
+		check.Number("MaxAmountRate", &amountRate, minRate, minRate, mostAmount),
 		check.Number("QuotaReserve", &s.QuotaReserve, 0, 0, 1),
 	)
 	return s, err
 }
 
-// apart is the least time between two sends, 0 without a MaxRate.
-func (s Settings) apart() time.Duration {
-	if s.MaxRate == 0 {
-		return 0
+// apart is the least time from the send of an operation of this amount to the next, 0 without a rate. An operation
+// that says no amount costs 1.
+func (s Settings) apart(amount float64) time.Duration {
+	gap := 0.
+	if s.MaxRate > 0 {
+		gap = 1 / s.MaxRate
 	}
-	return time.Duration(math.Ceil(float64(time.Second) / s.MaxRate))
+	if s.MaxAmountRate > 0 {
+		gap = max(gap, min(max(1, amount)/s.MaxAmountRate, longestGap.Seconds()))
+	}
+	return time.Duration(math.Ceil(gap * float64(time.Second)))
 }

@@ -28,12 +28,15 @@ type QuotaState struct {
 	Until time.Duration
 }
 
-// told is what the service reports of its quotas, and of a bound on the attempts in flight (Window.Bound).
+// told is what the service reports of its quotas and of a bound on the attempts in flight (Window.Bound), and what the
+// attempts in flight cost.
 type told struct {
 	quota.Quotas
 	// heads are the attempts in flight, by number, whose answers have begun with a report. The value is true if the
 	// attempt was refused because a quota is used up.
 	heads map[uint64]bool
+	// amounts are what attempts in flight cost, by number: what their operations said, or what was used.
+	amounts map[uint64]float64
 	// boundAt is the number of the attempt sent last when the service said its bound on those in flight, which
 	// holds until the time boundedUntil.
 	boundAt      uint64
@@ -71,11 +74,26 @@ func (q *told) took(t window.Ticket, e window.End) {
 	q.Soon = q.soon()
 }
 
+func (g *Gate) newTold(now time.Duration) *told {
+	t := &told{Quotas: quota.Quotas{Rand: g.rules.Rand}, heads: map[uint64]bool{}, amounts: map[uint64]float64{}}
+	t.Sent(g.seen(now), g.last)
+	if !g.Window.Timed() {
+		t.untimed = g.last
+	}
+	return t
+}
+
+// forget forgets an attempt that ended.
+func (t *told) forget(number uint64) {
+	delete(t.heads, number)
+	delete(t.amounts, number)
+}
+
 // Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
 func (g *Gate) Withdrawn(t window.Ticket) bool {
 	if g.told != nil {
-		g.told.Noted(g.now, quota.Head{Number: t.ID(), Refused: true})
-		delete(g.told.heads, t.ID())
+		g.told.Noted(g.now, quota.Head{Number: t.ID(), Refused: true, Amount: g.told.begins(t.ID())})
+		g.told.forget(t.ID())
 	}
 	return g.Window.Withdrawn(t)
 }
@@ -87,11 +105,7 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaS
 		return used, false
 	}
 	if g.told == nil {
-		g.told = &told{Quotas: quota.Quotas{Rand: g.rules.Rand}, heads: map[uint64]bool{}}
-		g.told.Sent(g.seen(now), g.last)
-		if !g.Window.Timed() {
-			g.told.untimed = g.last
-		}
+		g.told = g.newTold(now)
 	}
 	q := g.told
 	before, _ := q.UsedUp(g.seen(now))
@@ -101,7 +115,9 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaS
 		}
 	}
 	q.Soon, q.Reserve, q.MaxRetryAfter = q.soon(), g.rules.QuotaReserve, g.rules.MaxRetryAfter
-	head := quota.Head{Number: t.ID(), Refused: h.Refused, Stop: h.Stop, RetryAfter: h.RetryAfter, Reports: h.Reports}
+	head := quota.Head{
+		Number: t.ID(), Amount: q.begins(t.ID()), Refused: h.Refused, Stop: h.Stop, RetryAfter: h.RetryAfter, Reports: h.Reports,
+	}
 	q.heads[t.ID()] = q.Noted(g.now, head) || q.heads[t.ID()]
 	last, ok := q.UsedUp(g.now)
 	return QuotaState(last), ok && last.Name != before.Name
@@ -111,9 +127,9 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaS
 func (g *Gate) ended(t window.Ticket, o window.Outcome) window.Outcome {
 	short, begun := g.told.heads[t.ID()]
 	if !begun {
-		g.told.Noted(g.now, quota.Head{Number: t.ID(), Refused: !o.Accepted()})
+		g.told.Noted(g.now, quota.Head{Number: t.ID(), Refused: !o.Accepted(), Amount: g.told.begins(t.ID())})
 	}
-	delete(g.told.heads, t.ID())
+	g.told.forget(t.ID())
 	if t.ID() > g.told.boundAt { // sent after the bound was reported, and its answer has none
 		g.Bound = 0
 	}

@@ -36,6 +36,20 @@ func beforeRate(ctx context.Context, items []string, send func(context.Context, 
 	return nil
 }
 
+func beforeTokens(ctx context.Context, item string, tokens int, send func(context.Context, string) error) error {
+	pace := rate.NewLimiter(200_000.0/60, 8000) // tokens a second, and the largest prompt
+	if err := pace.WaitN(ctx, tokens); err != nil {
+		return err
+	}
+	return send(ctx, item)
+}
+
+func afterTokens(ctx context.Context, lim *aimd.Limiter, item string, tokens int, send func(context.Context, string) error) error {
+	// lim is made of aimd.Config{MaxAmountRate: 200_000.0 / 60}
+	ctx = aimd.WithAmount(ctx, float64(tokens))
+	return lim.Do(ctx, func(ctx context.Context) error { return send(ctx, item) })
+}
+
 func beforeSemaphore(ctx context.Context, items []string, send func(context.Context, string) error) error {
 	slots := semaphore.NewWeighted(16) // a guess
 	var all sync.WaitGroup
@@ -85,6 +99,14 @@ func TestComingFrom(t *testing.T) {
 		lim := newLimiter(t, aimd.Config{MaxWindow: 1})
 		require.NoError(t, afterBoth(t.Context(), lim, items, once))
 		require.Equal(t, 5, calls)
+	})
+	synctest.Test(t, func(t *testing.T) { // 8000 tokens after the first prompt take 2.4 s
+		lim := newLimiter(t, aimd.Config{MaxAmountRate: 200_000.0 / 60})
+		start, done := time.Now(), func(context.Context, string) error { return nil }
+		require.NoError(t, afterTokens(t.Context(), lim, "a", 8000, done))
+		require.NoError(t, afterTokens(t.Context(), lim, "b", 100, done))
+		require.InDelta(t, 2400*time.Millisecond, time.Since(start), 10)
+		require.NoError(t, beforeTokens(t.Context(), "a", 8000, done))
 	})
 	require.NoError(t, beforeSemaphore(t.Context(), items, func(context.Context, string) error { return nil }))
 	require.NotNil(t, beforeFailsafe())

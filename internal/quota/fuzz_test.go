@@ -153,7 +153,7 @@ func (m *model) wrong() string {
 	}
 	for i := range m.all {
 		d := &m.all[i]
-		use, left := d.use(), d.left(m.now)
+		use, left := d.cost(0), d.left(m.now)
 		if !(use >= 1 && use <= d.Limit && left-left == 0 && d.rate() >= 0) {
 			return fmt.Sprintf("a request spends %v of %v, %v comes back in a second", use, left, d.rate())
 		}

@@ -21,6 +21,10 @@ type Quotas struct {
 	Soon time.Duration
 	// Rand is the source of jitter.
 	Rand interface{ Float64() float64 }
+	// Next is the amount of the next request; 0: it is not said. Pending is the sum of the amounts that are said of
+	// requests in flight without an answer, Said their number.
+	Next, Pending float64
+	Said          int
 
 	all []quota
 	// last is the number of the request sent last, at the time sent. Numbers rise by one with each send. Nothing
@@ -38,14 +42,19 @@ type quota struct {
 	at, end time.Duration
 	// longest is the longest reset that was told.
 	longest time.Duration
-	// accepted counts the requests accepted since then without a report of this quota. deeds counts the requests
+	// accepted is what the requests accepted since then without a report of this quota have spent. deeds counts those
 	// accepted from the time since on while the rest stayed the same. untrue: they were more than the service said.
 	accepted, deeds float64
 	since           time.Duration
 	untrue          bool
-	// fell is the amount by which the quota fell up to epoch, answers the accepted requests meanwhile.
-	fell, answers float64
-	epoch         time.Duration
+	// fell is the amount by which the quota fell up to epoch. answers counts the accepted requests meanwhile, and
+	// weight is the sum of their amounts. A request whose amount is not said has the mean weight, at first 1.
+	fell, answers, weight float64
+	epoch                 time.Duration
+	// first is the rest by the report that began this, before the number of the request sent last then. The falls of
+	// requests that were served earlier are not known.
+	first  float64
+	before uint64
 }
 
 // The constants are our choice.
@@ -84,7 +93,7 @@ func (q *Quotas) Noted(now time.Duration, h Head) (short bool) {
 		if j := slices.IndexFunc(h.Reports, d.named); j >= 0 {
 			short = q.noted(d, now, h, h.Reports[j]) || short
 		} else if !h.Refused && (h.Number > d.read || len(h.Reports) > 0) {
-			d.accepted++
+			d.accepted += d.cost(h.Amount)
 			d.did(now)
 			if d.whole(now) { // the service reports it no longer
 				d.end = 0
@@ -109,18 +118,25 @@ func (q *Quotas) noted(d *quota, now time.Duration, h Head, r answer.Quota) bool
 		r.Limit = max(d.Limit, r.Left)
 	}
 	if r.Left = min(r.Left, r.Limit); r.Limit != d.Limit {
-		*d = quota{Quota: answer.Quota{Name: r.Name, Limit: r.Limit, Left: -1}, fell: 1}
+		*d = quota{Quota: answer.Quota{Name: r.Name, Limit: r.Limit, Left: -1, Amounts: r.Amounts}}
+		d.fell, d.weight = 1, 1
 	}
 	d.longest = max(d.longest, r.Reset)
-	if !h.Refused {
-		if d.answers++; r.Left == d.Left {
-			d.did(now)
-		}
+	believed := h.Number > d.read || r.Left < d.left(now)
+	begins := believed && now >= d.epoch
+	if begins && d.Amounts {
+		d.began(now, q.last, h, r)
 	}
-	if h.Number > d.read || r.Left < d.left(now) {
+	if !h.Refused {
+		d.learns(now, h, r)
+	}
+	if begins && !d.Amounts {
+		d.began(now, q.last, h, r)
+	}
+	if believed {
 		q.take(d, now, r)
 	}
-	if !h.Refused || d.untrue || q.soon(d) || r.Left >= d.use() || r.Reset <= 0 && h.RetryAfter <= 0 {
+	if !h.Refused || d.untrue || q.soon(d) || r.Left >= d.cost(h.Amount) || r.Reset <= 0 && h.RetryAfter <= 0 {
 		return false
 	}
 	d.Left = 0
@@ -132,11 +148,30 @@ func (q *Quotas) noted(d *quota, now time.Duration, h Head, r answer.Quota) bool
 	return true
 }
 
+// began begins with the first report, or the first after a reset. What an amount cost before counts as one request.
+func (d *quota) began(now time.Duration, last uint64, h Head, r answer.Quota) {
+	weight := d.weighs(h.Amount)
+	d.fell *= weight / d.weight
+	d.weight, d.answers, d.epoch = weight, 1, now+r.Reset
+	if !d.Bucket {
+		d.first, d.before = r.Left, last
+	}
+}
+
+// learns counts an accepted request. It does not count one whose amount the first report has already. Requests count
+// nevertheless: 16 clients that share a window use 0.98 of it so, and otherwise 0.86 to 0.97.
+func (d *quota) learns(now time.Duration, h Head, r answer.Quota) {
+	if r.Left == d.Left {
+		d.did(now)
+	}
+	if !d.Amounts || h.Number > d.before || r.Left < d.first {
+		d.weight += d.weighs(h.Amount)
+		d.answers++
+	}
+}
+
 // take believes the report.
 func (q *Quotas) take(d *quota, now time.Duration, r answer.Quota) {
-	if now >= d.epoch {
-		d.fell, d.answers, d.epoch = d.fell/max(1, d.answers), 1, now+r.Reset
-	}
 	d.fell += max(0, d.promise(now)-r.Left)
 	if r.Left != d.Left || now > d.since+d.Reset {
 		d.deeds, d.since = 0, now
@@ -148,7 +183,7 @@ func (q *Quotas) take(d *quota, now time.Duration, r answer.Quota) {
 	if r.Reset%grain == 0 {
 		r.Reset += grain
 	}
-	if d.end = now + r.Reset; r.Left < d.use() {
+	if d.end = now + r.Reset; r.Left < d.cost(0) {
 		d.end = now + delay.Asked{After: r.Reset}.Jittered(r.Reset, q.Rand)
 	}
 }
@@ -158,7 +193,7 @@ func (q *Quotas) take(d *quota, now time.Duration, r answer.Quota) {
 func (q *Quotas) Due(now time.Duration, pending, waiting int) (at time.Duration) {
 	for i := range q.all {
 		if d := &q.all[i]; !q.soon(d) {
-			at = max(at, d.due(now, q.sent, float64(pending), float64(waiting), q.Reserve))
+			at = max(at, d.due(now, q, pending, waiting))
 		}
 	}
 	return max(min(at, q.sent+q.MaxRetryAfter), q.stopped)
@@ -168,10 +203,10 @@ func (q *Quotas) Due(now time.Duration, pending, waiting int) (at time.Duration)
 func (q *Quotas) soon(d *quota) bool { return d.longest > 0 && d.longest <= q.Soon }
 
 // due is Due by this quota.
-func (d *quota) due(now, sent time.Duration, pending, waiting, reserve float64) time.Duration {
-	use := d.use()
-	left, keep := d.left(now)-use*pending, reserve*d.Limit
-	if reserve == 0 && use*waiting > left {
+func (d *quota) due(now time.Duration, q *Quotas, pending, waiting int) time.Duration {
+	use, sent := d.cost(q.Next), q.sent
+	left, keep := d.left(now)-d.pending(q, pending), q.Reserve*d.Limit
+	if q.Reserve == 0 && d.cost(0)*float64(waiting) > left {
 		keep = tenth * d.Limit
 		if fall := d.fell / d.answers; !d.Bucket && !d.Amounts && fall > shared {
 			keep, use = d.Limit, fall
@@ -209,13 +244,43 @@ func (d *quota) promise(now time.Duration) float64 {
 	return min(d.Left+d.rate()*(now-d.at).Seconds(), d.Limit)
 }
 
-// left is the promise less the requests accepted since.
-func (d *quota) left(now time.Duration) float64 { return d.promise(now) - d.use()*d.accepted }
+// left is the promise less what the requests accepted since have spent.
+func (d *quota) left(now time.Duration) float64 { return d.promise(now) - d.accepted }
 
-// use is the amount that one request spends, in the mean.
-func (d *quota) use() float64 {
+// weighs is the weight of a request of this amount.
+func (d *quota) weighs(amount float64) float64 {
+	switch {
+	case !d.Amounts || amount == 0 && d.answers == 0:
+		return 1
+	case amount == 0:
+		return d.weight / d.answers
+	}
+	return amount
+}
+
+// cost is what a request of this amount spends of the quota, by the mean fall for each amount.
+func (d *quota) cost(amount float64) float64 {
 	if !d.Amounts {
 		return 1
 	}
-	return min(max(1, d.fell/d.answers), d.Limit)
+	return min(max(1, d.fell/d.weight*d.weighs(amount)), d.Limit)
+}
+
+// pending is what so many requests in flight spend.
+func (d *quota) pending(q *Quotas, n int) float64 {
+	if !d.Amounts {
+		return float64(n)
+	}
+	return d.cost(0)*float64(n-q.Said) + d.fell/d.weight*q.Pending
+}
+
+// Above returns the quota whose whole limit is too low for the amount, and false if there is none. If a quota falls by
+// more than the amounts, the amounts count: the mean fall is no proof.
+func (q *Quotas) Above(amount float64) (State, bool) {
+	for i := range q.all {
+		if d := &q.all[i]; d.Amounts && !d.untrue && min(1, d.fell/d.weight)*amount > d.Limit {
+			return State{Name: d.Name, Limit: d.Limit}, true
+		}
+	}
+	return State{}, false
 }

@@ -10,6 +10,8 @@ import (
 type Head struct {
 	Number  uint64
 	Refused bool
+	// Amount is what the request says that it costs; 0: it is not said.
+	Amount float64
 	// Stop: the refusal speaks for all requests.
 	Stop       bool
 	RetryAfter time.Duration
@@ -47,7 +49,7 @@ func (q *Quotas) UsedUp(now time.Duration) (longest State, ok bool) {
 }
 
 func (q *Quotas) state(d *quota, now time.Duration) State {
-	left, use := d.left(now), d.use()
+	left, use := d.left(now), d.cost(0)
 	s := State{Name: d.Name, Limit: d.Limit, Left: max(0, left), Back: d.end}
 	switch {
 	case d.untrue, q.soon(d), d.end <= now, left >= use:

@@ -104,21 +104,68 @@ func TestWhatIsLeft(t *testing.T) {
 		c.sends(time.Duration(i), 1)
 		c.reads(time.Duration(i), tokens(rest, 90*sec))
 	}
-	assert.Equal(t, (1+100+200+300)/4., c.all[0].use())
+	assert.Equal(t, (1+100+200+300)/4., c.all[0].cost(0))
 	c.sends(89*sec, 1)
 	c.reads(89*sec, tokens(400-150.25, 90*sec))
-	assert.InDelta(t, (1+100+200+300+150.25)/5., c.all[0].use(), 1e-9)
-	c.all[0].fell, c.all[0].answers = 601, 4
+	assert.InDelta(t, (1+100+200+300+150.25)/5., c.all[0].cost(0), 1e-9)
+	c.all[0].fell, c.all[0].answers, c.all[0].weight = 601, 4, 4
 	c.sends(91*sec, 1)
 	c.reads(91*sec, tokens(990, 90*sec))
-	assert.Equal(t, (1+100+200+300)/5., c.all[0].use(), "what it was before, and an answer whose fall is not known")
+	assert.Equal(t, (1+100+200+300)/4., c.all[0].cost(0), "what it was before")
 	c.sends(91*sec, 1)
 	c.reads(91*sec, tokens(980, 90*sec))
-	assert.Equal(t, (120.2+10)/2, c.all[0].use())
+	assert.Equal(t, (150.25+10)/2, c.all[0].cost(0))
 	c.all[0].fell = 1e9
-	assert.Equal(t, 1000., c.all[0].use())
+	assert.Equal(t, 1000., c.all[0].cost(0))
 	c.all[0].fell = 0.1
-	assert.Equal(t, 1., c.all[0].use())
+	assert.Equal(t, 1., c.all[0].cost(0))
+}
+
+// Rule 4: "its amount (`aimd.WithAmount`) times the mean fall for each amount"
+func TestAmountsThatAreSaid(t *testing.T) {
+	c := newClient()
+	tokens := func(amount, left float64, refused bool) bool {
+		c.sends(0, 1)
+		r := answer.Quota{Name: "tokens", Amounts: true, Limit: 1000, Left: left, Reset: 90 * sec}
+		return c.Noted(0, Head{Number: c.number, Amount: amount, Refused: refused, Reports: []answer.Quota{r}})
+	}
+	cost := func(amount float64) float64 { return c.all[0].cost(amount) }
+	tokens(50, 800, false)
+	assert.Equal(t, []float64{50, 50, 100}, []float64{cost(50), cost(0), cost(100)}, "not known yet: as much as is said")
+	c = newClient()
+	c.sends(0, 3)
+	c.Noted(0, Head{Number: 2, Amount: 50, Reports: []answer.Quota{{Name: "tokens", Amounts: true, Limit: 1000, Left: 800, Reset: 90 * sec}}})
+	c.Noted(0, Head{Number: 1, Amount: 999, Reports: []answer.Quota{{Name: "tokens", Amounts: true, Limit: 1000, Left: 850, Reset: 90 * sec}}})
+	tokens(99, 602, false)
+	const each = (50 + 198.) / (50 + 99) // as much as is said of the first two, whose fall is not known
+	assert.Equal(t, each*100, cost(100))
+	assert.InDelta(t, 124, cost(0), 1e-9, "the mean")
+
+	// In flight are one of 100 and one that says nothing, so 311.6 are left.
+	c.Pending, c.Said = 100, 1
+	for next, want := range map[float64]time.Duration{187: 0, 188: 91 * sec} {
+		c.Next = next
+		assert.Equal(t, want, c.Due(0, 2, 1), "%v", next)
+	}
+	c.Next = 0
+	c.sends(0, 1)
+	c.Noted(0, Head{Number: c.number, Amount: 100})
+	assert.InDelta(t, 602-each*100, c.States(0)[0].Left, 1e-9, "accepted without a report")
+
+	// A refusal whose amount is not left is for the quota.
+	assert.False(t, tokens(81, 300, true))
+	assert.True(t, tokens(82, 300, true))
+
+	_, above := c.Above(1000)
+	assert.False(t, above)
+	q, above := c.Above(1001)
+	assert.True(t, above, "the fall is no proof")
+	assert.Equal(t, State{Name: "tokens", Limit: 1000}, q)
+	c.all[0].fell = c.all[0].weight / 2
+	_, above = c.Above(1999)
+	assert.False(t, above, "it falls by half of the amounts")
+	_, above = c.Above(2001)
+	assert.True(t, above)
 }
 
 // Rule 5: more waits than is left, so the last tenth is spread, or the share of the reserve.
@@ -275,17 +322,17 @@ func TestDeedsCountMoreThanWords(t *testing.T) {
 				}
 				assert.NotZero(t, c.Due(10*sec, 0, 1), "believed")
 				c.Noted(10*sec, Head{Number: 22, Reports: []answer.Quota{again}})
-				assert.NotZero(t, c.all[0].due(10*sec, 0, 0, 1, 0), "believed")
+				assert.NotZero(t, c.all[0].due(10*sec, &c.Quotas, 0, 1), "believed")
 				c.Noted(10*sec, Head{Number: 23, Reports: []answer.Quota{again}})
-				assert.Zero(t, c.all[0].due(10*sec, 0, 0, 1, 0), "untrue")
+				assert.Zero(t, c.all[0].due(10*sec, &c.Quotas, 0, 1), "untrue")
 				assert.False(t, c.Noted(10*sec, Head{Number: 24, Refused: true, RetryAfter: sec, Reports: []answer.Quota{told}}))
 				c.sends(11*sec, 1)
 				c.reads(11*sec, told)
-				assert.Zero(t, c.all[0].due(11*sec, 0, 0, 1, 0))
+				assert.Zero(t, c.all[0].due(11*sec, &c.Quotas, 0, 1))
 				told := told
 				told.Limit = 61
 				c.reads(11*sec, told)
-				assert.NotZero(t, c.all[0].due(11*sec, 0, 0, 1, 0), "another limit")
+				assert.NotZero(t, c.all[0].due(11*sec, &c.Quotas, 0, 1), "another limit")
 			}
 		})
 	}

@@ -1,0 +1,64 @@
+package aimd
+
+import (
+	"context"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// amountKey is the key of an operation's amount in its context, a float64.
+type amountKey struct{}
+
+// WithAmount returns a context whose operations cost n each: the tokens of a prompt, the bytes of an upload. Every
+// limiter that gets the context counts the amount in Config.MaxAmountRate, and in the service's quotas whose reports
+// are amounts. An amount never counts in the window: a slot is one attempt. Operations keep their order, so a small
+// operation does not overtake a large one.
+//
+// n is 1 to 1e12; 0: nothing is said. An operation has an error at once, a setting.Error of the name "amount", if n is
+// another number, if n is above the limit of such a quota, or if n is above what MaxAmountRate allows in 10000 s.
+//
+// If the true cost is known only after the answer, [Permit.Used] or attempt.Used says it.
+func WithAmount(ctx context.Context, n float64) context.Context {
+	return context.WithValue(ctx, amountKey{}, n)
+}
+
+// amount is what an operation of this context costs, 0 if it does not say, or an error if it may not cost that.
+func (l *Limiter) amount(ctx context.Context) (float64, error) {
+	n, _ := ctx.Value(amountKey{}).(float64)
+	if n == 0 {
+		return 0, nil
+	}
+	l.mu.Lock()
+	err := l.gate.Allowed(n)
+	l.mu.Unlock()
+	if err != nil {
+		return 0, wrong(err)
+	}
+	return n, nil
+}
+
+// front is the number of operations that wait, after the gate was told the amount of the first.
+func (l *Limiter) front() int {
+	if first, _ := l.queue.Ends(); first != nil {
+		l.gate.Amount = first.Value.amount
+	}
+	return l.queue.Len()
+}
+
+// Used says what the attempt cost in fact, for instance the tokens that its answer reports, before Done or End. It
+// takes the place of the amount that the operation said. With MaxAmountRate the next gap is longer by the difference,
+// at most by MaxRetryAfter, or shorter. Any number but 0 to 1e12 has no effect, since a service may have said it. In
+// Do, Each and integrations attempt.Used does the same.
+func (p Permit) Used(n float64) {
+	if p.l != nil {
+		(*slots)(p.l).Used(p.t, n)
+	}
+}
+
+func (s *slots) Used(t window.Ticket, n float64) {
+	l := s.limiter()
+	l.mu.Lock()
+	now := l.now()
+	l.gate.Used(now, t, n)
+	l.unlock(now)
+}

@@ -1,0 +1,275 @@
+package aimd_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/setting"
+)
+
+// model is a service with a quota of requests and one of tokens, as a provider of language models has them. Both come
+// back evenly, or both are whole at each full minute. It answers 0.5 to 2 s after it took a prompt, in the headers of
+// OpenAI.
+type model struct {
+	mu                      sync.Mutex
+	start, at               time.Time
+	limit, requests, tokens float64
+	served, full            float64 // tokens: in all, and up to the last full minute
+	windows, quiet          bool
+	refusals                int
+	random                  *rand.Rand
+}
+
+const requestsAMinute = 500
+
+type costKey struct{}
+
+// fill adds what has come back.
+func (m *model) fill() {
+	now := time.Now()
+	if since := now.Sub(m.at).Minutes(); !m.windows {
+		m.requests = min(requestsAMinute, m.requests+since*requestsAMinute)
+		m.tokens = min(m.limit, m.tokens+since*m.limit)
+	} else if now.Sub(m.start)/time.Minute != m.at.Sub(m.start)/time.Minute {
+		m.requests, m.tokens, m.full = requestsAMinute, m.limit, m.served
+	}
+	m.at = now
+}
+
+func (m *model) RoundTrip(r *http.Request) (*http.Response, error) {
+	cost := r.Context().Value(costKey{}).(float64)
+	m.mu.Lock()
+	m.fill()
+	delay, status, body := 500*time.Millisecond+time.Duration(m.random.Int64N(1500))*time.Millisecond, 200, "{}"
+	if m.tokens < cost || m.requests < 1 {
+		m.refusals++
+		status, delay = 429, 100*time.Millisecond
+		body = `{"error":{"message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded"}}`
+	} else {
+		m.tokens, m.requests, m.served = m.tokens-cost, m.requests-1, m.served+cost
+	}
+	h := http.Header{"Content-Type": {"application/json"}}
+	for name, q := range map[string]struct{ limit, left float64 }{
+		"Requests": {requestsAMinute, m.requests}, "Tokens": {m.limit, m.tokens},
+	} {
+		if name == "Tokens" && m.quiet {
+			continue
+		}
+		if lower := strings.ToLower(name); m.windows { // the IETF's draft
+			reset := time.Minute - m.at.Sub(m.start)%time.Minute
+			h.Add("Ratelimit", fmt.Sprintf("%q;r=%d;t=%d", lower, int(q.left), int(math.Ceil(reset.Seconds()))))
+			h.Add("Ratelimit-Policy", fmt.Sprintf("%q;q=%d;qu=%q", lower, int(q.limit), lower))
+			continue
+		}
+		reset := time.Duration((1 - q.left/q.limit) * float64(time.Minute))
+		h.Set("X-Ratelimit-Limit-"+name, fmt.Sprint(int(q.limit)))
+		h.Set("X-Ratelimit-Remaining-"+name, fmt.Sprint(int(q.left)))
+		h.Set("X-Ratelimit-Reset-"+name, reset.Round(time.Millisecond).String())
+	}
+	m.mu.Unlock()
+	time.Sleep(delay)
+	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+// prompts sends 2000 prompts of 100 to 8000 tokens at once, and returns the share of the tokens' quota that is used,
+// and the refusals in an hour.
+func prompts(t *testing.T, seed uint64, m *model, says bool) (share, refused float64) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{Rand: rand.New(rand.NewPCG(seed, 2))})
+		require.NoError(t, err)
+		m.start, m.at, m.requests, m.tokens, m.random = time.Now(), time.Now(), requestsAMinute, m.limit, rand.New(rand.NewPCG(seed, 1))
+		client := (&httplimit.Transport{Base: m, Limiter: httplimit.One(l)}).Client()
+		var all sync.WaitGroup
+		for range int(m.limit / 100) {
+			n := float64(100 + m.random.IntN(7901))
+			all.Go(func() {
+				ctx := context.WithValue(t.Context(), costKey{}, n)
+				if says {
+					ctx = aimd.WithAmount(ctx, n)
+				}
+				for range 100 {
+					req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://model.example/", nil)
+					res, err := client.Do(req)
+					if err == nil && res.StatusCode == 200 {
+						res.Body.Close()
+						return
+					}
+				}
+				t.Error("a prompt is lost")
+			})
+		}
+		all.Wait()
+		took := time.Since(m.start)
+		share = m.served / (m.limit * (1 + took.Minutes()))
+		if m.windows {
+			share = m.full / (m.limit * math.Floor(took.Minutes()))
+		}
+		refused = float64(m.refusals) / took.Hours()
+	})
+	return share, refused
+}
+
+// docs/quota.md, "Measured". A prompt that says its tokens is not sent before the rest covers it.
+func TestPromptsOfManyTokens(t *testing.T) {
+	for _, c := range []struct {
+		name           string
+		limit          float64
+		windows, quiet bool
+		share          float64
+		most, least    float64 // refused in an hour: at most with the amounts, at least without
+	}{
+		{name: "bucket", limit: 200_000, share: 0.97, most: 5},
+		{name: "window", limit: 200_000, windows: true, share: 0.97, most: 5, least: 30},
+		{name: "small bucket", limit: 20_000, share: 0.97, most: 30, least: 150}, // those that go before the first report
+		{name: "small window", limit: 20_000, windows: true, share: 0.8, most: 30, least: 60},
+		{name: "reports of requests only", limit: 200_000, quiet: true, share: 0.97, most: 2200, least: 1500},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var share, refused [2]float64 // without the amounts, and with them: means
+			for seed := range uint64(3) {
+				for i, says := range []bool{false, true} {
+					used, refusals := prompts(t, seed, &model{limit: c.limit, windows: c.windows, quiet: c.quiet}, says)
+					share[i], refused[i] = share[i]+used/3, refused[i]+refusals/3
+				}
+			}
+			t.Logf("without and with amounts: %.3f of the quota, %.1f refused an hour", share, refused)
+			assert.GreaterOrEqual(t, share[1], c.share)
+			assert.LessOrEqual(t, refused[1], c.most)
+			assert.GreaterOrEqual(t, refused[0], c.least)
+		})
+	}
+}
+
+// Config.MaxAmountRate: "the longer of 1/MaxRate and amount/MaxAmountRate seconds", in the order of the queue.
+func TestMaxAmountRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxRate, c.MaxAmountRate = 10, 1000 })
+		start := time.Now()
+		for _, c := range []struct {
+			amount float64
+			at     time.Duration
+		}{
+			{amount: 3000}, {amount: 50, at: 3000 * ms}, {amount: 0, at: 3100 * ms}, {amount: 200, at: 3200 * ms}, {amount: 1, at: 3400 * ms},
+		} {
+			_, err := l.Acquire(aimd.WithAmount(t.Context(), c.amount))
+			require.NoError(t, err)
+			require.InDelta(t, c.at, time.Since(start), 10, "%v", c.amount)
+		}
+		require.Equal(t, 5, l.Snapshot().InFlight, "a slot is an attempt")
+	})
+}
+
+// A small operation does not overtake a large one, whose turn comes first.
+func TestOperationsOfAnyAmountKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxAmountRate = 100 })
+		start, all := time.Now(), sync.WaitGroup{}
+		var at [4]time.Duration
+		for i, amount := range []float64{100, 900, 10, 100} {
+			all.Go(func() {
+				_, err := l.Acquire(aimd.WithAmount(t.Context(), amount))
+				assert.NoError(t, err)
+				at[i] = time.Since(start)
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		for i, want := range []time.Duration{0, time.Second, 10 * time.Second, 10100 * ms} {
+			assert.InDelta(t, want, at[i], 10)
+		}
+	})
+}
+
+// Permit.Used: "the next gap is longer by the difference, at most by MaxRetryAfter, or shorter".
+func TestWhatAnAttemptCostInFact(t *testing.T) {
+	for _, c := range []struct {
+		said, used float64
+		next       time.Duration
+	}{
+		{said: 100, used: 300, next: 3 * time.Second}, {said: 300, used: 100, next: time.Second}, {used: 200, next: 2 * time.Second},
+		{said: 100, used: 0, next: 10 * ms}, {said: 100, used: 1e12, next: 301 * time.Second}, {said: 100, used: 1.5e12, next: time.Second},
+		{said: 100, used: -1, next: time.Second}, {said: 100, used: math.NaN(), next: time.Second},
+	} {
+		for name, with := range map[string]func(l *aimd.Limiter, ctx context.Context) error{
+			"permit": func(l *aimd.Limiter, ctx context.Context) error {
+				p, err := l.Acquire(ctx)
+				p.Used(c.used)
+				p.Done(aimd.Success)
+				p.Used(1e6) // it has ended
+				return err
+			},
+			"Do": func(l *aimd.Limiter, ctx context.Context) error {
+				outer, err := aimd.New(aimd.Config{})
+				require.NoError(t, err)
+				return outer.Do(ctx, func(ctx context.Context) error {
+					return l.Do(ctx, func(ctx context.Context) error {
+						return outer.Do(ctx, func(ctx context.Context) error { attempt.Used(ctx, c.used); return nil })
+					})
+				})
+			},
+		} {
+			t.Run(fmt.Sprint(name, c.said, " ", c.used), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxAmountRate = 100 })
+					start := time.Now()
+					require.NoError(t, with(l, aimd.WithAmount(t.Context(), c.said)))
+					_, err := l.Acquire(t.Context())
+					require.NoError(t, err)
+					require.InDelta(t, c.next, time.Since(start), 10)
+				})
+			})
+		}
+	}
+}
+
+// An amount that cannot be is an error at once, which names the setting, the value and what is allowed.
+func TestAmountsThatCannotBe(t *testing.T) {
+	const numbers = "a number from 1 to 1000000000000"
+	for _, c := range []struct {
+		amount float64
+		rate   float64
+		want   string
+	}{
+		{0, 0.0001, ""}, {1, 0.0001, ""}, {2, 0.0001, "at most 1, 2h46m40s of MaxAmountRate"}, {1e12, 0, "at most 1000, the service's limit of tokens"},
+		{1e5, 10, "at most 1000, the service's limit of tokens"}, {100_001, 10, "at most 100000, 2h46m40s of MaxAmountRate"},
+		{1000, 10, ""}, {1001, 10, "at most 1000, the service's limit of tokens"},
+		{-1, 0, numbers}, {0.5, 0, numbers}, {1.5e12, 0, numbers}, {math.NaN(), 0, numbers}, {math.Inf(1), 0, numbers}, {math.Inf(-1), 0, numbers},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 20, func(cfg *aimd.Config) { cfg.MaxAmountRate = c.rate })
+			a, err := l.Begin(aimd.WithAmount(t.Context(), 1))
+			require.NoError(t, err)
+			a.Head(nil, answer.Quota{Name: "tokens", Limit: 1000, Left: 999, Reset: time.Minute, Amounts: true})
+			a.End(nil)
+			err = l.Do(aimd.WithAmount(t.Context(), c.amount), func(context.Context) error { return nil })
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			var wrong *setting.Error
+			require.ErrorAs(t, err, &wrong, "%v", c.amount)
+			require.Equal(t, "amount", wrong.Name)
+			require.Equal(t, c.want, wrong.Want)
+		})
+	}
+	for _, rate := range []float64{-1, 0.00005, 2e12, math.NaN(), math.Inf(1)} {
+		_, err := aimd.New(aimd.Config{MaxAmountRate: rate})
+		require.EqualError(t, err, fmt.Sprintf("aimd: MaxAmountRate: %v is not allowed, want a number from 0.0001 to 1000000000000", rate))
+	}
+}
