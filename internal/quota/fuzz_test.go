@@ -19,11 +19,13 @@ type model struct {
 	// bucket: the quota comes back at a rate, and not all at the end of a window. amounts: a request spends
 	// 1 to 3. others: so much of it is spent by others in a second.
 	bucket, amounts bool
-	others          float64
-	now, at         time.Duration
-	left            float64
-	refused         int
-	number          uint64
+	// says: each request says what it costs.
+	says    bool
+	others  float64
+	now, at time.Duration
+	left    float64
+	refused int
+	number  uint64
 	// on their way to the service, and the answers on their way back
 	there []uint64
 	back  []returning
@@ -75,8 +77,20 @@ func (m *model) step(what, which uint8, lie bool) {
 }
 
 func (m *model) due(waiting int) time.Duration {
+	if m.says {
+		m.Next, m.Pending, m.Said = cost(m.number+1), 0, len(m.there)+len(m.back)
+		for _, number := range m.there {
+			m.Pending += cost(number)
+		}
+		for _, a := range m.back {
+			m.Pending += a.Amount
+		}
+	}
 	return m.Due(m.now, len(m.there)+len(m.back), waiting)
 }
+
+// cost is what a request spends if requests spend amounts.
+func cost(number uint64) float64 { return 1 + float64(number%3) }
 
 func (m *model) answered(i int) {
 	a := m.back[i].Head
@@ -107,15 +121,18 @@ func (m *model) fill() {
 
 func (m *model) served(number uint64, lie bool) Head {
 	m.fill()
-	cost := 1.
+	spent := 1.
 	if m.amounts {
-		cost += float64(number % 3)
+		spent = cost(number)
 	}
-	a := Head{Number: number, Refused: m.left < cost}
+	a := Head{Number: number, Refused: m.left < spent}
+	if m.says {
+		a.Amount = spent
+	}
 	if a.Refused {
 		m.refused++
 	} else {
-		m.left -= cost
+		m.left -= spent
 	}
 	r := answer.Quota{Name: "requests", Bucket: m.bucket, Amounts: m.amounts, Limit: modelLimit, Left: math.Floor(m.left), Reset: modelWindow - m.now%modelWindow}
 	if m.bucket {
@@ -187,7 +204,7 @@ func TestTheNextSendComes(t *testing.T) {
 // sequence is a run of steps. It returns what does not hold, "" if all does.
 func sequence(seed uint64, steps int, lie, bucket, amounts, others bool) string {
 	r := rand.New(rand.NewPCG(seed, 1))
-	m := &model{Quotas: Quotas{MaxRetryAfter: modelMost, Rand: r}, random: r, bucket: bucket, amounts: amounts, left: modelLimit}
+	m := &model{Quotas: Quotas{MaxRetryAfter: modelMost, Rand: r}, random: r, bucket: bucket, amounts: amounts, says: amounts && seed%5 > 0, left: modelLimit}
 	if others {
 		m.others = modelLimit / modelWindow.Seconds()
 	}
@@ -204,7 +221,7 @@ func sequence(seed uint64, steps int, lie, bucket, amounts, others bool) string 
 			return wrong
 		}
 	}
-	if !lie && !others && !amounts && m.refused > 5 { // answers take up to a second
+	if !lie && !others && m.says == amounts && m.refused > 5 { // answers take up to a second
 		return fmt.Sprintf("%d refused", m.refused)
 	}
 	return ""
