@@ -194,17 +194,21 @@ func (p Permit) Done(o window.Outcome) {
 
 // End releases the permit with the classifier's verdict on the attempt's error, and returns the verdict: whether
 // another attempt may succeed, and when. nil is a success. A second call releases nothing, and counts as late. An
-// error that the classifier does not know is neutral and final.
+// error that the classifier does not know is neutral and final. If the classifier panics, the permit is released
+// all the same, and the panic continues.
 func (p Permit) End(err error) attempt.Verdict {
-	v := attempt.Verdict{Meaning: answer.Success}
-	if err != nil {
-		v = attempt.Classify(err)
-		if p.l != nil && p.l.config.Classifier != nil {
-			v = p.l.config.Classifier(err)
-		}
-		v.Meaning = cmp.Or(v.Meaning, answer.Final)
+	if err == nil {
+		p.release(Success, attempt.Verdict{}, nil)
+		return attempt.Verdict{Meaning: answer.Success}
 	}
-	p.release(v.Outcome(), v, err)
+	v := attempt.Verdict{Meaning: answer.Final}
+	defer func() { p.release(v.Outcome(), v, err) }() // after a panic of the classifier too
+	if p.l != nil && p.l.config.Classifier != nil {
+		v = p.l.config.Classifier(err)
+	} else {
+		v = attempt.Classify(err)
+	}
+	v.Meaning = cmp.Or(v.Meaning, answer.Final)
 	return v
 }
 

@@ -103,7 +103,7 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 		// Each entry is looked at once: a limiter in use comes to the end.
 		for looks := k.used.Len(); idlest == nil; looks-- {
 			if looks == 0 {
-				return nil, fmt.Errorf("aimd: %d keys are all in use, want fewer keys or a higher bound", k.config.Keys)
+				return nil, fmt.Errorf("aimd: Keys: %d keys are all in use, want a higher bound or fewer keys", k.config.Keys)
 			}
 			if oldest, _ := k.used.Ends(); !k.busy(oldest.Value, now) {
 				idlest = oldest.Value
@@ -135,8 +135,7 @@ func (k *Keyed[K]) use(e *entry[K], now time.Time) {
 
 // busy reports whether the limiter of an entry is in use. Then it counts as used now, so that a search passes it once.
 func (k *Keyed[K]) busy(e *entry[K], now time.Time) bool {
-	s := e.limiter.Snapshot()
-	used := s.InFlight > 0 || s.Queued > 0
+	used := e.limiter.inUse()
 	if used {
 		k.use(e, now)
 	}

@@ -83,7 +83,7 @@ func TestKeyedHasABound(t *testing.T) {
 	k.get(t, "c")
 	c, d := hold("c"), hold("d")
 	_, err := k.For("e")
-	require.EqualError(t, err, "aimd: 3 keys are all in use, want fewer keys or a higher bound")
+	require.EqualError(t, err, "aimd: Keys: 3 keys are all in use, want a higher bound or fewer keys")
 	k.get(t, "a") // what is there is given all the same
 	c.Done(window.Success)
 	k.get(t, "e")

@@ -150,15 +150,22 @@ func (s *Snapshot) count(o window.Outcome) {
 	}
 }
 
+// inUse reports whether an attempt is in flight, or an operation waits.
+func (l *Limiter) inUse() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.gate.Flying() > 0 || l.queue.Len() > 0
+}
+
 // restoreAge: a window of an hour ago is probably still right. Our choice.
 const restoreAge = time.Hour
 
 // Restore starts a new limiter from the window of an earlier one with the same law: from Snapshot.State and
-// Snapshot.At. The bounds of this limiter hold. A zero State, or a State of more than an hour ago, has no effect. A
-// zero time means that the age does not matter. From another law's State take only Cwnd: an Ssthresh of 0 means
+// Snapshot.At. The bounds of this limiter hold. A zero State has no effect, nor has a State of more than an hour ago,
+// or of a time that is more than an hour ahead. A zero time means that the age does not matter. From another law's State take only Cwnd: an Ssthresh of 0 means
 // Cwnd. Call Restore before the first attempt: later it is an error, as is a State that no window can have.
 func (l *Limiter) Restore(s window.State, at time.Time) error {
-	if s == (window.State{}) || !at.IsZero() && l.clock.Since(at) > restoreAge {
+	if s == (window.State{}) || !at.IsZero() && l.clock.Since(at).Abs() > restoreAge {
 		return nil
 	}
 	if s.Ssthresh == 0 {

@@ -88,7 +88,7 @@ func TestHostsHaveABound(t *testing.T) {
 	}
 	assert.Equal(t, map[string]int{"a.example:80": 1, "b.example:80": 1}, inFlight)
 	_, err := tr.RoundTrip(get(t.Context(), "http://c.example"))
-	require.EqualError(t, err, `gave up before the first attempt: no limiter for "c.example:80": aimd: 2 keys are all in use, want fewer keys or a higher bound`)
+	require.EqualError(t, err, `gave up before the first attempt: no limiter for "c.example:80": aimd: Keys: 2 keys are all in use, want a higher bound or fewer keys`)
 	require.NoError(t, a.Body.Close())
 	c := send("c.example")
 	require.NoError(t, b.Body.Close())

@@ -162,6 +162,7 @@ func (w *Window) Restored(s State) error {
 		return check.Wrong("Cwnd", s.Cwnd, "a number above 0, at most %d", MaxWindow)
 	}
 	err := cmp.Or(
+		check.OneOf("Pace", s.Pace, AtOnce, Spaced, CatchUp, Waits),
 		check.Number("Ssthresh", &s.Ssthresh, 0, MinWindow, MaxWindow),
 		check.Duration("Trip", &s.Trip, 0, 0, math.MaxInt64),
 	)

@@ -249,6 +249,7 @@ func TestRestartAndRestore(t *testing.T) {
 		"Cwnd: 0 is not allowed, want a number above 0, at most 1048576":   {Ssthresh: 1},
 		"Ssthresh: +Inf is not allowed, want a number from 1 to 1048576":   {Cwnd: 1, Ssthresh: math.Inf(1)},
 		"Trip: -1s is not allowed, want a duration from 0s":                {Cwnd: 1, Ssthresh: 1, Trip: -time.Second},
+		"Pace: 4 is not allowed, want 0, 1, 2 or 3":                        {Cwnd: 1, Ssthresh: 1, Pace: window.Waits + 1},
 	} {
 		require.EqualError(t, w.Restored(s), want)
 		w.wantCwnd(100)
