@@ -54,7 +54,7 @@ func twoLimiters() (batch, interactive *aimd.Limiter, err error) {
 	if batch, err = aimd.New(aimd.Config{Name: "batch"}); err != nil {
 		return nil, nil, err
 	}
-	interactive, err = aimd.New(aimd.Config{Name: "interactive"})
+	interactive, err = aimd.New(aimd.Config{Name: "interactive", Law: aimd.Reno(0.9)})
 	return batch, interactive, err
 }
 
