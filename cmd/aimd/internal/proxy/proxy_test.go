@@ -34,7 +34,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // behind is a proxy before the service, and what it logs.
-func behind(t *testing.T, service http.Handler, change func(*settings)) (url string, p *proxy, logs *bytes.Buffer) {
+func behind(t *testing.T, service http.Handler, change func(*settings)) (url string, p *proxy, logs *written) {
 	t.Helper()
 	target := httptest.NewServer(service)
 	t.Cleanup(target.Close)
@@ -42,7 +42,7 @@ func behind(t *testing.T, service http.Handler, change func(*settings)) (url str
 	if change != nil {
 		change(&s)
 	}
-	logs = &bytes.Buffer{}
+	logs = &written{}
 	p, err := newProxy(s, slog.New(slog.NewTextHandler(logs, nil)))
 	require.NoError(t, err)
 	t.Cleanup(p.base.CloseIdleConnections)
@@ -51,6 +51,24 @@ func behind(t *testing.T, service http.Handler, change func(*settings)) (url str
 	server.Start()
 	t.Cleanup(server.Close)
 	return server.URL, p, logs
+}
+
+// written is a log that a test reads while the proxy writes.
+type written struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (w *written) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all.Write(b)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.all.String()
 }
 
 // answer is the answer to a request with its body read.
