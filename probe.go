@@ -203,9 +203,6 @@ func (p *probe) success(now, w float64, a window.End) float64 {
 	since := max(now-p.succeeded, 1e-9)
 	silence := now - p.quiet
 	silent := p.refused > 0 && silence > p.trip
-	if p.refused > 0 && !math.IsInf(p.spell.began, -1) { // an outage says nothing of how long a refusal lasts
-		p.lasts += (min(60, silence/p.trip) - p.lasts) / p.few
-	}
 	if silent && p.refused > p.few {
 		w = p.ended(now, w)
 	}

@@ -21,7 +21,7 @@ type meter struct {
 	// among the attempts that were sent early; 1 before the first refusal.
 	share, early float64
 	// learns is the share by which early falls with each success, lasts the round trips for which a refusal lasts: a
-	// mean of the times from the last success before a refusal to the next success, without those after a timeout.
+	// mean of the times from the last success before a refusal to the next success.
 	learns, lasts float64
 }
 
@@ -53,6 +53,9 @@ func (m *meter) span() float64 { return max(0.5, m.trip) }
 
 // accept notes a success that came so long after the one before.
 func (m *meter) accept(now, since float64) {
+	if m.refused > 0 {
+		m.lasts += (min(60, (now-m.quiet)/m.trip) - m.lasts) / m.few
+	}
 	m.rate += (1 - m.rate*since) / (since + m.span())
 	m.succeeded, m.refused = now, 0
 }

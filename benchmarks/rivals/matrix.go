@@ -216,8 +216,20 @@ func short(v float64) string {
 	return strconv.FormatFloat(v, 'f', digits, 64)
 }
 
-// markdown has a row for each service, bold if it is lost, and a column for each law. The last row counts the
-// services at which a law is within the tolerance of the quickest.
+// mean is the geometric mean of a law's time and attempts over the services at which it finishes.
+func mean(rows []row, law int) (time, attempts float64) {
+	n := 0.
+	for _, r := range rows {
+		if c := r.Laws[law]; c.Ends {
+			n++
+			time, attempts = time+math.Log(c.Time), attempts+math.Log(c.Attempts)
+		}
+	}
+	return math.Exp(time / max(1, n)), math.Exp(attempts / max(1, n))
+}
+
+// markdown has a row for each service, bold if it is lost, and a column for each law. The last rows count the
+// services at which a law is within the tolerance of the quickest, and have its means.
 func markdown(rows []row) string {
 	var b strings.Builder
 	near := make([]int, len(rows[0].Laws))
@@ -250,6 +262,11 @@ func markdown(rows []row) string {
 	fmt.Fprintf(&b, "| within %v times the quickest |", tolerance)
 	for _, n := range near {
 		fmt.Fprintf(&b, " %d of %d |", n, len(rows))
+	}
+	b.WriteString("\n| geometric means where it finishes |")
+	for i := range near {
+		time, attempts := mean(rows, i)
+		b.WriteString(" " + short(time) + ", " + short(attempts) + " |")
 	}
 	return b.String() + "\n"
 }

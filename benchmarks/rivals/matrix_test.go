@@ -133,7 +133,7 @@ func TestMatrix(t *testing.T) {
 	var table, lines, stderr bytes.Buffer
 	require.Zero(t, matrix([]string{"--runs", "1", "--figure", "f.svg", "tiny.yaml", "vector-slow-send-1"}, &table, &stderr), stderr.String())
 	rows := strings.Split(table.String(), "\n")
-	require.Len(t, rows, 7)
+	require.Len(t, rows, 8)
 	assert.True(t, strings.HasPrefix(rows[0], "| service: time @ attempts | probe | reno-0.9 | cubic |"), rows[0])
 	assert.Contains(t, rows[2], "tiny server.slots=3")
 	assert.Contains(t, rows[3], "tiny server.slots=5")
@@ -173,6 +173,7 @@ func TestLosses(t *testing.T) {
 | **here** | **no end** | no end | 2.00 @ 1.50 | 3.00 @ 1.00 |
 | no | 9.00 @ 1.00 | no end | 9.91 @ 1.00 | 9.89 @ 1.00 |
 | within 1.1 times the quickest | 2 of 4 | 0 of 4 | 3 of 4 | 1 of 4 |
+| geometric means where it finishes | 3.52, 1.00 | 1.00, 1.00 | 2.98, 1.36 | 4.04, 1.00 |
 `, markdown(rows))
 	figure := draw(rows)
 	assert.Equal(t, 2, bytes.Count(figure, []byte(`<g class="lost"><text`)))
