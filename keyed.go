@@ -31,7 +31,8 @@ type KeyedConfig struct {
 	// evicted.
 	Keys int
 	// Evicted is called with each evicted limiter, by the goroutine that asked for another limiter: to keep its
-	// Snapshot, or to count it (contrib/aimdprom). Several goroutines may call it at once. It may be nil.
+	// Snapshot, or to count it (contrib/aimdprom). Several goroutines may call it at once. It should not close the
+	// limiter: a caller of For may be about to use it. It may be nil.
 	Evicted func(*Limiter)
 }
 
