@@ -95,9 +95,10 @@ func prompts(t *testing.T, seed uint64, m *model, says bool) (share, refused flo
 		require.NoError(t, err)
 		m.start, m.at, m.requests, m.tokens, m.random = time.Now(), time.Now(), requestsAMinute, m.limit, rand.New(rand.NewPCG(seed, 1))
 		client := (&httplimit.Transport{Base: m, Limiter: httplimit.One(l)}).Client()
+		sizes := rand.New(rand.NewPCG(seed, 3))
 		var all sync.WaitGroup
 		for range int(m.limit / 100) {
-			n := float64(100 + m.random.IntN(7901))
+			n := float64(100 + sizes.IntN(7901))
 			all.Go(func() {
 				ctx := context.WithValue(t.Context(), costKey{}, n)
 				if says {
