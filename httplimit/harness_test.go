@@ -154,9 +154,6 @@ type protocol struct {
 	start func(*testing.T, http.Handler) *httptest.Server
 }
 
-// protocols are the ways in which the tests with real servers run.
-var protocols = []protocol{{"HTTP1", serve}, {"HTTP2", serve2}}
-
 // serve starts a server on the loopback.
 func serve(t *testing.T, h http.Handler) *httptest.Server {
 	s := httptest.NewServer(h)
