@@ -2,6 +2,7 @@ package aimd
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -35,7 +36,7 @@ func NewClasses(configs map[string]Config) (*Keyed[string], error) {
 	for _, class := range names {
 		if err == nil {
 			if _, err = k.For(class); err != nil {
-				return nil, fmt.Errorf("class %q: %w", class, err)
+				return nil, fmt.Errorf("aimd: class %q: %w", class, errors.Unwrap(err))
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func TestClasses(t *testing.T) {
 
 	for want, configs := range map[string]map[string]aimd.Config{
 		"aimd: classes: none is not allowed, want one at least": nil,
-		`class "b": aimd: InitialWindow: -1 is not allowed`:     {"a": {}, "b": {InitialWindow: -1}},
+		`aimd: class "b": InitialWindow: -1 is not allowed`:     {"a": {}, "b": {InitialWindow: -1}},
 	} {
 		_, err := aimd.NewClasses(configs)
 		assert.ErrorContains(t, err, want)

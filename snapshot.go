@@ -162,8 +162,9 @@ const restoreAge = time.Hour
 
 // Restore starts a new limiter from the window of an earlier one with the same law: from Snapshot.State and
 // Snapshot.At. The bounds of this limiter hold. A zero State has no effect, nor has a State of more than an hour ago,
-// or of a time that is more than an hour ahead. A zero time means that the age does not matter. From another law's State take only Cwnd: an Ssthresh of 0 means
-// Cwnd. Call Restore before the first attempt: later it is an error, as is a State that no window can have.
+// or of a time that is more than an hour ahead. A zero time means that the age does not matter. From another law's
+// State take only Cwnd: an Ssthresh of 0 means Cwnd. Call Restore before the first attempt: later it is an error, as
+// is a State that no window can have.
 func (l *Limiter) Restore(s window.State, at time.Time) error {
 	if s == (window.State{}) || !at.IsZero() && l.clock.Since(at).Abs() > restoreAge {
 		return nil

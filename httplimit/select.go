@@ -12,7 +12,7 @@ import (
 // One returns a Transport.Limiter: l for each request. It panics if l is nil.
 func One(l *aimd.Limiter) func(*http.Request) (*aimd.Limiter, error) {
 	if l == nil {
-		panic("httplimit: One with a nil limiter")
+		panic("httplimit: the limiter is nil")
 	}
 	return func(*http.Request) (*aimd.Limiter, error) { return l, nil }
 }
@@ -33,10 +33,11 @@ func PerHost(limiters *aimd.Keyed[string]) func(*http.Request) (*aimd.Limiter, e
 // or the model instead of the host. A request's key joins the results of the names that are not empty, with a space
 // between two. So names combine: By(limiters, Host, tenant).
 //
-// A name must be safe for several goroutines. By panics if limiters or a name is nil.
+// A name must be safe for several goroutines. Without names, all requests have the
+// key "". By panics if limiters or a name is nil.
 func By(limiters *aimd.Keyed[string], names ...func(*http.Request) string) func(*http.Request) (*aimd.Limiter, error) {
 	if limiters == nil {
-		panic("httplimit: By with nil limiters")
+		panic("httplimit: the limiters are nil")
 	}
 	for _, name := range names {
 		if name == nil {
