@@ -134,6 +134,23 @@ func TestAnswersThatTakeLongerThanTheHold(t *testing.T) {
 	})
 }
 
+// A request waits for --idle instead of --hold from the time on at which an attempt has been in flight for half of the
+// hold: a quarter would be an answer that is only slow.
+func TestTheServiceIsAtWorkFromHalfOfTheHoldOn(t *testing.T) {
+	inBubble(t, nil, nil, func(t *testing.T, b bubble) {
+		now := time.Now()
+		p := &pulse{made: now}
+		b.pulses.Store("key", p)
+		p.fly(&wait{flown: now})
+		w := newWait(t.Context(), b.proxy, "key")
+		w.since = now
+		time.Sleep(b.hold/2 - time.Second)
+		assert.Equal(t, b.hold/2+time.Second, w.left())
+		time.Sleep(time.Second)
+		assert.Equal(t, b.idle-b.hold/2, w.left())
+	})
+}
+
 // An attempt that takes longer than --hold, and then fails: a refusal is waited out, and all else ends at once.
 func TestAnAttemptThatFailsAfterTheHold(t *testing.T) {
 	for status, want := range map[int]struct {
