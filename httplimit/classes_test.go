@@ -4,6 +4,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -121,21 +122,29 @@ func TestALimiterForReadsAndOneForWrites(t *testing.T) {
 		// whole and few are the most that the whole and the class of few workers may take, of what one limiter takes.
 		whole, few float64
 	}{
-		{job{500, 33_000}, job{500, 10_500}, 1.1, 1.2}, // 0.82 to 0.98 in ten runs, more than 1 in a run with -race
+		{job{500, 33_000}, job{500, 10_500}, 1.05, 1.2},
 		{job{500, 33_000}, job{50, 6_000}, 0.95, 0.6},
 		{job{50, 9_000}, job{500, 21_000}, 0.8, 0.6},
 	} {
 		if *whole {
 			c.reads.requests, c.writes.requests = c.reads.requests*10/3, c.writes.requests*10/3
 		}
-		r1, w1, n1 := lasts(t, c.reads, c.writes, single)
-		r2, w2, n2 := lasts(t, c.reads, c.writes, classes)
-		t.Logf("%+v reads, %+v writes: %v and %v with one limiter (%d refused), %v and %v with two (%d refused)", c.reads, c.writes, r1, w1, n1, r2, w2, n2)
-		assert.Less(t, max(r2, w2).Seconds(), c.whole*max(r1, w1).Seconds())
-		few, before := w2, w1
-		if c.reads.workers < c.writes.workers {
-			few, before = r2, r1
+		// The middle of three runs: the order of goroutines decides, and a run in twelve has 1.01 in the first row.
+		var whole, few []float64
+		for range 3 {
+			r1, w1, n1 := lasts(t, c.reads, c.writes, single)
+			r2, w2, n2 := lasts(t, c.reads, c.writes, classes)
+			t.Logf("%+v reads, %+v writes: %v and %v with one limiter (%d refused), %v and %v with two (%d refused)", c.reads, c.writes, r1, w1, n1, r2, w2, n2)
+			whole = append(whole, max(r2, w2).Seconds()/max(r1, w1).Seconds())
+			if c.reads.workers < c.writes.workers {
+				few = append(few, r2.Seconds()/r1.Seconds())
+			} else {
+				few = append(few, w2.Seconds()/w1.Seconds())
+			}
 		}
-		assert.Less(t, few.Seconds(), c.few*before.Seconds())
+		slices.Sort(whole)
+		slices.Sort(few)
+		assert.Less(t, whole[1], c.whole)
+		assert.Less(t, few[1], c.few)
 	}
 }
