@@ -27,9 +27,6 @@ import (
 	"github.com/aimd-go/aimd/sim"
 )
 
-// big are the scenarios that take seconds each with all strategies and runs.
-var big = []string{"law-slots-fall-and-rise", "law-slowdown", "law-gentle-slowdown", "law-fair-slots", "law-outage-errors", "law-outage-silence", "law-5000-slots", "law-8-clients-100-a-second", "law-fair-rate", "law-uplink-16", "law-thrashing"}
-
 // harmful are the scenarios in which the default law takes more than 1.5 times the time of the
 // better of Reno 0.9 and backoff, at one point of the sweep at least. A scenario whose
 // expectations are met must leave this list.
@@ -41,11 +38,10 @@ var harmful = []string{
 var whole = []string{"window-vs-backoff", "backoff-or-window"}
 
 // All built-in scenarios, with all their runs, show what they expect: the numbers of
-// the texts, and those by which laws are judged. The big ones of these are run once,
-// by one strategy; aimd sim run law runs them whole, in some minutes.
+// the texts, and those by which laws are judged.
 func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 	if testing.Short() {
-		t.Skip("some 30 s of two cores")
+		t.Skip("some 50 s of two cores")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little of it stays
 	all := rows(t, builtins(t))
@@ -112,9 +108,6 @@ func asserted(s scenario.Scenario) scenario.Scenario {
 		all = all && len(e.At) > 0
 	}
 	switch {
-	case slices.Contains(big, s.Name):
-		s.Expect, s.Runs, names = nil, 1, []string{"reno-0.5"}
-		s.Strategies = sim.Strategies()
 	case slices.Contains(whole, s.Name), law && len(s.Sweep) == 0, slices.ContainsFunc(s.Sweep, ofStrategy):
 		return s
 	case law:
@@ -185,7 +178,7 @@ func TestSimRunExamples(t *testing.T) {
 }
 
 // theLawsPageTellsThis holds the tables of docs/laws.md that compare time and attempts against what aimd sim
-// run --json showed, but for the scenarios that are big. With -update it writes them.
+// run --json showed. With -update it writes them.
 func theLawsPageTellsThis(t *testing.T, all []row) {
 	t.Helper()
 	shown := map[string]string{}
@@ -204,7 +197,7 @@ func theLawsPageTellsThis(t *testing.T, all []row) {
 			strategies = nil
 		case cells[0] == "time @ attempts":
 			strategies = cells[1:]
-		case strategies != nil && strings.HasPrefix(cells[0], "law-") && !slices.Contains(big, cells[0]):
+		case strategies != nil && strings.HasPrefix(cells[0], "law-"):
 			for i, strategy := range strategies[:5] {
 				if cells[1+i] == "no end" {
 					continue
