@@ -77,7 +77,10 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 	if l.closed {
 		return ErrClosed
 	}
-	if err := l.hopeless(now, w.deadline); err != nil {
+	if l.front() == nil || retry {
+		l.gate.Amount = w.amount
+	}
+	if err := l.hopeless(now, w); err != nil {
 		return err
 	}
 	switch {

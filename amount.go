@@ -15,7 +15,8 @@ type amountKey struct{}
 // operation does not overtake a large one.
 //
 // n is 1 to 1e12; 0: nothing is said. An operation has an error at once, a setting.Error of the name "amount", if n is
-// another number, if n is above the limit of such a quota, or if n is above what MaxAmountRate allows in 10000 s.
+// another number, if n is above the limit of such a quota, or if n is above what MaxAmountRate allows in 10000 s. If such a limit is
+// reported while the operation waits, it has the error when it comes to the front of the queue.
 //
 // If the true cost is known only after the answer, [Permit.Used] or attempt.Used says it.
 func WithAmount(ctx context.Context, n float64) context.Context {
@@ -37,12 +38,14 @@ func (l *Limiter) amount(ctx context.Context) (float64, error) {
 	return n, nil
 }
 
-// front is the number of operations that wait, after the gate was told the amount of the first.
-func (l *Limiter) front() int {
-	if first, _ := l.queue.Ends(); first != nil {
-		l.gate.Amount = first.Value.amount
+// front is the operation at the front of the queue, nil without one, after the gate was told its amount.
+func (l *Limiter) front() *waiter {
+	first, _ := l.queue.Ends()
+	if first == nil {
+		return nil
 	}
-	return l.queue.Len()
+	l.gate.Amount = first.Value.amount
+	return first.Value
 }
 
 // Used says what the attempt cost in fact, for instance the tokens that its answer reports, before Done or End. It

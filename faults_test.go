@@ -1,13 +1,18 @@
 package aimd_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/window"
 )
@@ -50,4 +55,81 @@ func TestAPanicInReconfigureChangesNothing(t *testing.T) {
 	require.Equal(t, before, l.Snapshot().Config)
 	require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 64 }))
 	require.InDelta(t, 64, l.Snapshot().Config.MaxWindow, 0)
+}
+
+// A pause that was over turned operations away, if the law needs no clock: "paused until" a time that has passed.
+func TestAPauseThatIsOverTurnsNoOperationAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 2, func(c *aimd.Config) { c.MaxWait = time.Minute })
+		time.Sleep(time.Hour)
+		for range 3 { // the second cut in a row begins a pause
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			p.Done(aimd.Overload)
+		}
+		require.NotZero(t, l.Snapshot().Pauses)
+		time.Sleep(time.Hour)
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		waits := make(chan error)
+		go func() { _, err := l.Acquire(t.Context()); waits <- err }()
+		synctest.Wait()
+		require.Equal(t, 1, l.Snapshot().Queued)
+		p.Done(aimd.Success)
+		require.NoError(t, <-waits)
+	})
+}
+
+// waiting begins operations in this order, which note how they end, in text, and after what time.
+func waiting(t *testing.T, l *aimd.Limiter, all ...float64) (ends []string, wait func()) {
+	t.Helper()
+	ends = make([]string, len(all))
+	var group sync.WaitGroup
+	start := time.Now()
+	for i, amount := range all {
+		group.Go(func() {
+			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+			defer cancel()
+			p, err := l.Acquire(aimd.WithAmount(ctx, amount))
+			p.Done(aimd.Success)
+			ends[i] = fmt.Sprint(time.Since(start).Round(time.Second), " ", err)
+		})
+		synctest.Wait()
+	}
+	return ends, group.Wait
+}
+
+// An operation whose amount is above a limit that the service reported while it waited was sent nevertheless, after
+// the reset, and those behind it waited too. One that waits for more than is left of a window waited for its deadline,
+// as if the quota were not used up: it went by the mean request.
+func TestAnOperationThatWaitsForMoreThanAQuotaHas(t *testing.T) {
+	for _, c := range []struct {
+		limit float64
+		wait  []float64
+		want  []string
+	}{
+		{4000, []float64{5000, 100, 4001, 200}, []string{
+			"0s aimd: amount: 5000 is not allowed, want at most 4000, the service's limit of tokens", "0s <nil>",
+			"0s aimd: amount: 4001 is not allowed, want at most 4000, the service's limit of tokens", "0s <nil>",
+		}},
+		{10_000, []float64{5000, 100, 5000, 200}, []string{
+			"0s paused until 00:01:00: the service's quota is used up, 2000 of 10000 tokens left for an operation of 5000", "0s <nil>",
+			"0s paused until 00:01:00: the service's quota is used up, 2000 of 10000 tokens left for an operation of 5000", "0s <nil>",
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 20)
+			a, err := l.Begin(aimd.WithAmount(t.Context(), 1000))
+			require.NoError(t, err)
+			tokens := answer.Quota{Name: "tokens", Amounts: true, Limit: 20_000, Left: 0, Reset: 30*time.Second + 1}
+			a.Head(nil, tokens)
+			ends, wait := waiting(t, l, c.wait...)
+			require.Equal(t, len(c.wait), l.Snapshot().Queued)
+			tokens.Limit, tokens.Left, tokens.Reset = c.limit, 2000, time.Minute+1
+			a.Head(nil, tokens)
+			a.End(nil)
+			wait()
+			require.Equal(t, c.want, ends)
+		})
+	}
 }

@@ -159,28 +159,34 @@ func (l *Limiter) unlockAndReport(woken *waiter) {
 	}
 }
 
-// admit books all operations that may go, in order, and lists them to be woken.
+// admit books all operations that may go, in order, and lists them to be woken. An operation with an amount may have
+// come to the front since it was last asked whether it can wait.
 func (l *Limiter) admit(now time.Duration) {
 	last := &l.woken
 	for *last != nil {
 		last = &(*last).next
 	}
-	for t, ok := l.gate.Next(now, l.front()); ok; t, ok = l.gate.Next(now, l.front()) {
-		i, _ := l.queue.Ends()
-		l.queue.Remove(i)
-		w := i.Value
-		w.ticket = t
-		l.passed++
-		*last, last = w, &w.next
-		if l.config.Observer != nil {
-			now := l.now()
-			l.note(now, Event{Kind: EventAdmitted, Wait: now - w.since})
+	for {
+		w := l.front()
+		if w == nil || w.amount == 0 || !l.dismissed(now, w) {
+			t, ok := l.gate.Next(now, l.queue.Len())
+			if !ok {
+				return
+			}
+			l.queue.Remove(&w.item)
+			w.ticket = t
+			l.passed++
+			if l.config.Observer != nil {
+				now := l.now()
+				l.note(now, Event{Kind: EventAdmitted, Wait: now - w.since})
+			}
 		}
+		*last, last = w, &w.next
 	}
 }
 
 func (l *Limiter) arm() {
-	at, ok := l.gate.Deadline(l.front())
+	at, ok := l.gate.Deadline(l.queue.Len())
 	if !ok || at == l.wake {
 		return
 	}

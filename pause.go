@@ -18,8 +18,9 @@ type pause struct {
 	asked, cut time.Duration
 	// refusal is the error of the attempt that asked for it.
 	refusal error
-	// quota is the service's that is used up, if that is the cause.
-	quota *limiter.QuotaState
+	// quota is the service's that is used up, if that is the cause; amount is that of the operation at the front.
+	quota  *limiter.QuotaState
+	amount float64
 }
 
 // paused notes a pause that has begun, and dismisses the operations that cannot wait for its end.
@@ -43,16 +44,29 @@ func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal err
 // dismiss sends away the operations that cannot wait until the next send.
 func (l *Limiter) dismiss(now time.Duration) {
 	for i := range l.queue.All() {
-		w := i.Value
-		if err := l.hopeless(now, w.deadline); err != nil && l.queue.Remove(i) {
-			w.dismissed, w.next, l.woken = err, l.woken, w
+		l.front()
+		if w := i.Value; l.dismissed(now, w) {
+			w.next, l.woken = l.woken, w
 		}
 	}
 }
 
+// dismissed takes an operation that cannot wait out of the queue. It returns false for another.
+func (l *Limiter) dismissed(now time.Duration, w *waiter) bool {
+	err := l.hopeless(now, w)
+	if err == nil || !l.queue.Remove(&w.item) {
+		return false
+	}
+	w.dismissed = err
+	return true
+}
+
 // hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because of its
-// deadline (0: no deadline) or Config.MaxWait. It returns nil if the operation may wait.
-func (l *Limiter) hopeless(now, deadline time.Duration) error {
+// deadline or Config.MaxWait, or whose amount is no longer allowed. It returns nil if the operation may wait.
+func (l *Limiter) hopeless(now time.Duration, w *waiter) error {
+	if err := l.gate.Allowed(w.amount); err != nil {
+		return wrong(err)
+	}
 	until, used := l.gate.ClosedUntil()
 	most := l.settings.Load().MaxWait
 	var reason error
@@ -64,17 +78,17 @@ func (l *Limiter) hopeless(now, deadline time.Duration) error {
 		if used != nil {
 			reason = ErrQuota
 		}
-	case deadline != 0 && until > deadline:
+	case w.deadline != 0 && until > w.deadline:
 		reason = context.DeadlineExceeded
 	default:
 		return nil
 	}
 	if l.gate.Doubted(now) {
-		return l.hopeless(now, deadline)
+		return l.hopeless(now, w)
 	}
 	p := l.pause
 	if used != nil {
-		p = pause{until: l.made.Add(until), quota: used}
+		p = pause{until: l.made.Add(until), quota: used, amount: l.gate.Amount}
 	}
 	return &pausedError{p, reason}
 }
@@ -98,7 +112,11 @@ func (e *pausedError) Error() string {
 	}
 	switch {
 	case e.quota != nil:
-		return text + fmt.Sprintf(": the service's quota is used up, %s of %s %s left", number(e.quota.Left), number(e.quota.Limit), e.quota.Name)
+		text += fmt.Sprintf(": the service's quota is used up, %s of %s %s left", number(e.quota.Left), number(e.quota.Limit), e.quota.Name)
+		if e.amount > 0 {
+			text += fmt.Sprintf(" for an operation of %s", number(e.amount))
+		}
+		return text
 	case e.asked == 0:
 		return text + ": refused again and again"
 	}

@@ -228,13 +228,16 @@ func (g *Gate) Gap() time.Duration { return max(g.Window.Gap(), g.apart) }
 // PausedUntil is the time when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
-// ClosedUntil is the earliest time of the next send, by the service's answers: the end of the pause for all, or the
-// return of a used quota if that is later.
+// ClosedUntil is the earliest time of the next send, by the service's answers: the end of the pause for all, or if that
+// is later, the time at which a used quota covers the Amount. 0: an attempt may go now.
 func (g *Gate) ClosedUntil() (until time.Duration, used *QuotaState) {
 	if g.told != nil {
-		if q, ok := g.told.UsedUp(g.now); ok && q.Until > g.pausedUntil {
+		if q, ok := g.told.UsedUp(g.now, g.Amount); ok && q.Until > g.pausedUntil {
 			return q.Until, (*QuotaState)(&q)
 		}
+	}
+	if g.pausedUntil <= g.now {
+		return 0, nil
 	}
 	return g.pausedUntil, nil
 }

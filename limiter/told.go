@@ -108,7 +108,7 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaS
 		g.told = g.newTold(now)
 	}
 	q := g.told
-	before, _ := q.UsedUp(g.seen(now))
+	before, _ := q.UsedUp(g.seen(now), 0)
 	for _, r := range h.Reports {
 		if r.InFlight && r.Valid() {
 			g.Bound, q.boundAt, q.boundedUntil = int(min(r.Limit, window.MaxWindow)), g.last, g.now+g.rules.MaxRetryAfter
@@ -119,7 +119,7 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaS
 		Number: t.ID(), Amount: q.begins(t.ID()), Refused: h.Refused, Stop: h.Stop, RetryAfter: h.RetryAfter, Reports: h.Reports,
 	}
 	q.heads[t.ID()] = q.Noted(g.now, head) || q.heads[t.ID()]
-	last, ok := q.UsedUp(g.now)
+	last, ok := q.UsedUp(g.now, 0)
 	return QuotaState(last), ok && last.Name != before.Name
 }
 

@@ -218,7 +218,7 @@ func (d *quota) due(now time.Duration, q *Quotas, pending, waiting int) time.Dur
 	case d.whole(now):
 		return sent + grain
 	case d.Bucket:
-		return min(now+d.after(min(use+keep, d.Limit)-left), d.end)
+		return min(now+d.after(use+keep-left), d.end)
 	case left < use:
 		return d.end
 	}

@@ -33,23 +33,24 @@ type State struct {
 func (q *Quotas) States(now time.Duration) []State {
 	var all []State
 	for i := range q.all {
-		all = append(all, q.state(&q.all[i], now))
+		all = append(all, q.state(&q.all[i], now, 0))
 	}
 	return all
 }
 
-// UsedUp returns the quota that is used up for longest, and false without a used quota.
-func (q *Quotas) UsedUp(now time.Duration) (longest State, ok bool) {
+// UsedUp returns the quota that is used up for longest by a request of this amount (0: a mean request), and false
+// without a used quota.
+func (q *Quotas) UsedUp(now time.Duration, amount float64) (longest State, ok bool) {
 	for i := range q.all {
-		if s := q.state(&q.all[i], now); s.Until > longest.Until {
+		if s := q.state(&q.all[i], now, amount); s.Until > longest.Until {
 			longest, ok = s, true
 		}
 	}
 	return longest, ok
 }
 
-func (q *Quotas) state(d *quota, now time.Duration) State {
-	left, use := d.left(now), d.cost(0)
+func (q *Quotas) state(d *quota, now time.Duration, amount float64) State {
+	left, use := d.left(now), d.cost(amount)
 	s := State{Name: d.Name, Limit: d.Limit, Left: max(0, left), Back: d.end}
 	switch {
 	case d.untrue, q.soon(d), d.end <= now, left >= use:
