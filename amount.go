@@ -15,10 +15,10 @@ type amountKey struct{}
 // operation does not overtake a large one.
 //
 // n is 1 to 1e12; 0: nothing is said. An operation has an error at once, a setting.Error of the name "amount", if n is
-// another number, if n is above the limit of such a quota, or if n is above what MaxAmountRate allows in 10000 s. If such a limit is
-// reported while the operation waits, it has the error when it comes to the front of the queue.
+// another number, if n is above the limit of such a quota, or if n is above what MaxAmountRate allows in 10000 s. If
+// such a limit is reported while the operation waits, it has the error when it comes to the front of the queue.
 //
-// If the true cost is known only after the answer, [Permit.Used] or attempt.Used says it.
+// If the true cost is known only after the answer, [Permit.Used], attempt.Used or httplimit.Transport.ReadUsage says it.
 func WithAmount(ctx context.Context, n float64) context.Context {
 	return context.WithValue(ctx, amountKey{}, n)
 }

@@ -32,6 +32,8 @@ type model struct {
 	limit, requests, tokens float64
 	served, full            float64 // tokens: in all, and up to the last full minute
 	windows, quiet          bool
+	read                    bool    // the client reads the usage of answers
+	rate                    float64 // the client's Config.MaxAmountRate
 	refusals                int
 	random                  *rand.Rand
 }
@@ -63,6 +65,7 @@ func (m *model) RoundTrip(r *http.Request) (*http.Response, error) {
 		body = `{"error":{"message":"Rate limit reached","type":"tokens","code":"rate_limit_exceeded"}}`
 	} else {
 		m.tokens, m.requests, m.served = m.tokens-cost, m.requests-1, m.served+cost
+		body = fmt.Sprintf(`{"usage":{"total_tokens":%d}}`, int(cost))
 	}
 	h := http.Header{"Content-Type": {"application/json"}}
 	for name, q := range map[string]struct{ limit, left float64 }{
@@ -87,27 +90,26 @@ func (m *model) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// prompts sends 2000 prompts of 100 to 8000 tokens at once, and returns the share of the tokens' quota that is used,
-// and the refusals in an hour.
-func prompts(t *testing.T, seed uint64, m *model, says bool) (share, refused float64) {
+// prompts sends 2000 prompts of 100 to 8000 tokens at once, each of which says so many times its tokens. It returns the
+// share of the tokens' quota that is used, and the refusals in an hour.
+func prompts(t *testing.T, seed uint64, m *model, says float64) (share, refused float64) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{Rand: rand.New(rand.NewPCG(seed, 2))})
+		l, err := aimd.New(aimd.Config{MaxAmountRate: m.rate, Rand: rand.New(rand.NewPCG(seed, 2))})
 		require.NoError(t, err)
 		m.start, m.at, m.requests, m.tokens, m.random = time.Now(), time.Now(), requestsAMinute, m.limit, rand.New(rand.NewPCG(seed, 1))
-		client := (&httplimit.Transport{Base: m, Limiter: httplimit.One(l)}).Client()
+		client := (&httplimit.Transport{Base: m, Limiter: httplimit.One(l), ReadUsage: m.read}).Client()
 		sizes := rand.New(rand.NewPCG(seed, 3))
 		var all sync.WaitGroup
 		for range int(m.limit / 100) {
 			n := float64(100 + sizes.IntN(7901))
 			all.Go(func() {
-				ctx := context.WithValue(t.Context(), costKey{}, n)
-				if says {
-					ctx = aimd.WithAmount(ctx, n)
-				}
+				ctx := aimd.WithAmount(context.WithValue(t.Context(), costKey{}, n), says*n)
 				for range 100 {
 					req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://model.example/", nil)
 					res, err := client.Do(req)
 					if err == nil && res.StatusCode == 200 {
+						_, err = io.Copy(io.Discard, res.Body)
+						assert.NoError(t, err)
 						res.Body.Close()
 						return
 					}
@@ -144,7 +146,7 @@ func TestPromptsOfManyTokens(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var share, refused [2]float64 // without the amounts, and with them: means
 			for seed := range uint64(3) {
-				for i, says := range []bool{false, true} {
+				for i, says := range []float64{0, 1} {
 					used, refusals := prompts(t, seed, &model{limit: c.limit, windows: c.windows, quiet: c.quiet}, says)
 					share[i], refused[i] = share[i]+used/3, refused[i]+refusals/3
 				}
@@ -154,6 +156,30 @@ func TestPromptsOfManyTokens(t *testing.T) {
 			assert.LessOrEqual(t, refused[1], c.most)
 			assert.GreaterOrEqual(t, refused[0], c.least)
 		})
+	}
+}
+
+// docs/quota.md, "Measured": 200 000 tokens a minute that are not reported, and MaxAmountRate. A prompt that says three
+// times its tokens takes three times as long. Its answer's usage mends that, and serves prompts that say nothing.
+func TestTheUsageOfAnswers(t *testing.T) {
+	for _, c := range []struct {
+		says        float64
+		read        bool
+		share, most float64 // least share, at most refused in an hour
+	}{
+		{says: 3, share: 0.32, most: 0}, {says: 3, read: true, share: 0.82, most: 0}, {read: true, share: 0.94, most: 60},
+	} {
+		var share, refused float64
+		for seed := range uint64(3) {
+			used, refusals := prompts(t, seed, &model{limit: 200_000, quiet: true, rate: 200_000. / 60, read: c.read}, c.says)
+			share, refused = share+used/3, refused+refusals/3
+		}
+		t.Logf("%+v: %.3f of the quota, %.1f refused an hour", c, share, refused)
+		assert.GreaterOrEqual(t, share, c.share)
+		if !c.read {
+			assert.Less(t, share, 0.34)
+		}
+		assert.LessOrEqual(t, refused, c.most)
 	}
 }
 

@@ -47,6 +47,11 @@ type Transport struct {
 	// IgnoreQuotas ignores the quotas that a service reports. The default is to pace the requests by them, as the
 	// package comment says.
 	IgnoreQuotas bool
+	// ReadUsage takes the tokens that an answer of OpenAI's or Anthropic's form reports for what the attempt cost
+	// (attempt.Used), so that aimd.Config.MaxAmountRate counts the tokens in fact. It keeps at most 8 KiB of an answer,
+	// and delays none. The answer must be JSON or a stream of events, without a Content-Encoding, and complete.
+	// The default is false: some contracts count the tokens that a request may cost at most.
+	ReadUsage bool
 	// Read gets each answer as package answer reads it. It returns the answer, or another reading of a service that
 	// you know better: see [answer.Answer.As]. A success has status and header only. Read must be safe for several
 	// goroutines. nil changes nothing.
@@ -155,6 +160,9 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 	if bodyless(req, resp) {
 		a.End(nil)
 	} else {
+		if t.ReadUsage {
+			resp.Body = metered(a.Context(), resp)
+		}
 		resp.Body = hold(a, resp)
 		open = true
 	}
