@@ -129,6 +129,7 @@ func (t tuned) with(d Document) func(*aimd.Config) {
 		c.MinWindow = cmp.Or(d.Window.Min, t.own.MinWindow)
 		c.MaxWindow = cmp.Or(d.Window.Max, t.own.MaxWindow)
 		c.MaxRate = cmp.Or(d.Window.MaxRate, t.own.MaxRate)
+		c.MaxAmountRate = cmp.Or(d.Window.MaxAmountRate, t.own.MaxAmountRate)
 		c.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, t.own.MaxAttempts)
 		c.PauseMax, c.PauseMin = cmp.Or(d.Retry.MaxPause, t.own.PauseMax), t.own.PauseMin
 		if c.PauseMax > 0 { // else pauses are off

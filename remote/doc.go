@@ -10,7 +10,7 @@
 //	{
 //		"format": 1,
 //		"version": 42,
-//		"window": {"min": 2, "max": 64, "max_rate": 50},
+//		"window": {"min": 2, "max": 64, "max_rate": 50, "max_amount_rate": 3333},
 //		"retry": {"max_attempts": 4, "max_pause": "30s", "budget_share": 0.1},
 //		"schedule": {"period": "5m"},
 //		"features_off": ["thumbnails"]

@@ -40,6 +40,8 @@ type Document struct {
 		Min, Max float64
 		// MaxRate is the greatest number of attempts of a limiter in a second: 0.0001 to 1000000.
 		MaxRate float64
+		// MaxAmountRate is the greatest sum of the operations' amounts in a second (aimd.WithAmount): 0.0001 to 1e12.
+		MaxAmountRate float64
 	}
 	// Retry is for limiters, policies and budgets.
 	Retry struct {
@@ -65,8 +67,9 @@ type written struct {
 	Format  int
 	Version uint64
 	Window  struct {
-		Min, Max *float64
-		MaxRate  *float64 `json:"max_rate"`
+		Min, Max      *float64
+		MaxRate       *float64 `json:"max_rate"`
+		MaxAmountRate *float64 `json:"max_amount_rate"`
 	}
 	Retry struct {
 		MaxAttempts *int     `json:"max_attempts"`
@@ -162,6 +165,7 @@ func (w *written) settings(d *Document) error {
 		number("window.min", w.Window.Min, &d.Window.Min, window.MinWindow, window.MaxWindow),
 		number("window.max", w.Window.Max, &d.Window.Max, window.MinWindow, window.MaxWindow),
 		number("window.max_rate", w.Window.MaxRate, &d.Window.MaxRate, 0.0001, 1_000_000),
+		number("window.max_amount_rate", w.Window.MaxAmountRate, &d.Window.MaxAmountRate, 0.0001, 1e12),
 		put(w.Retry.MaxAttempts, &d.Retry.MaxAttempts, func(n *int) error { return check.Count("retry.max_attempts", n, 0, 1, 1000) }),
 		duration("retry.max_pause", w.Retry.MaxPause, &d.Retry.MaxPause, time.Millisecond, time.Hour),
 		put(w.Retry.BudgetShare, &d.Retry.BudgetShare, func(x *float64) error { return check.Share("retry.budget_share", x, 0) }),

@@ -48,7 +48,7 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	ls := limiters(t, l)
 	require.NoError(t, ls.Apply(fullDocument))
 	want := own
-	want.MaxRate = 50
+	want.MaxRate, want.MaxAmountRate = 50, 3333
 	want.MinWindow, want.MaxWindow, want.MaxAttempts, want.PauseMax = 2, 64, 4, 30*time.Second
 	require.Equal(t, want, l.Snapshot().Config)
 

@@ -21,14 +21,14 @@ import (
 const full = `{
 	"format": 1,
 	"version": 42,
-	"window": {"min": 2, "max": 64, "max_rate": 50},
+	"window": {"min": 2, "max": 64, "max_rate": 50, "max_amount_rate": 3333},
 	"retry": {"max_attempts": 4, "max_pause": "30s", "budget_share": 0.2},
 	"schedule": {"period": "5m"},
 	"features_off": ["prefetch of pictures", "thumbnails"]
 }`
 
 var fullDocument = said(42, func(d *remote.Document) {
-	d.Window.Min, d.Window.Max, d.Window.MaxRate = 2, 64, 50
+	d.Window.Min, d.Window.Max, d.Window.MaxRate, d.Window.MaxAmountRate = 2, 64, 50, 3333
 	d.Retry.MaxAttempts, d.Retry.MaxPause, d.Retry.BudgetShare = 4, 30*time.Second, 0.2
 	d.Schedule.Period = 5 * time.Minute
 	d.FeaturesOff = []string{"prefetch of pictures", "thumbnails"}
@@ -175,6 +175,7 @@ func TestTheBoundsOfEachField(t *testing.T) {
 		{`"window": {"min": %s}`, "1", "1048576", "0.9", "1048577"},
 		{`"window": {"max": %s}`, "1", "1048576", "0.9", "1048577"},
 		{`"window": {"max_rate": %s}`, "0.0001", "1000000", "0.00009", "1000001"},
+		{`"window": {"max_amount_rate": %s}`, "0.0001", "1000000000000", "0.00009", "1000000000001"},
 		{`"retry": {"max_attempts": %s}`, "1", "1000", "0", "1001"},
 		{`"retry": {"max_pause": "%s"}`, "1ms", "1h", "999999ns", "1h1ns"},
 		{`"retry": {"budget_share": %s}`, "1e-300", "0.999999", "0", "1"},

@@ -48,9 +48,9 @@ type settings struct {
 	buffer int64
 	// memory is the most bytes of all bodies together that are kept.
 	memory int64
-	// maxRate and maxWindow bound each limiter; 0: nothing does.
-	maxRate, maxWindow float64
-	keepHost, json     bool
+	// maxRate, maxAmountRate and maxWindow bound each limiter; 0: nothing does.
+	maxRate, maxAmountRate, maxWindow float64
+	keepHost, json                    bool
 }
 
 var defaults = settings{
@@ -74,6 +74,7 @@ func Command() *cobra.Command {
 	f.Var(value.Whole(&s.keys, 1, 100_000), "keys", "the most limiters at a time; one that is idle goes")
 	f.Var(value.Whole(&s.queue, 1, 1_000_000), "queue", "the most requests that wait for one limiter")
 	f.Var(value.OrNone(value.Decimal(&s.maxRate, 0.0001, 1_000_000)), "max-rate", "the most requests of one limiter in a second, as a contract says; 0 for none")
+	f.Var(value.OrNone(value.Decimal(&s.maxAmountRate, 0.0001, 1e12)), "max-amount-rate", "the most tokens of one limiter in a second, by the usage in answers of OpenAI's or Anthropic's form; 0 for none")
 	f.Var(value.OrNone(value.Decimal(&s.maxWindow, window.MinWindow, window.MaxWindow)), "max-window", "the most requests of one limiter in flight; 0 for none")
 	f.Var(value.Duration(&s.hold, 0, time.Hour), "hold", "longest wait of a request while none of its limiter succeeds")
 	f.Var(value.Size(&s.buffer, 0, 1<<30), "buffer", "the largest body that is kept in memory to send a request again")

@@ -194,6 +194,21 @@ func TestMaxRateAndMaxWindow(t *testing.T) {
 	})
 }
 
+// A contract of 100 tokens a second: the answers say that each has taken 100. SDKs ask for gzip always.
+func TestMaxAmountRate(t *testing.T) {
+	for rate, want := range map[float64]float64{0: 0, 100: 100} {
+		inBubble(t, handled(func(w http.ResponseWriter, r *http.Request) {
+			assert.Equal(t, rate == 0, r.Header.Get("Accept-Encoding") != "")
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"usage": {"input_tokens": 60, "output_tokens": 40}}`)
+		}), func(s *settings) { s.maxAmountRate = rate }, func(t *testing.T, b bubble) {
+			by, took := b.together(t, 100, "Accept-Encoding: gzip")
+			assert.Equal(t, map[int]int{200: 100}, by)
+			assert.InDelta(t, want, took.Seconds(), 2)
+		})
+	}
+}
+
 // SDKs ask for gzip always. A quota that is used up is read all the same: the program has the answer at once, as it came.
 func TestACompressedRefusalIsRead(t *testing.T) {
 	var text strings.Builder

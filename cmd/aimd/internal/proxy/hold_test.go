@@ -17,14 +17,14 @@ import (
 )
 
 // together sends so many requests at once, and counts the answers by status.
-func (b bubble) together(t *testing.T, n int) (by map[int]int, took time.Duration) {
+func (b bubble) together(t *testing.T, n int, headers ...string) (by map[int]int, took time.Duration) {
 	t.Helper()
 	by, began := map[int]int{}, time.Now()
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for i := range n {
 		all.Go(func() {
-			status, _, _ := b.ask(t, get(fmt.Sprint("/", i)))
+			status, _, _ := b.ask(t, get(fmt.Sprint("/", i), headers...))
 			mu.Lock()
 			defer mu.Unlock()
 			by[status]++

@@ -76,7 +76,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 		return nil, err
 	}
 	limiter := httplimit.By(p.limited, func(r *http.Request) string { return waitOf(r).key })
-	p.client = (&httplimit.Transport{Base: flight{p.base}, Limiter: limiter}).Client().Transport
+	p.client = (&httplimit.Transport{Base: flight{p.base}, Limiter: limiter, ReadUsage: p.maxAmountRate > 0}).Client().Transport
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed, BufferPool: new(buffers),
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -103,7 +103,7 @@ const initialWindow = 10
 // limiter makes the limiter of that name.
 func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
 	c := aimd.Config{InitialWindow: min(initialWindow, cmp.Or(p.maxWindow, initialWindow)), Name: name, Observer: aimd.Log(p.log, 10),
-		QueueBound: p.queue, MaxWait: p.hold, MaxRate: p.maxRate, MaxWindow: p.maxWindow,
+		QueueBound: p.queue, MaxWait: p.hold, MaxRate: p.maxRate, MaxAmountRate: p.maxAmountRate, MaxWindow: p.maxWindow,
 	}
 	l, err := aimd.New(c)
 	if err == nil {
@@ -146,6 +146,9 @@ func (p *proxy) rewrite(r *httputil.ProxyRequest) {
 	r.SetURL(p.target)
 	if p.keepHost {
 		r.Out.Host = r.In.Host
+	}
+	if p.maxAmountRate > 0 {
+		r.Out.Header.Del("Accept-Encoding") // a usage is read from a plain answer alone
 	}
 	out := r.Out.URL
 	out.RawQuery, r.Out.Trailer = r.In.URL.RawQuery, r.In.Trailer
