@@ -51,8 +51,7 @@ import (
 //	    and more than 20, are refused in a row.
 //	  - If refusals do not become more frequent, they are the service's own. There is no ceiling
 //	    then. Only refusals that are 1.5 times as frequent cut. If refusals become rarer by a third,
-//	    the service's own share falls, at most by half at a time. So it does if 40 of its own refusals were due and did
-//	    not come.
+//	    the service's own share falls, at most by half at a time.
 //	  - Growth must pay. Answers are slow if the mean round trip of a block of them, and that by Little's law, are
 //	    1.5 times the shortest of late. A block is a round trip, and 20 answers in a row without a refusal, or a hundred
 //	    from the first refusal on. If answers become slow, half of what flew is tried. If as much is accepted, that is the

@@ -109,7 +109,7 @@ func (e *experiment) expected() bool {
 
 // heed lowers the service's own share of refusals, at most to half, if a sample shows that it fell.
 func (e *experiment) heed(next float64) {
-	if e.full() || e.own*e.sample.accepted >= 2*e.batch {
+	if e.full() {
 		e.own = min(e.own, max(e.own/2, e.more*e.sample.odds()))
 		e.open(cutting, next)
 	}
