@@ -231,21 +231,9 @@ func TestRegain(t *testing.T) {
 // Improve on exponential backoff: "the diminished processing load in the client", "each request entails a monetary cost".
 func TestWhatAttemptsCost(t *testing.T) {
 	s := sim.Scenario{Clients: clients(7, 0), Server: sim.Server{Service: sec, Failures: sim.Failures{First: 1}}}
-	_, priced := measure(t, s, "price")
-	assert.False(t, priced, "an attempt has no price")
+	assert.False(t, value(t, run(t, s, named(t, "fixed")), "price").Applies, "an attempt has no price")
 	s.Clients.CPU, s.Clients.Price = 80*time.Microsecond, 0.5
-	cpu, _ := measure(t, s, "cpu_s")
-	price, _ := measure(t, s, "price")
-	assert.InDelta(t, 14*80e-6, cpu, 1e-12)
-	assert.InDelta(t, 7, price, 1e-12)
-}
-
-func measure(t *testing.T, s sim.Scenario, name string) (float64, bool) {
-	t.Helper()
-	st, _ := sim.StrategyNamed("fixed")
-	r, err := sim.Run(s, st, 0)
-	require.NoError(t, err)
-	all := r.Measures()
-	m := all[slices.IndexFunc(all, func(m sim.Measure) bool { return m.Name == name })]
-	return m.Value, m.Applies
+	r := run(t, s, named(t, "fixed"))
+	assert.InDelta(t, 14*80e-6, value(t, r, "cpu_s").Value, 1e-12)
+	assert.Equal(t, known("price", 7), value(t, r, "price"))
 }

@@ -16,11 +16,11 @@ type server struct {
 	// came is the number of requests that met the failures, latest the time of the last one.
 	came   int
 	latest time.Duration
-	// running is the number of requests that are being served, busy how many refusals keep a slot.
-	running, busy int
+	// serving are the requests in service, and busy is how many refusals keep a slot.
+	serving []int32
+	busy    int
 	// In order: waiting are the requests in the queue, backlog the requests that came while the server was stopped.
-	// With a Jam, serving are the requests in service.
-	waiting, backlog, serving []int32
+	waiting, backlog []int32
 	// tokens are the tokens of the bucket at the time filled.
 	tokens float64
 	filled time.Duration
@@ -72,7 +72,7 @@ func (s *server) arrived(e *engine, a *attempt) {
 			s.refuse(e, a, answer.Refused)
 		}
 	case s.conf.Rate.PerSecond > 0 && !s.allowed(e, a):
-	case s.conf.Jam > 0 && s.running >= s.slots:
+	case s.conf.Jam > 0 && len(s.serving) >= s.slots:
 		s.collided(e, a)
 	default:
 		s.admitted(e, a)
@@ -110,7 +110,7 @@ func (s *server) failed(e *engine, a *attempt) {
 
 // admitted: only the slots are left to pass.
 func (s *server) admitted(e *engine, a *attempt) {
-	taken := s.running + s.busy
+	taken := s.taken()
 	switch {
 	case s.conf.Reserve > 0 && a.background && float64(taken) >= float64(s.slots)*(1-s.conf.Reserve):
 		s.refuse(e, a, answer.Refused)
@@ -125,29 +125,22 @@ func (s *server) admitted(e *engine, a *attempt) {
 }
 
 func (s *server) begin(e *engine, a *attempt) {
-	s.running++
 	a.phase, a.began = serving, e.now
 	mean := s.service
 	if s.conf.Blocks.large(a.number) {
 		mean = s.conf.Blocks.Service
 	}
 	a.takes = e.random.spread(mean, s.conf.Spread)
-	if s.conf.Jam > 0 {
-		a.place = len(s.serving)
-		s.serving = append(s.serving, a.id)
-	}
+	a.place = len(s.serving)
+	s.serving = append(s.serving, a.id)
 	s.station.begin(e, a)
 }
 
 // served: an attempt's service is over.
 func (s *server) served(e *engine, a *attempt) {
-	s.running--
-	if n := len(s.serving); n > 0 {
-		last := s.serving[n-1]
-		s.serving[a.place] = last
-		e.attempts.at(last).place = a.place
-		s.serving = s.serving[:n-1]
-	}
+	last := s.serving[len(s.serving)-1]
+	s.serving[a.place], e.attempts.at(last).place = last, a.place
+	s.serving = s.serving[:len(s.serving)-1]
 	a.means, a.retryAfter = answer.Success, 0
 	s.refill(e)
 	e.answered(a)
@@ -188,9 +181,12 @@ func (s *server) refused(e *engine, a *attempt) {
 	e.answered(a)
 }
 
+// taken is the number of slots in use.
+func (s *server) taken() int { return len(s.serving) + s.busy }
+
 // refill begins requests that wait for a slot, while there is one.
 func (s *server) refill(e *engine) {
-	for !s.station.emptying && len(s.waiting) > 0 && s.running+s.busy < s.slots {
+	for !s.station.emptying && len(s.waiting) > 0 && s.taken() < s.slots {
 		first := s.waiting[0]
 		s.waiting = s.waiting[1:]
 		s.begin(e, e.attempts.at(first))
@@ -236,7 +232,6 @@ func (s *server) collided(e *engine, a *attempt) {
 	s.jammed = e.now + s.conf.Jam
 	lost := s.serving
 	s.serving = nil
-	s.running = 0
 	s.station.clear()
 	for _, id := range lost {
 		s.refuse(e, e.attempts.at(id), answer.Refused)
@@ -256,7 +251,7 @@ func (s *server) concurrency() int {
 	if s.down != nil && s.down.Backlog > 0 {
 		waiting = min(waiting, s.down.Backlog)
 	}
-	return s.running + s.busy + len(s.waiting) + waiting
+	return s.taken() + len(s.waiting) + waiting
 }
 
 // free is the share of the server that is free, for carrier sense.
@@ -267,5 +262,5 @@ func (s *server) free(now time.Duration) float64 {
 	case s.slots == 0:
 		return 1
 	}
-	return max(0, 1-float64(s.running+s.busy)/float64(s.slots))
+	return max(0, 1-float64(s.taken())/float64(s.slots))
 }
