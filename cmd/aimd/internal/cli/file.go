@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 )
 
@@ -14,18 +13,6 @@ func MakeDir(flag, dir string) error {
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("--%s %s: want a directory that can be made or written to: %w", flag, dir, Reason(err))
-	}
-	return nil
-}
-
-// WriteFile writes a file that the flag asks for.
-func WriteFile(flag, name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err == nil {
-		err = errors.Join(write(f), f.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("--%s: %w", flag, err)
 	}
 	return nil
 }

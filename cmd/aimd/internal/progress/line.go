@@ -79,16 +79,16 @@ const (
 const wipe = "\r\x1b[K"
 
 func (l *Line) draw() {
-	text := []rune(terminal.Clean(l.text()))
+	text := terminal.Clean(l.text())
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	columns := l.columns()
 	switch {
-	case len(text) == 0:
+	case text == "":
 	case columns == 0:
-		_, _ = fmt.Fprintln(l.w, string(text))
+		_, _ = fmt.Fprintln(l.w, text)
 	default:
-		l.drawn = string(text[:min(len(text), columns-1)])
+		l.drawn = terminal.Cut(text, max(columns-1, 1))
 		_, _ = io.WriteString(l.w, wipe+l.drawn)
 	}
 }
@@ -117,40 +117,25 @@ func (l *Line) Close() {
 	}
 }
 
-// Count shows in a Line how many steps are done, after the first second. Close it at the end.
-type Count struct {
-	*Line
-	done atomic.Int64
-}
-
-// countFrom is the time until the first line.
+// countFrom is the time until the first line of a Count.
 const countFrom = time.Second
 
-// NewCount begins to count; what names the steps, as in "7 of 20 runs".
-func NewCount(w io.Writer, what string, total int) *Count {
-	c := new(Count)
-	c.Line = NewLine(w, Every, c.text(what, total))
-	return c
-}
-
-// Step counts one more. It may be called by several goroutines.
-func (c *Count) Step() { c.done.Add(1) }
-
-func (c *Count) text(what string, total int) func() string {
+// Count shows in a Line how many of total steps are done, after the first second; what names the steps, as in "7 of
+// 20 runs". Call step after each; several goroutines may call it. Close the line at the end.
+func Count(w io.Writer, what string, total int) (l *Line, step func()) {
 	began := time.Now()
-	return func() string {
-		past, done := time.Since(began), c.done.Load()
+	var done atomic.Int64
+	text := func() string {
+		past, done := time.Since(began), int(done.Load())
 		switch {
 		case past < countFrom:
 			return ""
 		case done == 0:
 			return fmt.Sprintf("0 of %d %s", total, what)
 		}
-		return fmt.Sprintf("%d of %d %s, some %v left", done, total, what, left(past, done, int64(total)))
+		// The rest takes as long as at the pace until now.
+		left := time.Duration(float64(past) / float64(done) * float64(total-done))
+		return fmt.Sprintf("%d of %d %s, some %v left", done, total, what, left.Round(time.Second))
 	}
-}
-
-// left is the time that the rest of some work takes at the pace until now. done must not be 0.
-func left(past time.Duration, done, total int64) time.Duration {
-	return time.Duration(float64(past) / float64(done) * float64(total-done)).Round(time.Second)
+	return NewLine(w, Every, text), func() { done.Inc() }
 }

@@ -1,10 +1,12 @@
 package simulate
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -142,8 +144,9 @@ func figuresCommand() *cobra.Command {
 			err = errors.Join(err, figure.Write(out, figures))
 		}
 		file := filepath.Join(out, "index.html")
-		if failed := cli.WriteFile("out", file, func(w io.Writer) error { return chart.Page(w, story) }); failed != nil {
-			return errors.Join(err, failed)
+		var page bytes.Buffer
+		if failed := cmp.Or(chart.Page(&page, story), os.WriteFile(file, page.Bytes(), 0o644)); failed != nil {
+			return errors.Join(err, fmt.Errorf("--out: %w", failed))
 		}
 		fmt.Fprintf(c.OutOrStdout(), "%d figures, and the page %s\n", drawn, file)
 		return err
@@ -171,7 +174,7 @@ func studies(c *cobra.Command) (story []experiment.Study, err error) {
 
 // play makes the runs of a scenario, and shows how far they are.
 func play(c *cobra.Command, s scenario.Scenario) (experiment.Study, error) {
-	count := progress.NewCount(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
-	defer count.Close()
-	return experiment.Run(c.Context(), s, count.Step)
+	line, ran := progress.Count(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
+	defer line.Close()
+	return experiment.Run(c.Context(), s, ran)
 }
