@@ -42,22 +42,6 @@ func TestStatuses(t *testing.T) {
 	assert.NoError(t, Usage(c, nil))
 }
 
-func TestWhatIsNotKnown(t *testing.T) {
-	for _, c := range []struct {
-		args []string
-		want string
-	}{
-		{[]string{"nonsense"}, `aimd: unknown command "nonsense" for "aimd"` + "\nTry: aimd -h\n"},
-		{[]string{"demo", "--slot", "3"}, "aimd: unknown flag: --slot\nTry: aimd demo -h\n"},
-		{[]string{"demo", "now"}, `aimd: unknown command "now" for "aimd demo"` + "\nTry: aimd demo -h\n"},
-	} {
-		status, stdout, says := run(t, nil, c.args...)
-		assert.Equal(t, WrongUsage, status)
-		assert.Equal(t, c.want, says)
-		assert.Empty(t, stdout)
-	}
-}
-
 func TestVersionIsOneLine(t *testing.T) {
 	status, stdout, _ := run(t, nil, "--version")
 	assert.Zero(t, status)

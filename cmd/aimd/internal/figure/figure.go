@@ -116,11 +116,8 @@ func (f Figure) SVG() ([]byte, error) {
 	return fmt.Appendf(nil, frame, html.EscapeString(f.Caption), width.Dots(96), f.height().Dots(96), "<svg "+string(picture)), err
 }
 
-// Write writes the figures into the directory, as SVG. If dir is "", Write is a no-op.
+// Write writes the figures into the directory, as SVG.
 func Write(dir string, figures []Figure) error {
-	if dir == "" {
-		return nil
-	}
 	for _, f := range figures {
 		b, err := f.SVG()
 		if err == nil {

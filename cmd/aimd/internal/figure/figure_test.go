@@ -42,7 +42,6 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, Write(dir, []Figure{simple("a")}))
 	assert.FileExists(t, filepath.Join(dir, "simple.svg"))
 	assert.ErrorIs(t, Write(filepath.Join(dir, "no", "such"), []Figure{simple("a")}), os.ErrNotExist)
-	assert.NoError(t, Write("", []Figure{simple("a")}))
 }
 
 // The same text is a file and an element of a page, light and dark.

@@ -104,16 +104,6 @@ func TestExpectationsDecideOnTheStatus(t *testing.T) {
 	assert.Contains(t, got.Stderr, "not as expected")
 }
 
-// Titles and arguments may hold anything.
-func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
-	const evil = "title: \"a\\e[31mb\\a\"\nserver: {service: 1ms}\nclients: {operations: 1}\nruns: 1\nstrategies: [{name: \"n\\e[2J\"}]\n"
-	for _, got := range []clitest.Outcome{aimdSim(t, evil, "run", "mine.yaml"), aimdSim(t, evil, "run", "mine.yaml", "--json"), aimdSim(t, evil, "run", "no\x1b[2J")} {
-		assert.NotContains(t, got.Stdout+got.Stderr, "\x1b")
-		assert.NotContains(t, got.Stdout+got.Stderr, "\a")
-		assert.Contains(t, got.Stdout+got.Stderr, `\u001b[`)
-	}
-}
-
 func TestSimInterrupted(t *testing.T) {
 	t.Chdir(t.TempDir())
 	got := clitest.Interrupted(t, commands(), "sim", "run", "last-try-waits", "growing-delays", "window-vs-backoff", "--json")
@@ -128,43 +118,6 @@ func TestSimFiguresInterrupted(t *testing.T) {
 	interrupt()
 	assert.Equal(t, cli.Interrupted, clitest.Here(ctx, commands(), "sim", "figures", "--out", "a/b").Status)
 	assert.FileExists(t, "a/b/index.html")
-}
-
-func TestSimBadCommandLines(t *testing.T) {
-	for line, want := range map[string]string{
-		"nonsense":                        `unknown command "nonsense" for "aimd sim"`,
-		"run":                             "want a file or the name of a built-in scenario; aimd sim list shows those",
-		"run law-z*":                      "law-z*: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
-		"run nonsense":                    "nonsense: there is no such file, and no built-in scenario of that name; aimd sim list shows those",
-		"run no/such.yaml":                "no/such.yaml: no such file or directory",
-		"run .":                           ".: is a directory",
-		"run /dev/zero":                   "/dev/zero: more than 16384 bytes are too many for a scenario",
-		"run window-vs-backoff --runs 0":  `invalid argument "0" for "--runs" flag: want a whole number from 1 to 10000`,
-		"run window-vs-backoff --runs x":  `invalid argument "x" for "--runs" flag: want a whole number`,
-		"run window-vs-backoff --seed -1": `invalid argument "-1" for "--seed" flag: want a whole number from 0`,
-		"run window-vs-backoff --set server.slots":         "--set server.slots: want field=value, like server.slots=100",
-		"run window-vs-backoff --set server.slots=x":       "--set server.slots=x: server.slots: x is not allowed, want a whole number",
-		"run window-vs-backoff --set server.nonsense=1":    "--set server.nonsense=1: server.nonsense: there is no such field, want one of connect,",
-		"run window-vs-backoff --svg mine.yaml/x":          "--svg mine.yaml/x: want a directory that can be made or written to: not a directory",
-		"run window-vs-backoff --strategies reno,nonsense": `invalid argument "reno,nonsense" for "--strategies" flag: want one or more of none,`,
-		"run bad.yaml":            "bad.yaml:1: server.slots: -3 is not allowed, want a number from 0 to",
-		"figures --out mine.yaml": "--out mine.yaml: want a directory that can be made or written to: not a directory",
-		"figures x":               `unknown command "x" for "aimd sim figures"`,
-		"list x":                  `unknown command "x" for "aimd sim list"`,
-		"show":                    "want the name of a built-in scenario; aimd sim list shows those",
-		"show x":                  `there is no scenario "x"; aimd sim list shows all`,
-	} {
-		t.Run(line, func(t *testing.T) {
-			t.Chdir(t.TempDir())
-			require.NoError(t, os.WriteFile("mine.yaml", []byte(mine), 0o644))
-			require.NoError(t, os.WriteFile("bad.yaml", []byte("server: {slots: -3}\nclients: {}\n"), 0o644))
-			got := clitest.Here(t.Context(), commands(), append([]string{"sim"}, strings.Fields(line)...)...)
-			assert.Equal(t, cli.WrongUsage, got.Status)
-			assert.Contains(t, got.Stderr, want)
-			assert.Regexp(t, `\nTry: aimd sim.* -h\n$`, got.Stderr)
-			assert.Empty(t, got.Stdout)
-		})
-	}
 }
 
 // docs/sources.md names, for each text, the scenarios that show it.
