@@ -31,11 +31,6 @@ type Meter struct {
 	samples []Sample
 }
 
-// NewMeter returns a meter for that number of operations. limiter may be nil.
-func NewMeter(operations int, limiter *aimd.Limiter) *Meter {
-	return &Meter{Operations: operations, Limiter: limiter}
-}
-
 // client returns a client that is metered, and keeps a connection for each goroutine. (The default keeps 10,
 // so that most goroutines would dial for each request.) The function closes the connections.
 func (m *Meter) client(goroutines int) (client *http.Client, closeIdle func()) {

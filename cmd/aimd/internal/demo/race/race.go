@@ -59,8 +59,8 @@ type Service struct {
 	Close func()
 }
 
-// Run does the work once per strategy. It calls begin, if not nil, before each run and ended after it. It returns
-// the first error. If ctx ends, the present strategy has no result.
+// Run does the work once per strategy. It calls begin before each run and ended after it. It returns the first
+// error. If ctx ends, the present strategy has no result.
 func (r Race) Run(ctx context.Context, w Work, begin func(strategy string, m *Meter), ended func(Result) error) error {
 	for _, name := range r.Only {
 		x, err := r.run(ctx, name, w, begin)
@@ -85,7 +85,7 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 	if s.Limiter != nil {
 		defer s.Limiter.Close()
 	}
-	m := NewMeter(r.Operations, s.Limiter)
+	m := &Meter{Operations: r.Operations, Limiter: s.Limiter}
 	client, closeIdle := m.client(r.Goroutines)
 	defer closeIdle()
 	service, err := w.Start(&s, client)
@@ -93,9 +93,7 @@ func (r Race) run(ctx context.Context, name string, w Work, begin func(string, *
 		return Result{}, err
 	}
 	defer service.Close()
-	if begin != nil {
-		begin(name, m)
-	}
+	begin(name, m)
 	r.work(ctx, m, func(ctx context.Context, i int) error {
 		return s.Do(ctx, func(ctx context.Context) error { return service.Do(ctx, i) })
 	})
