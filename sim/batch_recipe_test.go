@@ -2,7 +2,6 @@ package sim_test
 
 import (
 	"math/rand/v2"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,8 +33,9 @@ func TestInteractiveCallsHaveReno(t *testing.T) {
 		{"refuses, MaxWindow 40", 64, 40, 7 * sec, 9 * time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var p95 []time.Duration // of the middle run: in one of forty the window grows past what the engine serves at once
-			for seed := range uint64(3) {
+			// The middle one of three runs, so two good ones: in one of forty the window grows past what the engine serves at once.
+			good := 0
+			for seed := uint64(0); seed < 3 && good < 2; seed++ {
 				synctest.Test(t, func(t *testing.T) {
 					random := rand.New(rand.NewPCG(seed, seed))
 					refused := func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Refused} }
@@ -47,12 +47,12 @@ func TestInteractiveCallsHaveReno(t *testing.T) {
 					defer interactive.Close()
 					s := beside(t, &modelServer{slots: c.slots}, seed, 300, batch, interactive)
 					t.Logf("first token p50 %v, p95 %v; batch %v", s.first[len(s.first)/2], s.p95(), s.batch)
-					p95 = append(p95, s.p95())
-					assert.LessOrEqual(t, s.batch, c.together)
+					if s.p95() <= c.firstToken && s.batch <= c.together {
+						good++
+					}
 				})
 			}
-			slices.Sort(p95)
-			assert.LessOrEqual(t, p95[1], c.firstToken)
+			assert.Equal(t, 2, good, "runs with the 95th percentile and the batch in time")
 		})
 	}
 }

@@ -146,7 +146,7 @@ func beside(t *testing.T, engine *modelServer, seed uint64, workers int, batch, 
 // (https://github.com/llm-d/llm-d/issues/491), where a controller that reads refusals "has no signal". One limiter for
 // each kind, or one for both, is all that there is, and nothing is tuned.
 func TestBatchBesideInteractiveCalls(t *testing.T) {
-	const seeds = 3
+	const seeds, longer = 3, time.Duration(120)
 	var ungated [seeds]time.Duration
 	for _, c := range []struct {
 		name    string
@@ -167,7 +167,8 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var p95, over []time.Duration
-			for seed := range ungated {
+			good := 0 // of two runs that are, the third does not move the middle one
+			for seed := 0; seed < seeds && good < 2; seed++ {
 				synctest.Test(t, func(t *testing.T) {
 					limiters := make([]*aimd.Limiter, 2)
 					for i := range c.limiters {
@@ -186,6 +187,9 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 					switch {
 					case c.limiters > 0:
 						over = append(over, s.batch*100/ungated[seed])
+						if p95[seed] <= c.most && over[seed] <= longer {
+							good++
+						}
 					case c.workers > 0:
 						ungated[seed] = s.batch
 					}
@@ -193,9 +197,9 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 			}
 			slices.Sort(p95)
 			slices.Sort(over)
-			assert.LessOrEqual(t, p95[seeds/2], c.most)
+			assert.LessOrEqual(t, p95[1], c.most)
 			if c.limiters > 0 {
-				assert.LessOrEqual(t, over[seeds/2], time.Duration(120), "%% of the batch without a limiter; wanted: 115")
+				assert.LessOrEqual(t, over[1], longer, "%% of the batch without a limiter; wanted: 115")
 			}
 		})
 	}
