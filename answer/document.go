@@ -217,7 +217,7 @@ func (r *reader) said(key, value string) {
 		if strings.ContainsRune(value, ' ') { // a sentence as the error
 			r.says(value)
 		}
-	case "message", "msg", "detail", "details", "description", "errordescription", "errormessage", "title", "quotaid", "quotalimit":
+	case "message", "msg", "detail", "details", "description", "errordescription", "errormessage", "errormsg", "title", "quotaid", "quotalimit":
 		r.says(value)
 	default:
 		r.told(key, value)
@@ -226,7 +226,7 @@ func (r *reader) said(key, value string) {
 
 // named reads the codes that a header has: an answer to HEAD has nothing else.
 func (r *reader) named() {
-	for _, name := range [...]string{"X-Amzn-Errortype", "X-Ms-Error-Code"} {
+	for _, name := range [...]string{"X-Amzn-Errortype", "X-Ms-Error-Code", "X-Mashery-Error-Code"} {
 		for _, code := range r.header[name][:min(len(r.header[name]), 1)] {
 			r.code(code)
 		}

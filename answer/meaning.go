@@ -62,18 +62,20 @@ var words = []struct {
 }{
 	// The memory of a node of Elasticsearch.
 	{Refused, list("circuitbreakingexception"), nil, 0},
-	// OpenAI, Azure OpenAI, Anthropic, DeepSeek, OpenRouter, Alibaba Cloud, Google.
-	{Closed, list("insufficientquota billing* *billinglimit* creditbalance* insufficientbalance insufficientcredits accountdeactivated arrearage"),
+	// OpenAI, Azure OpenAI, Anthropic, DeepSeek, OpenRouter, Alibaba Cloud, Moonshot AI, Google.
+	{Closed, list("insufficientquota billing* *billinglimit* creditbalance* insufficientbalance insufficientcredits accountdeactivated arrearage exceededcurrentquota*"),
 		said("credit balance is too low", "insufficient balance", "insufficient credits", "billing account"), 0},
 	// A size is no load. gRPC's three libraries, OpenAI, Groq, Anthropic.
 	{tooLarge, list("*toolarge *toolong *lengthexceeded *sizeexceeded *sizelimitexceeded *lengthlimitexceeded *sizelimit *maxsize* *abovemaxlength"),
 		said("larger than max", "exceeds maximum size", "exceeds the maximum configured message size", "request too large",
 			"maximum context length", "reduce your message size", "prompt is too long"), 0},
-	// GitHub: "wait for at least one minute", and requests sent meanwhile may get the program banned.
-	{Stopped, list("secondaryratelimit* abuseratelimit*"), said("secondary rate limit", "abuse detection"), 0},
+	// GitHub: "wait for at least one minute", and requests sent meanwhile may get the program banned. Bybit: ten minutes.
+	{Stopped, list("secondaryratelimit* abuseratelimit*"), said("secondary rate limit", "abuse detection", "access too frequent"), 0},
 	// Quotas of a day or a month, of storage and of things.
-	{Spent, list("dailylimit* dailyquota* *perday* monthly* servicequotaexceeded* *bucketquotaexceeded storagequotaexceeded* usagelimitreached"),
-		said("per day", "perday", "per month", "/ month", "per year", "peryear", "daily limit", "daily message", "api usage limit"), 0},
+	{Spent, list("dailylimit* dailyquota* *perday* monthly* servicequotaexceeded* *bucketquotaexceeded storagequotaexceeded* usagelimitreached " +
+		"accesslimitreached *overrate"),
+		said("per day", "perday", "per month", "/ month", "per year", "peryear", "daily limit", "daily message", "api usage limit",
+			"for the current month", "sending limit (daily)", "database space exceeded"), 0},
 	// Locks, and conflicts of requests that run now: Stripe, Amazon S3, Lambda, Azure, Salesforce.
 	// The same bytes never pass: Kubernetes, and names that somebody has. S3's restore takes hours, and runs.
 	{Fault, list("invalidrange conditionnotmet restorealreadyinprogress *alreadyexists"),
@@ -83,10 +85,13 @@ var words = []struct {
 		"transienttransactionerror leadernotavailable notleaderforpartition notenoughreplicas"),
 		said("in progress", "being processed", "try again", "please retry"), 409},
 	{Slow, list("*requesttimeout requesttimeoutexception operationtimedout *servertimedout gatewaytimeout deadlineexceeded maxtimemsexpired requesttimedout 57014"), nil, 0},
-	// Throttles: aws-sdk-go-v2 (aws/retry), Amazon S3, MinIO, Azure, Google, OpenAI, Anthropic, Salesforce, Telegram, Dropbox.
+	// Throttles: aws-sdk-go-v2 (aws/retry), Amazon S3, MinIO, Azure, Google, OpenAI, Anthropic, Salesforce, Telegram, Dropbox,
+	// AWS Glue, Amazon Redshift, Mashery, NetSuite, Feishu, Zoho.
 	{Refused, list("*throttl* slowdown* *serverbusy serviceunavailable* toomanyrequest* *throughputexceeded* requestlimitexceeded bandwidthlimitexceeded " +
 		"*ratelimitexceeded* *ratelimited* ratelimiterror overloaded overloadederror priorrequestnotcomplete transactioninprogress* " +
-		"toomanyconcurrent* floodwait* toomanyconnections toomanywriteoperations *ratetoohigh *rateexceeded capacityexceeded* systemoverloadederror"), nil, 0},
+		"toomanyconcurrent* floodwait* toomanyconnections toomanywriteoperations *ratetoohigh *rateexceeded capacityexceeded* systemoverloadederror " +
+		"concurrentruns* activestatementsexceeded* activesessionsexceeded* *overqps sssrequestlimitexceeded 99991400"),
+		said("too many requests continuously"), 0},
 	// An echo of a validation is no refusal: the phrases below do not count.
 	{Final, list("invalid* validation* *validationerror *validationexception malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation card*"), nil, 0},
 	{Fault, list("nosuch* *notfound *notfoundexception *notfounderror *alreadyexists* preconditionfailed conditionalcheckfailed*"), nil, 0},
@@ -96,7 +101,7 @@ var words = []struct {
 	{Guessed, list("googlerpcquotafailure quotaexceeded* *quotaexceeded usagelimitexceeded userratelimit* temporarilyunavailable resourceexhausted " +
 		"limitexceededexception ratelimit concurrentrequest*"),
 		said("rate limit", "rate-limit", "ratelimitexceeded", "rate exceeded", "throttl", "too many requests", "too many connect", "concurrent connections",
-			"too many concurrent", "too many simultaneous", "request limit reached", "overloaded", "server is busy", "slow down", "quota exceeded",
+			"too many concurrent", "too many simultaneous", "too many queued", "request limit reached", "overloaded", "server is busy", "slow down", "quota exceeded",
 			"exceeded your current quota", "quota limit", "max number of clients", "redis is loading the dataset"), 0},
 }
 
