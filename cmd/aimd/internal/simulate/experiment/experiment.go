@@ -31,21 +31,18 @@ type Row struct {
 	Runs     int
 	// CutShort is the number of runs that were ended after too many events.
 	CutShort int
-	// Ranges are in the order of scenario.Measures.
-	Ranges []Range
+	// Ranges are by measure. They have no measure that applies to none of the runs.
+	Ranges map[string]Range
 	// Typical is the run in the middle, with the median makespan or, without a number of operations, the
 	// median number of attempts. It has its traces unless there is a sweep or the scenario has them off.
 	Typical sim.Result
 }
 
 // Of returns the range of the measure.
-func (r Row) Of(measure string) Range {
-	i := slices.IndexFunc(r.Ranges, func(x Range) bool { return x.Measure == measure })
-	return r.Ranges[i]
-}
+func (r Row) Of(measure string) Range { return r.Ranges[measure] }
 
 // GaveUp reports whether operations were given up in any of the runs.
-func (r Row) GaveUp() bool { return r.Of("given_up").Applies && r.Of("given_up").Max.Value > 0 }
+func (r Row) GaveUp() bool { return r.Of("given_up").Max.Value > 0 }
 
 // Row returns the row of the strategy at the point, and false if its runs did not end.
 func (s Study) Row(strategy string, at []string) (Row, bool) {

@@ -167,10 +167,9 @@ func TestRanges(t *testing.T) {
 		// What had no end by 5 took longer than what had one at 9.
 		{[]Number{{5, true}, known(9), known(1)}, known(1), known(9), Number{5, true}},
 	} {
-		r := newRange("x", c.numbers)
-		assert.Equal(t, Range{"x", true, c.min, c.median, c.max}, r)
+		r := newRange(c.numbers)
+		assert.Equal(t, Range{true, c.min, c.median, c.max}, r)
 	}
-	assert.Equal(t, Range{Measure: "x"}, newRange("x", nil))
 }
 
 func TestNumbersAreShownShort(t *testing.T) {

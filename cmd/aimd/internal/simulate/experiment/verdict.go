@@ -27,38 +27,33 @@ type Verdict struct {
 
 // Verdicts are the outcomes of all expectations whose rows are there. An expectation holds at each point that has its
 // values.
-func (s Study) Verdicts() []Verdict {
-	var all []Verdict
-	for _, e := range s.expected() {
-		row, there := s.Row(e.Strategy, e.At)
-		var others []Row
-		for _, name := range e.Others() {
-			other, known := s.Row(name, e.At)
-			others, there = append(others, other), there && known
-		}
-		if there {
-			all = append(all, newVerdict(e, row, others))
-		}
-	}
-	return all
-}
-
-// expected are the expectations, each with its point.
-func (s Study) expected() (all []scenario.Expectation) {
+func (s Study) Verdicts() (all []Verdict) {
 	points := s.Points()
 	for _, e := range s.Expect {
+		wanted := e.At
 		for _, p := range points {
-			if p.Has(e.At) {
-				one := e
-				one.At = p.At
-				all = append(all, one)
+			if e.At = p.At; !p.Has(wanted) {
+				continue
+			}
+			if v, there := s.verdict(e); there {
+				all = append(all, v)
 			}
 		}
 	}
 	return all
 }
 
-func newVerdict(e scenario.Expectation, row Row, others []Row) Verdict {
+// verdict is the outcome of an expectation at its one point, and false if a row is not there.
+func (s Study) verdict(e scenario.Expectation) (Verdict, bool) {
+	row, there := s.Row(e.Strategy, e.At)
+	var others []Row
+	for _, name := range e.Others() {
+		other, known := s.Row(name, e.At)
+		others, there = append(others, other), there && known
+	}
+	if !there {
+		return Verdict{}, false
+	}
 	r := row.Of(e.Measure)
 	v := Verdict{Expectation: e, Got: r.Median, Applies: r.Applies}
 	if len(others) > 0 {
@@ -76,7 +71,7 @@ func newVerdict(e scenario.Expectation, row Row, others []Row) Verdict {
 		name := v.Name(func(s string) string { return s })
 		v.Problem = fmt.Sprintf("%s is %s, want %s", name, v.Shown(), want(e))
 	}
-	return v
+	return v, true
 }
 
 // met compares. A lower bound of a measure meets no upper bound.
@@ -134,38 +129,33 @@ type Number struct {
 	AtLeast bool
 }
 
-// Range is a measure over several runs.
+// Range is a measure over several runs. The zero Range is of a measure that applies to none.
 type Range struct {
-	Measure string `json:"-"`
-	// Applies is false if no run has such a number.
 	Applies bool   `json:"-"`
 	Min     Number `json:"min"`
 	Median  Number `json:"median"`
 	Max     Number `json:"max"`
 }
 
-// ranges are the ranges of all measures.
-func ranges(results []sim.Result) (all []Range) {
-	names := scenario.Measures()
-	numbers := make([][]Number, len(names))
+// ranges are the ranges of the measures that apply.
+func ranges(results []sim.Result) map[string]Range {
+	numbers := map[string][]Number{}
 	for _, r := range results {
-		for i, m := range r.Measures() {
+		for _, m := range r.Measures() {
 			if m.Applies {
-				numbers[i] = append(numbers[i], Number{m.Value, m.AtLeast})
+				numbers[m.Name] = append(numbers[m.Name], Number{m.Value, m.AtLeast})
 			}
 		}
 	}
-	for i, name := range names {
-		all = append(all, newRange(name, numbers[i]))
+	all := map[string]Range{}
+	for measure, several := range numbers {
+		all[measure] = newRange(several)
 	}
 	return all
 }
 
-// newRange sorts lower bounds behind the known numbers.
-func newRange(measure string, numbers []Number) Range {
-	if len(numbers) == 0 {
-		return Range{Measure: measure}
-	}
+// newRange is the range of one number or more. Lower bounds are behind the known numbers.
+func newRange(numbers []Number) Range {
 	slices.SortFunc(numbers, func(a, b Number) int {
 		switch {
 		case a.AtLeast == b.AtLeast:
@@ -176,7 +166,7 @@ func newRange(measure string, numbers []Number) Range {
 		return -1
 	})
 	// Of an even number, the lower of the two in the middle: a number that a run had.
-	return Range{measure, true, numbers[0], numbers[(len(numbers)-1)/2], numbers[len(numbers)-1]}
+	return Range{true, numbers[0], numbers[(len(numbers)-1)/2], numbers[len(numbers)-1]}
 }
 
 // typical is the index of the run in the middle.
