@@ -1,6 +1,7 @@
 package answer_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -21,4 +22,38 @@ func TestAs(t *testing.T) {
 			assert.Equal(t, a, b.As(answer.Unknown))
 		}
 	}
+}
+
+// What the document and the header say, of an answer that began as a success too.
+func TestWhatIsReadOfAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		status       int
+		header, body string
+		failed       bool
+		codes        string
+		wantStatus   int
+	}{
+		{200, "", ``, false, "", 200},
+		{200, "", `{"code":"SlowDown","message":"slow down"}`, false, "", 200},
+		{200, "", `{"error":[],"code":"SlowDown"}`, false, "", 200},
+		{200, "", `{"error":null,"code":"SlowDown"}`, false, "", 200},
+		{200, "", `{"error":[{"code":"SlowDown"}]}`, true, "slowdown", 200},
+		{200, "", `{"error":{"code":503}}`, true, "503", 503},
+		{200, "", `{"error":{"code":399}}`, false, "399", 200},
+		{200, "", `{"error":{"code":600}}`, false, "600", 200},
+		{200, "", `<Error><Code>503</Code>` + "\n" + `SlowDown</Error>`, true, "503", 503},
+		{200, "", `<Error><Code>SlowDown</b></Error>`, true, "slowdown", 200},
+		{200, "", `<List><Code>SlowDown</Code></List>`, false, "", 200},
+		{429, "X-Envoy-Ratelimited", ``, true, "ratelimited", 429},
+		{429, "", `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"}]}}`, true, "googlerpcquotafailure", 429},
+	} {
+		a := answer.Read(c.status, map[string][]string{c.header: {"true"}}, []byte(c.body), noon)
+		assert.Equal(t, c.failed, a.Failed(), c.body)
+		assert.Equal(t, c.codes, strings.Join(a.Codes, " "), c.body)
+		assert.Equal(t, c.wantStatus, a.Status, c.body)
+		if !a.Begun {
+			assert.Equal(t, !c.failed, a.Meaning(soon) == answer.Success, c.body)
+		}
+	}
+	assert.Equal(t, answer.Unknown, answer.Answer{}.Meaning(soon))
 }

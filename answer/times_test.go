@@ -44,6 +44,14 @@ func TestResets(t *testing.T) {
 		h.Set("X-Ratelimit-Remaining", "1")
 		require.Zero(t, answer.Read(403, h, nil, now).Wait, value)
 	}
+	for value, at := range map[string]time.Time{"1000000000": time.Unix(1e9, 0), "100000000000": time.UnixMilli(1e11)} {
+		wait, ok := answer.RetryAfter(http.Header{"Retry-After": {value}}, at.Add(-time.Minute))
+		require.Equal(t, []any{time.Minute, true}, []any{wait, ok}, "the smallest epochs, in seconds and in milliseconds")
+	}
+	for _, value := range []string{"999999999", "99999999999"} {
+		_, ok := answer.RetryAfter(http.Header{"Retry-After": {value}}, time.Unix(999999999, 0))
+		require.False(t, ok, value)
+	}
 }
 
 func TestRetryAfter(t *testing.T) {

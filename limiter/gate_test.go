@@ -454,32 +454,6 @@ func TestASendAtOnceAfterEachTwentiethCut(t *testing.T) {
 	}
 }
 
-// A window that is spaced: "whole attempts are admitted", the gap is "Trip/Cwnd, 15 s at most", and one "below a
-// millisecond is left out".
-func TestASpacedWindow(t *testing.T) {
-	for cwnd, want := range map[float64]struct {
-		gap    time.Duration
-		flying int
-	}{
-		1e-9: {15 * time.Second, 1}, 0.25: {400 * ms, 1}, 1: {100 * ms, 1}, 1.6: {62500 * time.Microsecond, 2},
-		3.4: {29411765, 4}, 3.6: {27777778, 4}, 4.6: {21739130, 4}, 99: {1010101, 99}, 100: {0, 100}, 1000: {0, 150},
-	} {
-		law := func(window.Settings) window.Law {
-			return timedLaw(func(s window.State, _ window.End) window.State { s.Cwnd, s.Pace = cwnd, window.Spaced; return s })
-		}
-		c := newTrace(t, law, limiter.Settings{Window: window.Settings{Max: 150}})
-		c.arrive(1, 1)
-		c.now += 100 * ms
-		c.answer(1, window.Success)
-		require.Equal(t, want.gap, c.Gap(), "%v", cwnd)
-		c.arrive(2, 200)
-		for range 160 {
-			c.advance(c.Gap())
-		}
-		require.Len(t, c.flying, want.flying, "%v", cwnd)
-	}
-}
-
 // A law that may not go below a larger window gets the pauses: there its gap is not all there is.
 func TestALawWithALargerLeastWindowIsPaused(t *testing.T) {
 	gap := 2 * ms

@@ -219,6 +219,30 @@ func TestEarlyAttempts(t *testing.T) {
 	require.False(t, as(0, same), "the law is not timed")
 }
 
+// A window that is spaced: "whole attempts are admitted", the gap is "Trip/Cwnd, 15 s at most", and one "below a
+// millisecond is left out".
+func TestASpacedWindow(t *testing.T) {
+	ms := time.Millisecond
+	for cwnd, want := range map[float64]struct {
+		gap    time.Duration
+		flying int
+	}{
+		1e-9: {15 * time.Second, 1}, 0.25: {400 * ms, 1}, 1: {100 * ms, 1}, 1.6: {62500 * time.Microsecond, 2},
+		3.4: {29411765, 4}, 3.6: {27777778, 4}, 4.6: {21739130, 4}, 99: {1010101, 99}, 100: {0, 100}, 1000: {0, 150},
+	} {
+		law := lawFunc(func(s window.State, _ window.End) window.State { s.Cwnd, s.Pace = cwnd, window.Spaced; return s })
+		w := newTrace(t, timed{law}, window.Settings{Max: 150})
+		k := w.send(1)[0]
+		w.now += 100 * ms
+		w.answer(k, window.Success)
+		require.Equal(t, want.gap, w.Gap(), "%v", cwnd)
+		for w.Open() {
+			w.send(1)
+		}
+		require.Equal(t, want.flying, w.Flying(), "%v", cwnd)
+	}
+}
+
 // A law from outside may be wrong: "If a law returns NaN or an infinity, Cwnd stays."
 func TestNonsenseFromALawChangesNothing(t *testing.T) {
 	start := window.State{Cwnd: 20, Ssthresh: 1024}
