@@ -28,7 +28,6 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.spread.width: 2 is not allowed, want a number from 0 to 1":                            func(s *sim.Scenario) { s.Server.Spread = sim.Spread{Kind: "uniform", Width: 2} },
 		"server.spread.width: 2 is not allowed, want kind uniform or lognormal with it":               func(s *sim.Scenario) { s.Server.Spread.Width = 2 },
 		"server.rate.per_second: NaN is not allowed, want a number from 0 to 10000000":                func(s *sim.Scenario) { s.Server.Rate.PerSecond = math.NaN() },
-		"server.knee.factor: 1 is not allowed, want a number from 1.0001 to 1000":                     func(s *sim.Scenario) { s.Server.Knee = sim.Knee{At: 3, Factor: 1} },
 		"server.knee.factor: 2 is not allowed, want no spread with it: it is one time for all requests": func(s *sim.Scenario) {
 			s.Server.Knee, s.Server.Spread.Kind = steep, "exponential"
 		},
@@ -36,7 +35,6 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.knee.scale: 2 is not allowed, want factor with it":                        func(s *sim.Scenario) { s.Server.Knee = sim.Knee{At: 3, Scale: 2} },
 		"server.jam: 1s is not allowed, want slots with it":                               func(s *sim.Scenario) { s.Server.Jam = sec },
 		"server.jam: 1s is not allowed, want no queue with it":                            func(s *sim.Scenario) { s.Server.Jam, s.Server.Slots, s.Server.Queue = sec, 1, 1 },
-		"server.knee.slope: +Inf is not allowed, want a number from 0 to 100":             func(s *sim.Scenario) { s.Server.Knee.Slope = math.Inf(1) },
 		"server.failures.period: 1s is not allowed, want a for that is longer than 0 and shorter than the period": func(s *sim.Scenario) {
 			s.Server.Failures = sim.Failures{For: sec, Period: sec}
 		},
@@ -60,9 +58,6 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.block.requests: 0 is not allowed, want a number from 1 to 10000000, or refused": func(s *sim.Scenario) {
 			s.Server.Block.For = sec
 		},
-		"server.block.requests: -1 is not allowed, want a number from 1 to 10000000": func(s *sim.Scenario) {
-			s.Server.Block = sim.Block{For: sec, Requests: -1}
-		},
 		"server.block.requests: 5 is not allowed, want for with it":                      func(s *sim.Scenario) { s.Server.Block.Requests = 5 },
 		"server.rate.no_debt: true is not allowed, want count_refused with it":           func(s *sim.Scenario) { s.Server.Rate.NoDebt = true },
 		"clients.stop_for: 1s is not allowed, want stop_every with it":                   func(s *sim.Scenario) { s.Clients.StopFor = sec },
@@ -71,12 +66,9 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"server.outages[1].from: 2s is not allowed, want 3s or later, when the outage before has ended": func(s *sim.Scenario) {
 			s.Server.Outages = []sim.Outage{{From: sec, For: 2 * sec}, {From: 2 * sec, For: sec}}
 		},
-		`server.outages[0].kind: slow is not allowed, want errors, silent or lost`:                  func(s *sim.Scenario) { s.Server.Outages = []sim.Outage{{For: 1, Kind: "slow"}} },
-		"clients.count: -1 is not allowed, want a number from 0 to 100000":                          func(s *sim.Scenario) { s.Clients.Count = -1 },
-		`clients.arrivals: bursts is not allowed, want once, constant, poisson, closed or periodic`: func(s *sim.Scenario) { s.Clients.Arrivals = "bursts" },
-		"clients.rate: 0 is not allowed, want one with arrivals: poisson":                           func(s *sim.Scenario) { s.Clients.Arrivals = "poisson" },
-		"clients.rate: 5 is not allowed, want none with arrivals: closed":                           func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Rate = "closed", 5 },
-		"clients.period: 1ms is not allowed, want a duration from 10ms to 8760h0m0s":                func(s *sim.Scenario) { s.Clients.Period = ms },
+		"clients.rate: 0 is not allowed, want one with arrivals: poisson":            func(s *sim.Scenario) { s.Clients.Arrivals = "poisson" },
+		"clients.rate: 5 is not allowed, want none with arrivals: closed":            func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Rate = "closed", 5 },
+		"clients.period: 1ms is not allowed, want a duration from 10ms to 8760h0m0s": func(s *sim.Scenario) { s.Clients.Period = ms },
 		`clients.start: "together" is not allowed, want none with form: jittered-time, which has a start of its own`: func(s *sim.Scenario) {
 			s.Clients = sim.Clients{Period: sec, Start: "together"}
 		},
@@ -91,9 +83,6 @@ func TestWrongFieldsAreTold(t *testing.T) {
 		"clients.burst_at: 1s is not allowed, want burst with it":                  func(s *sim.Scenario) { s.Clients.BurstAt = sec },
 		"clients.burst: 5 is not allowed, want none with arrivals: closed":         func(s *sim.Scenario) { s.Clients.Arrivals, s.Clients.Burst = "closed", 5 },
 		"watch_from: 1s is not allowed, want watch_for with it":                    func(s *sim.Scenario) { s.WatchFrom = sec },
-		"trace: 1ns is not allowed, want a duration from 1ms to 1h0m0s":            func(s *sim.Scenario) { s.Trace = 1 },
-
-		"server.rate.burst: 0.5 is not allowed, want a number from 1 to 10000000": func(s *sim.Scenario) { s.Server.Rate.Burst = 0.5 },
 	} {
 		t.Run(want, func(t *testing.T) {
 			s := sim.Scenario{Clients: sim.Clients{Operations: 1}}
@@ -151,16 +140,12 @@ func TestWrongStrategiesAreTold(t *testing.T) {
 	type window = sim.Window
 	for want, st := range map[string]sim.Strategy{
 		"retry.min: 1h0m0s is not allowed, want a duration from 1ns to 1s":              {Retry: &backoff.Exponential{Min: time.Hour, Max: sec}},
-		"retry.factor: 0.5 is not allowed, want a number from 1 to 1000":                {Retry: &backoff.Exponential{Factor: 0.5}},
-		"retry.factor: 5000 is not allowed, want a number from 1 to 1000":               {Retry: &backoff.Exponential{Factor: 5000, Min: sec, Max: 10 * sec, LastTry: true}},
-		"retry.jitter: proportional:3 is not allowed, want a number from 0 to 1":        {Retry: &backoff.Exponential{Jitter: backoff.Proportional(3), Min: 1, Factor: 1}},
 		"retry_after: true is not allowed, want retry with it":                          {RetryAfter: true},
 		"window.law: cubic is not allowed, want probe, tahoe or reno":                   {Window: window{Law: "cubic"}},
 		`window.law: "" is not allowed, want one: the other fields are about it`:        {Window: window{Factor: 0.5}},
 		"window.factor: 2 is not allowed, want a number greater than 0 and less than 1": {Window: window{Law: "reno", Factor: 2}},
 		"window.factor: 0.5 is not allowed, want none with law: probe":                  {Window: window{Law: "probe", Factor: 0.5}},
 		"window.initial: 0.5 is not allowed, want a number from 1 to 1048576":           {Window: window{Law: "reno", Initial: 0.5}},
-		"window.max: 0.5 is not allowed, want a number from 1 to 1048576":               {Window: window{Law: "reno", Max: 0.5}},
 		"budget: 1 is not allowed, want a number from 0 to less than 1":                 {Budget: 1},
 		"throttle: 0.5 is not allowed, want a number from 1 to 100":                     {Throttle: 0.5},
 		"sense: 0.1 is not allowed, want no window with it":                             {Window: window{Law: "reno"}, Sense: 0.1},
