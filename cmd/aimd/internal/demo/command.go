@@ -17,9 +17,9 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/sim"
 )
@@ -166,7 +166,7 @@ func (o *output) write(c *cobra.Command, r Report) error {
 		return nil
 	}
 	fmt.Fprintln(say, "Figures:", o.figures)
-	return figure.Write(o.figures, r.figures())
+	return chart.Write(o.figures, r.figures())
 }
 
 // watcher shows the runs, one after the other, and writes a line at the end of each.

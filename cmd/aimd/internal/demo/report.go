@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
@@ -114,7 +113,7 @@ func (r Report) notes() (notes []string) {
 }
 
 // figures draws the runs over time like simulated runs: the windows, and the answers.
-func (r Report) figures() []figure.Figure {
+func (r Report) figures() []chart.Figure {
 	var s experiment.Study
 	s.Server = sim.Server{Slots: int(math.Ceil(r.PerSecond*r.Each.Seconds() - 1e-9)), Rate: sim.Rate{PerSecond: r.PerSecond}}
 	span := max(250*time.Millisecond, 5*r.Each) // rates are taken over this time

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
@@ -123,7 +122,7 @@ func (r *run) show(c *cobra.Command, s experiment.Study) (unmet int, err error) 
 	if r.svg == "" {
 		return unmet, nil
 	}
-	return unmet, figure.Write(r.svg, chart.Figures(s))
+	return unmet, chart.Write(r.svg, chart.Figures(s))
 }
 
 func figuresCommand() *cobra.Command {
@@ -141,7 +140,7 @@ func figuresCommand() *cobra.Command {
 		for _, s := range story {
 			figures := chart.Figures(s)
 			drawn += len(figures)
-			err = errors.Join(err, figure.Write(out, figures))
+			err = errors.Join(err, chart.Write(out, figures))
 		}
 		file := filepath.Join(out, "index.html")
 		var page bytes.Buffer

@@ -6,7 +6,6 @@ import (
 
 	"gonum.org/v1/plot/vg"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 )
@@ -16,13 +15,13 @@ type drawing struct {
 	experiment.Study
 	scenario.Plot
 	rows   []experiment.Row
-	figure *figure.Figure
+	figure *Figure
 }
 
 // Figures draws the figures of the scenario, as far as its rows are there.
-func Figures(s experiment.Study) (all []figure.Figure) {
+func Figures(s experiment.Study) (all []Figure) {
 	for _, p := range plots(s) {
-		d := drawing{Study: s, Plot: p, figure: figure.New(strings.Trim(s.Name+"-"+p.Name, "-"), p.Caption, 3.2*vg.Inch)}
+		d := drawing{Study: s, Plot: p, figure: newFigure(strings.Trim(s.Name+"-"+p.Name, "-"), p.Caption, 3.2*vg.Inch)}
 		for _, r := range s.Rows {
 			if (len(p.Strategies) == 0 || slices.Contains(p.Strategies, r.Strategy.Name)) &&
 				(p.Kind != scenario.Window || r.Strategy.Window.MakeLaw() != nil) &&

@@ -13,7 +13,6 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/sim"
@@ -41,7 +40,7 @@ func (d drawing) overTime() {
 		if len(d.rows) > 1 {
 			title = r.Strategy.Name + ": " + y
 		}
-		p := d.figure.Plot(title)
+		p := d.figure.plot(title)
 		d.draw(p, r, i == 0, rates)
 		p.X.Min, p.X.Max = d.From.Seconds(), max(d.end(), d.From.Seconds()+0.001)
 		p.X.Padding, p.Y.Padding = 0, 0
@@ -53,7 +52,7 @@ func (d drawing) overTime() {
 	for _, p := range d.figure.Plots {
 		if p.Y.Min, p.Y.Max = 0, top; d.LogY {
 			p.Y.Min = 1
-			figure.Log(&p.Y)
+			logarithmic(&p.Y)
 		}
 	}
 	d.figure.Plots[len(d.rows)-1].X.Label.Text = "time (s)"
@@ -74,7 +73,7 @@ func (d drawing) draw(p *plot.Plot, r experiment.Row, first, rates bool) {
 	}
 	p.Y.Max = 1
 	if text, steps := d.limits(rates); len(steps) > 0 {
-		line, _ := figure.Nth(6)
+		line, _ := nth(6)
 		line.Dashes = []vg.Length{vg.Points(2), vg.Points(3)}
 		add(text, &plotter.Line{XYs: steps, StepStyle: plotter.PostStep, LineStyle: line})
 	}
@@ -84,7 +83,7 @@ func (d drawing) draw(p *plot.Plot, r experiment.Row, first, rates bool) {
 			continue
 		}
 		line := &plotter.Line{XYs: d.points(r.Typical, series)}
-		line.LineStyle, _ = figure.Nth(i)
+		line.LineStyle, _ = nth(i)
 		highest := p.Y.Max
 		if add(c[1], line); series == "ssthresh" {
 			p.Y.Max = highest

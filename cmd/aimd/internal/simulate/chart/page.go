@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
@@ -19,9 +18,9 @@ var (
 	//go:embed page.css
 	css string
 
-	page = template.Must(template.New("page").Funcs(template.FuncMap{"svg": func(f figure.Figure) (template.HTML, error) {
+	page = template.Must(template.New("page").Funcs(template.FuncMap{"svg": func(f Figure) (template.HTML, error) {
 		svg, err := f.SVG()
-		return template.HTML(svg), err // package figure escapes the texts
+		return template.HTML(svg), err // SVG escapes the texts
 	}}).Parse(pageText))
 )
 
@@ -34,7 +33,7 @@ type chapter struct {
 // section is a study with all there is to show of it.
 type section struct {
 	experiment.Study
-	Figures []figure.Figure
+	Figures []Figure
 	// Numbers are ours next to the numbers of the source, Unmet the number that are not as expected; Measures are all.
 	Numbers, Measures table.Table
 	Unmet             int

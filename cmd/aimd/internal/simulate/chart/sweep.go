@@ -14,7 +14,6 @@ import (
 	"gonum.org/v1/plot/vg"
 
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/figure"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
@@ -28,7 +27,7 @@ type curve struct {
 
 // add adds a strategy's curve to the plot, and its name to the legend.
 func (d drawing) add(p *plot.Plot, name string, c curve, joined bool) {
-	line, glyph := figure.Nth(slices.Index(d.strategies(), name))
+	line, glyph := nth(slices.Index(d.strategies(), name))
 	points := &plotter.Scatter{XYs: c.XYs, GlyphStyle: glyph}
 	shown := []plot.Thumbnailer{points}
 	if p.Add(points); joined {
@@ -46,7 +45,7 @@ func (d drawing) scale(p *plot.Plot) {
 	if !d.LogY {
 		p.Y.Min, p.Y.Max = 0, 1.06*p.Y.Max
 	} else {
-		figure.Log(&p.Y)
+		logarithmic(&p.Y)
 	}
 	if d.Top > 0 {
 		p.Y.Max = d.Top
@@ -61,7 +60,7 @@ func (d drawing) curve() {
 	if runs := d.Runs; runs > 1 {
 		title += fmt.Sprintf(", the median of %d runs; bars: their least and most", runs)
 	}
-	p := d.figure.Plot(title)
+	p := d.figure.plot(title)
 	low, names := d.lowest(), d.strategies()
 	numbers := strings.IndexAny(sweep.Values[0], "0123456789") == 0
 	for i, s := range names {
@@ -112,7 +111,7 @@ func (d drawing) strategies() (all []string) {
 
 // delays draws the waits of one operation that never succeeds, before each attempt, at most 20.
 func (d drawing) delays() {
-	p := d.figure.Plot("wait before the attempt (s)")
+	p := d.figure.plot("wait before the attempt (s)")
 	for _, r := range d.rows {
 		var c curve
 		waits, random := r.Strategy.Retry, rand.New(rand.NewPCG(d.Seed, 0))

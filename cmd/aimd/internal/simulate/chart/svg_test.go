@@ -1,4 +1,4 @@
-package figure
+package chart
 
 import (
 	"encoding/xml"
@@ -17,11 +17,11 @@ import (
 )
 
 func simple(names ...string) Figure {
-	f := New("simple", "A <caption>", 2*vg.Inch)
-	p := f.Plot("requests")
+	f := newFigure("simple", "A <caption>", 2*vg.Inch)
+	p := f.plot("requests")
 	p.X.Label.Text = "time (s)"
 	for i, name := range names {
-		line, glyph := Nth(i)
+		line, glyph := nth(i)
 		l, g := &plotter.Line{XYs: plotter.XYs{{X: -5, Y: 1}, {X: 50, Y: 1}}, LineStyle: line}, &plotter.Scatter{GlyphStyle: glyph}
 		p.Add(l, g)
 		f.Legend.Add(name, l, g)
@@ -58,9 +58,9 @@ func TestSVG(t *testing.T) {
 func TestCurvesDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 7 {
-		f := New("", "", vg.Inch)
-		line, glyph := Nth(i)
-		f.Plot("").Add(&plotter.Line{XYs: plotter.XYs{{}, {X: 1, Y: 1}}, LineStyle: line}, &plotter.Scatter{XYs: plotter.XYs{{}}, GlyphStyle: glyph})
+		f := newFigure("", "", vg.Inch)
+		line, glyph := nth(i)
+		f.plot("").Add(&plotter.Line{XYs: plotter.XYs{{}, {X: 1, Y: 1}}, LineStyle: line}, &plotter.Scatter{XYs: plotter.XYs{{}}, GlyphStyle: glyph})
 		look := regexp.MustCompile(`#[0-9A-F]{6}`).ReplaceAllString(svg(t, *f), "")
 		assert.False(t, seen[look], i)
 		seen[look] = true
@@ -72,7 +72,7 @@ func TestLog(t *testing.T) {
 	nothing := plot.New().X
 	for _, c := range [][4]float64{{1, 60, 1, 100}, {1.2, 1.4, 1, 10}, {0.02, 3, 0.01, 10}, {1, 1, 0.1, 1}, {100, 100, 10, 100}, {0, 5, 0.1, 1}, {nothing.Min, nothing.Max, 0.1, 1}} {
 		a := plot.Axis{Min: c[0], Max: c[1]}
-		Log(&a)
+		logarithmic(&a)
 		assert.InEpsilonSlice(t, c[2:], []float64{a.Min, a.Max}, 0.002, c)
 		labels := map[string]bool{}
 		for _, tick := range a.Tick.Marker.Ticks(a.Min, a.Max) {

@@ -1,5 +1,4 @@
-// Package figure draws gonum's plots as SVG.
-package figure
+package chart
 
 import (
 	"bytes"
@@ -41,16 +40,16 @@ type Figure struct {
 	Legend plot.Legend
 }
 
-// New returns a figure without plots, whose plots will have that height.
-func New(name, caption string, height vg.Length) *Figure {
+// newFigure returns a figure without plots, whose plots will have that height.
+func newFigure(name, caption string, height vg.Length) *Figure {
 	f := &Figure{Name: name, Caption: caption, Height: height, Legend: plot.NewLegend()}
 	f.Legend.Top, f.Legend.Left, f.Legend.Padding, f.Legend.ThumbnailWidth = true, true, vg.Points(2), vg.Points(28)
 	return f
 }
 
-// Plot adds a plot below the others. The title says what y is: gonum's label of a low axis
+// plot adds a plot below the others. The title says what y is: gonum's label of a low axis
 // takes the room of the data.
-func (f *Figure) Plot(title string) *plot.Plot {
+func (f *Figure) plot(title string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.Title.Padding = title, vg.Points(2)
 	grid := plotter.NewGrid()
@@ -60,17 +59,17 @@ func (f *Figure) Plot(title string) *plot.Plot {
 	return p
 }
 
-// Nth returns the style of the nth of several curves, and of its points. They differ in
+// nth returns the style of the nth of several curves, and of its points. They differ in
 // dashes and shapes too, not in colour alone.
-func Nth(n int) (draw.LineStyle, draw.GlyphStyle) {
+func nth(n int) (draw.LineStyle, draw.GlyphStyle) {
 	c := plotutil.Color(n)
 	return draw.LineStyle{Color: c, Width: vg.Points(1.7), Dashes: plotutil.Dashes(n)},
 		draw.GlyphStyle{Color: c, Radius: vg.Points(3.2), Shape: plotutil.Shape(n)}
 }
 
-// Log makes an axis logarithmic, from one power of ten to another around its data; without data
+// logarithmic makes an axis logarithmic, from one power of ten to another around its data; without data
 // greater than 0 it ends at 1. It begins a hair below the power, or gonum may have no tick there.
-func Log(a *plot.Axis) {
+func logarithmic(a *plot.Axis) {
 	if !(a.Min > 0 && a.Min <= a.Max && a.Max < math.MaxFloat64) {
 		a.Min, a.Max = 1, 1
 	}
