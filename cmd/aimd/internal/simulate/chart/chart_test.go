@@ -135,7 +135,7 @@ func TestPage(t *testing.T) {
 	html := written(t, s, met)
 	assert.Equal(t, 4, strings.Count(html, `<svg class="figure"`))
 	for _, text := range []string{
-		"1 of 3 expectations do not hold.", "A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class=" bad">40 (not as expected)</td>`,
+		`<div class="verdict unmet"><p>1 of 3 expectations do not hold.</p></div>`, "A small &lt;service&gt;", "it &lt;works&gt;", "40 &amp; more", `<td class=" bad">40 (not as expected)</td>`,
 		"the median of runs", `<span class="bad">✗</span> <a href="#` + s.Name + `">`, `✓ <a href="#` + met.Name + `">`,
 		`<a href="https://sudonull.com/`, `</a>, Andrey Smirnov, 2014`, `prefers-color-scheme: dark`,
 	} {
@@ -146,7 +146,7 @@ func TestPage(t *testing.T) {
 	for _, url := range regexp.MustCompile(`https?://[^"'\s<]*`).FindAllString(html, -1) {
 		assert.Contains(t, []string{"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink", scenario.Index.Chapters[0].Source.URL}, url)
 	}
-	assert.Contains(t, written(t, met), "All 1 expectations hold.")
+	assert.Contains(t, written(t, met), `<div class="verdict"><p>All 1 expectations hold.</p></div>`)
 }
 
 // A ratio is not printed for a run that lost work

@@ -2,7 +2,6 @@ package chart
 
 import (
 	_ "embed"
-	"fmt"
 	"html/template"
 	"io"
 	"slices"
@@ -56,29 +55,26 @@ func newSection(s experiment.Study) section {
 // Page writes the page of the scenarios of the texts, in chapters: for a screen, light or dark, wide or narrow. It is
 // one file that needs no other and no network.
 func Page(w io.Writer, story []experiment.Study) error {
-	var chapters []chapter
-	numbers, unmet := 0, 0
+	var shown struct {
+		CSS            template.CSS
+		Numbers, Unmet int
+		Chapters       []chapter
+	}
+	shown.CSS = template.CSS(css)
 	for _, c := range scenario.Index.Chapters {
 		x := chapter{Chapter: c}
 		for _, s := range story {
 			if !slices.Contains(c.Scenarios, s.Name) {
 				continue
 			}
-			x.Sections = append(x.Sections, newSection(s))
-			numbers += len(s.Verdicts())
-			unmet += x.Sections[len(x.Sections)-1].Unmet
+			section := newSection(s)
+			x.Sections = append(x.Sections, section)
+			shown.Numbers += len(section.Numbers.Rows)
+			shown.Unmet += section.Unmet
 		}
 		if len(x.Sections) > 0 {
-			chapters = append(chapters, x)
+			shown.Chapters = append(shown.Chapters, x)
 		}
 	}
-	verdict := fmt.Sprintf("All %d expectations hold.", numbers)
-	if unmet > 0 {
-		verdict = fmt.Sprintf("%d of %d expectations do not hold.", unmet, numbers)
-	}
-	return page.Execute(w, struct {
-		CSS      template.CSS
-		Verdict  string
-		Chapters []chapter
-	}{template.CSS(css), verdict, chapters})
+	return page.Execute(w, shown)
 }
