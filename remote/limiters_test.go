@@ -146,15 +146,14 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 func TestLimitersAreNotKeptAlive(t *testing.T) {
 	var ls remote.Limiters
 	gone := make(chan struct{})
-	func() {
-		l := reno(t, aimd.Config{InitialWindow: 2, MaxWindow: 2})
-		require.NoError(t, ls.Add(l))
-		runtime.AddCleanup(l, func(c chan struct{}) { close(c) }, gone)
-	}()
+	l := reno(t, aimd.Config{InitialWindow: 2, MaxWindow: 2})
+	require.NoError(t, ls.Add(l))
+	runtime.AddCleanup(l, func(c chan struct{}) { close(c) }, gone)
 	stays := reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(stays))
 	d := said(1, func(d *remote.Document) { d.Window.Min = 30 })
 	require.Error(t, ls.Apply(d))
+	runtime.KeepAlive(l)
 	runtime.GC()
 	<-gone
 	require.NoError(t, ls.Apply(d))
