@@ -149,21 +149,6 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// docs/design.md, rule 10: "Retry-After delays the refused operation".
-func TestObeyed(t *testing.T) {
-	c := newTrace(t, aimd.Reno(0.5), limiter.Settings{MaxRetryAfter: time.Minute})
-	seen := map[time.Duration]bool{}
-	for range 100 {
-		d := c.Obeyed(10*time.Second, false)
-		require.GreaterOrEqual(t, d, 10*time.Second, "never less than asked")
-		require.LessOrEqual(t, d, 11*time.Second)
-		seen[d] = true
-	}
-	require.Greater(t, len(seen), 90, "jitter")
-	require.LessOrEqual(t, c.Obeyed(1<<62, false), time.Minute+time.Second, "bounded")
-	require.Zero(t, c.Obeyed(-time.Second, false))
-}
-
 // docs/design.md, rule 13: "Cuts in a row pause all operations". "The pause begins with the second such cut". Rule
 // 10: from the fifth on a Retry-After "pauses all operations of the limiter": first attempts too, and then the
 // window starts small.

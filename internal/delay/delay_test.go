@@ -32,7 +32,8 @@ func TestWithin(t *testing.T) {
 // most is a source whose numbers are as large as can be.
 type most struct{}
 
-func (most) Float64() float64 { return 1 }
+func (most) Float64() float64     { return 1 }
+func (most) NormFloat64() float64 { return 0 }
 
 func TestJittered(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{
