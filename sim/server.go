@@ -332,6 +332,12 @@ func (k Knee) served(concurrency float64) float64 {
 	case math.IsInf(concurrency, 1):
 		return float64(k.At) / k.Slope
 	default:
-		return concurrency / (1 + float64(k.Slope*over)/float64(k.At))
+		return concurrency / k.stretch(concurrency)
 	}
+}
+
+// stretch is the factor of all times at that concurrency, of a knee with a Slope.
+func (k Knee) stretch(concurrency float64) float64 {
+	at := float64(k.At)
+	return 1 + float64(k.Slope*max(0, concurrency-at)/at)
 }

@@ -134,7 +134,7 @@ func (s *station) look(e *engine) {
 	case len(s.ages) > 0:
 		due = e.attempts.at(s.ages[0]).began + s.delay(len(s.ages))
 	case len(s.works) > 0:
-		left := float64(max(0, s.works[0].done-s.work) * s.stretch(len(s.works)))
+		left := float64(max(0, s.works[0].done-s.work) * s.conf.Knee.stretch(float64(len(s.works))))
 		due = e.now + time.Duration(min(math.Ceil(left-missing/2), float64(maxDuration)))
 	}
 	if due < s.looks {
@@ -152,7 +152,7 @@ func (s *station) settle(e *engine) {
 	case len(s.works) == 0:
 		s.work = 0
 	case !e.server.stopped():
-		s.work += past / s.stretch(len(s.works))
+		s.work += past / s.conf.Knee.stretch(float64(len(s.works)))
 	}
 }
 
@@ -169,10 +169,4 @@ func (s *station) delay(concurrency int) time.Duration {
 		s.delays = append(s.delays, min(longest, stretched(s.conf.Service, exponential(float64(len(s.delays))*s.growth))))
 	}
 	return s.delays[min(over, len(s.delays)-1)]
-}
-
-// stretch is the factor of all times at that concurrency.
-func (s *station) stretch(concurrency int) float64 {
-	at := float64(s.conf.Knee.At)
-	return 1 + float64(s.conf.Knee.Slope*max(0, float64(concurrency)-at)/at)
 }
