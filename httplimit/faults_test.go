@@ -20,6 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/window"
 )
@@ -357,4 +360,37 @@ func TestReportsWithinDoLeaveNothing(t *testing.T) {
 	assert.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(64<<10))
 	runtime.KeepAlive(rt)
 	require.Len(t, l.Snapshot().Quotas, 1)
+}
+
+// A Read or a classifier that panics left the answer open, and its connection for ever: a server recovers, and each
+// request leaked a connection.
+func TestAPanicOfTheProgramsCodeClosesTheAnswer(t *testing.T) {
+	reads := func(answer.Answer) answer.Answer { panic("no") }
+	classifies := aimd.Config{Classifier: func(error) attempt.Verdict { panic("no") }}
+	opened, closed := 0, 0
+	refuses := base(func(r *http.Request) (*http.Response, error) {
+		opened++
+		return answers(503, nil, closing{strings.NewReader("x"), &closed})(r)
+	})
+	l, odd := narrow(t, aimd.Config{}), narrow(t, classifies)
+	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Base: refuses, Limiter: httplimit.One(l), Read: reads}, nil)
+	require.NoError(t, err)
+	for _, over := range []http.RoundTripper{
+		&httplimit.Transport{Base: refuses, Limiter: httplimit.One(l), Read: reads}, limited(refuses, odd), clientOn(refuses, odd).Transport, retrier,
+	} {
+		require.PanicsWithValue(t, "no", func() { _, _ = over.RoundTrip(get(t.Context(), anyURL)) })
+		require.Equal(t, opened, closed)
+	}
+	require.Equal(t, 4, opened)
+	require.Zero(t, l.Snapshot().InFlight+odd.Snapshot().InFlight)
+}
+
+type closing struct {
+	io.Reader
+	times *int
+}
+
+func (c closing) Close() error {
+	*c.times++
+	return nil
 }

@@ -81,6 +81,9 @@ func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 // send makes an attempt that ends with the head of its answer.
 func (r *retrier) send(a *attempt.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
 	resp, err := ask(r.base, req, r.read)
+	if resp != nil {
+		defer closeAfterPanic(resp)
+	}
 	return resp, a.End(err), err
 }
 

@@ -99,10 +99,22 @@ func ask(base http.RoundTripper, req *http.Request, read func(answer.Answer) ans
 	if resp.Request == sent {
 		resp.Request = req
 	}
+	defer closeAfterPanic(resp)
 	if e := glance(resp, read); e != nil {
 		return resp, e
 	}
 	return resp, nil
+}
+
+// closeAfterPanic closes the answer if the program's code panics, Read or the classifier: the caller never gets the
+// answer, and its connection would stay open for ever. Defer it.
+func closeAfterPanic(resp *http.Response) {
+	if v := recover(); v != nil {
+		if resp.Body != nil {
+			resp.Body.Close()
+		}
+		panic(v)
+	}
 }
 
 // RoundTrip sends the request once it has a slot.
@@ -152,6 +164,7 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 	if resp.Request == sent {
 		resp.Request = req
 	}
+	defer closeAfterPanic(resp)
 	var reports []answer.Quota
 	if !t.IgnoreQuotas {
 		reports = quotas(resp, err)
