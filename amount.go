@@ -19,6 +19,10 @@ type amountKey struct{}
 // such a limit is reported while the operation waits, it has the error when it comes to the front of the queue.
 //
 // If the true cost is known only after the answer, [Permit.Used], attempt.Used or httplimit.Transport.ReadUsage says it.
+//
+// Within an attempt that has a slot of the limiter, as in the function of Do, WithAmount has no effect: the amount of the
+// slot counts. In [Each] and [Map], whose items share one context, attempt.Used at the begin of the function says what
+// an item costs.
 func WithAmount(ctx context.Context, n float64) context.Context {
 	return context.WithValue(ctx, amountKey{}, n)
 }

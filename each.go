@@ -22,7 +22,8 @@ import (
 // ends, or the limiter is closed, has a full queue, or is paused for longer than ctx or MaxWait allows, it pulls no
 // more items. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
 //
-// If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time.
+// If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time. For items of different
+// amounts see [WithAmount].
 //
 // items is pulled on a separate goroutine. If it can block for long, it should heed ctx. After a panic in items or
 // in fn, all running calls end. Then Each panics with an error that has the stack of the first panic, and unwraps

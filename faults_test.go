@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -130,6 +131,27 @@ func TestAnOperationThatWaitsForMoreThanAQuotaHas(t *testing.T) {
 			a.End(nil)
 			wait()
 			require.Equal(t, c.want, ends)
+		})
+	}
+}
+
+// WithAmount within the function of Each was the only way that a user found, and it does nothing: attempt.Used does.
+func TestTheAmountsOfItems(t *testing.T) {
+	for _, c := range []struct {
+		used, within float64
+		want         time.Duration
+	}{{used: 100, want: 4 * time.Second}, {within: 100, want: 40 * time.Millisecond}} {
+		synctest.Test(t, func(t *testing.T) {
+			l, err := aimd.New(aimd.Config{MaxAmountRate: 100})
+			require.NoError(t, err)
+			start := time.Now()
+			require.NoError(t, aimd.Each(t.Context(), l, slices.Values(make([]int, 5)), func(ctx context.Context, _ int) error {
+				if c.used > 0 {
+					attempt.Used(ctx, c.used)
+				}
+				return l.Do(aimd.WithAmount(ctx, c.within), func(context.Context) error { return nil })
+			}))
+			require.InDelta(t, c.want, time.Since(start), 10)
 		})
 	}
 }
