@@ -207,6 +207,38 @@ func TestAServiceBoundsTheAttemptsInFlight(t *testing.T) {
 	assert.Greater(t, g.State().Cwnd, 2.)
 }
 
+// An answer without that bound takes it back, if its attempt was sent after the report; so do new settings.
+func TestABoundThatIsReportedNoLonger(t *testing.T) {
+	g := newGate(t)
+	bound := reports(answer.Quota{Name: "slots", InFlight: true, Limit: 1})
+	first, before := sent(t, g, 0), sent(t, g, 0)
+	g.Reported(0, first, bound)
+	g.Answered(0, first, window.Success, 0)
+	g.Answered(0, before, window.Success, 0)
+	after := sent(t, g, 0)
+	assert.False(t, g.Open())
+	g.Answered(0, after, window.Success, 0)
+	again := sent(t, g, 0)
+	assert.True(t, g.Open())
+	g.Reported(0, again, bound)
+	assert.False(t, g.Open())
+	require.NoError(t, g.Reconfigured(0, aimd.Reno(0.5), limiter.Settings{}))
+	assert.True(t, g.Open())
+}
+
+// "Withdrawn takes back an attempt that was booked and then not sent": it takes nothing of the quota.
+func TestAnAttemptThatIsTakenBackSpendsNothing(t *testing.T) {
+	g := newGate(t)
+	g.Reported(0, sent(t, g, 0), reports(requests(1)))
+	for range 3 {
+		ticket, ok := g.Tried(0)
+		require.True(t, ok)
+		_, ok = g.Tried(0)
+		require.False(t, ok)
+		require.True(t, g.Withdrawn(ticket))
+	}
+}
+
 // A report that comes after the attempt has ended changes nothing.
 func TestAReportThatIsLate(t *testing.T) {
 	g := newGate(t)
