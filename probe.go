@@ -23,60 +23,65 @@ import (
 //	slow      answers are slow                                                   stays, or is half for a look
 //	more      any other success                                                  grows
 //
-//	  - While there is no ceiling, each success adds one to the window. A refusal cuts only if more
-//	    than a fifth of the last answers are refusals: of as many answers as fly, and 40 at most.
-//	  - A cut leaves what the service took: the attempts in flight without the refused one or, by
-//	    Little's law, the accepted rate times the round trip, whichever is more. That is the ceiling
-//	    from then on. Below a window of one, or a round trip of a second, it leaves a little less: what
-//	    growth makes up for in a second. Each further refusal of the burst takes one, from the second cut on down to half
-//	    of the window.
-//	  - Below the ceiling each success adds one to the window, or the rest of the way over the window. A window of
-//	    less than half of what is accepted in a round trip jumps to that, and the ceiling with it. At the ceiling the window grows by
-//	    2/3 of an attempt a round trip, or a second if the round trip is shorter. Further past the
-//	    ceiling it grows faster: by 2/3 of the way past it a round trip, or in half a second where a refusal lasts
-//	    for more than four round trips. Where a refusal lasts for more than 45, a window below one grows by 2/3 of itself.
-//	    Only a window of which half flies grows.
-//	  - A cut must pay. If the window fell to two fifths, it is held there until a sample shows how
-//	    frequent refusals are. If they became rarer by half than at the window that was held before,
-//	    the cut paid, and cuts continue: two refusals and ten successes show it. They also do if
-//	    there are 1.5 times as many refusals as successes, and three more, and refusals are 1.5 times as frequent as at
-//	    the window before, or none was held. A hold ends, too, if more than 20 are refused in a row, or if the window
-//	    grew to 1.5 of it. A window of less than three attempts a
-//	    second is not held, unless the service goes up and down: a sample would take long.
-//	  - Otherwise the law tries a window 8 times as large, or larger if many are refused, but at
-//	    most three times as large plus 60. Attempts count from those that are sent in the trial on, since other
-//	    clients yield to it soon. After two round trips, if refusals become 1.5 times as frequent, the service is
-//	    full, and the held window returns. So it does
-//	    before the sample is full if refusals are twice as frequent, and four more, and at any time if half of the trial,
-//	    and more than 20, are refused in a row.
-//	  - If refusals do not become more frequent, they are the service's own. There is no ceiling
-//	    then. Only refusals that are 1.5 times as frequent cut. If refusals become rarer by a third,
-//	    the service's own share falls, at most by half at a time.
-//	  - Growth must pay. Answers are slow if the mean round trip of a block of them, and that by Little's law, are
-//	    1.5 times the shortest of late. A block is a round trip, and 20 answers in a row without a refusal, or a hundred
-//	    from the first refusal on. If answers become slow, half of what flew is tried. If as much is accepted, that is the
-//	    ceiling, and half of it is tried. If not, the window is what the rate before needs at the round trip of the half.
-//	    The next look comes after 30 times as long as this one took. Until then
-//	    the window grows by half at most, or further with each block that is not slow.
-//	    Answers that only differ in length are slow, too, but the accepted rate grows with the window.
-//	  - From the first ceiling on, sends are spaced, but not in a trial of a held window below four.
-//	  - Spaced sends that had to wait for the window follow at once, from the first refusal on, unless more than a
-//	    fifth of the early attempts are refused, as at a limit of requests a second. Early are those that were sent
-//	    sooner after the one before than half of the gap. The share is of as many of the last answers as fly, 40 at
-//	    most, without timeouts. It falls by a 50th with each round trip without early attempts, and half as fast after
-//	    each time that it rises over a fifth.
-//	  - While all is refused, each burst of refusals halves the window: at most down to a quarter of
-//	    the rate before, after 20 in a row or where a refusal lasts down to a 60th, and down to one a second. From there
-//	    each refusal takes a twentieth.
-//	  - The first success after a silence restores half of what was accepted in a round trip before,
-//	    and the initial window at most. The ceiling is what was accepted before. After a silence of
-//	    a second, or two round trips, the accepted rate is as before.
-//	  - If a silence with more than four refusals lasts 1.5 times as long as the acceptance before it
-//	    and a round trip, a limit was used up. Its rate is between that of the burst and that of burst and silence
-//	    together: their geometric mean is the ceiling. If less is accepted then, by a third, and not for longer, the
-//	    service goes up and down, and silences are outages from then on. After a timeout they are, too. A silence
-//	    begins with the first refused attempt, not with the rest before it.
-//	  - Where a refusal lasts for more than four round trips, a Retry-After binds all while one may fly at a time.
+// The rules, in the order of docs/laws.md, where each has a figure with it and without it:
+//
+//  1. chance: while there is no ceiling, each success adds one to the window. A refusal cuts only if more than a fifth
+//     of the last answers are refusals: of as many answers as fly, and 40 at most.
+//  2. cut: a cut leaves what the service took: the attempts in flight without the refused one or, by Little's law, the
+//     accepted rate times the round trip, whichever is more. That is the ceiling from then on.
+//  3. margin: below a window of one, or a round trip of a second, a cut leaves a little less: what growth makes up for in
+//     a second.
+//  4. burst: each further refusal of the burst takes one, from the second cut on down to half of the window.
+//  5. growth: below the ceiling each success adds one to the window, or the rest of the way over the window. At the
+//     ceiling the window grows by 2/3 of an attempt a round trip, or a second if the round trip is shorter.
+//  6. faster: further past the ceiling the window grows by 2/3 of the way past the ceiling in a round trip.
+//  7. used: only a window of which half flies grows.
+//  8. lift: a window of less than half of what is accepted in a round trip jumps to that, and the ceiling with it.
+//  9. hold: a cut must pay. If the window fell to two fifths, it is held there until a sample shows how frequent refusals
+//     are. A hold ends if more than 20 are refused in a row, or if the window grew to 1.5 of it.
+//  10. paid: if refusals became rarer by half than at the window that was held before, the cut paid, and cuts continue:
+//     two refusals and ten successes show it. They also do if there are 1.5 times as many refusals as successes, and three
+//     more, and refusals are 1.5 times as frequent as at the window before, or none was held.
+//  11. rare: a window of less than three attempts a second is not held, unless the service goes up and down: a sample
+//     would take long.
+//  12. trial: if a cut did not pay, the law tries a window 8 times as large, or larger if many are refused, but at most
+//     three times as large plus 60. Attempts count from those that are sent in the trial on, since other clients yield to it
+//     soon. After two round trips, if refusals become 1.5 times as frequent, the service is full, and the held window
+//     returns. So it does before the sample is full if refusals are twice as frequent, and four more, and at any time if
+//     half of the trial, and more than 20, are refused in a row.
+//  13. small trial: sends of a trial of a held window below four are not spaced.
+//  14. own: if refusals do not become more frequent, they are the service's own. There is no ceiling then. Only refusals
+//     that are 1.5 times as frequent cut. If refusals become rarer by a third, the service's own share falls, at most by half
+//     at a time.
+//  15. slow: growth must pay. Answers are slow if the mean round trip of a block of them, and that by Little's law, are 1.5
+//     times the shortest of late. A block is a round trip, and 20 answers in a row without a refusal, or a hundred from the
+//     first refusal on. The window does not grow then. Answers that only differ in length are slow, too, but the accepted
+//     rate grows with the window.
+//  16. look: if answers become slow, half of what flew is tried. If as much is accepted, that is the ceiling, and half of it
+//     is tried. If not, the window is what the rate before needs at the round trip of the half. The next look comes after 30
+//     times as long as this one took. Until then the window grows by half at most, or further with each block that is not
+//     slow.
+//  17. spacing: from the first ceiling on, sends are spaced over the round trip.
+//  18. catch up: spaced sends that had to wait for the window follow at once, from the first refusal on.
+//  19. early: they do not if more than a fifth of the early attempts are refused, as at a limit of requests a second.
+//     Early are those that were sent sooner after the one before than half of the gap. The share is of as many of the last
+//     answers as fly, 40 at most, without timeouts. It falls by a 50th with each round trip without early attempts, and half
+//     as fast after each time that it rises over a fifth.
+//  20. floor: while all is refused, each burst of refusals halves the window: at most down to a quarter of the rate before,
+//     after 20 in a row or where a refusal lasts down to a 60th, and down to one a second. From there each refusal takes a
+//     twentieth.
+//  21. back: the first success after a silence restores half of what was accepted in a round trip before, and the initial
+//     window at most. The ceiling is what was accepted before. After a silence of a second, or two round trips, the accepted
+//     rate is as before.
+//  22. used up: if a silence with more than four refusals lasts 1.5 times as long as the acceptance before it and a round
+//     trip, a limit was used up. Its rate is between that of the burst and that of burst and silence together: their
+//     geometric mean is the ceiling. A silence begins with the first refused attempt, not with the rest before it.
+//  23. up and down: if less is accepted then, by a third, and not for longer, the service goes up and down, and silences are
+//     outages from then on.
+//  24. timeouts: after a timeout, too, a silence is an outage.
+//  25. lasting: where a refusal lasts for more than four round trips, growth past the ceiling takes half a second in place
+//     of a round trip, and a Retry-After binds all while one may fly at a time. Where a refusal lasts for more than 45, a
+//     window below one grows by 2/3 of itself.
 //
 // The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
 // unless Ssthresh is MaxWindow. With a Settings.Min above 1 the window never is a rate.

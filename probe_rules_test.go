@@ -5,7 +5,11 @@
 package aimd_test
 
 import (
+	"cmp"
+	"fmt"
 	"math"
+	"os"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -18,14 +22,16 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// figure is the median of a measure over five runs. best are the optima of the runs, which no law changes.
+// figure is the median of a measure over five runs. Workers of a pool have one limiter. best are the optima of the runs,
+// which no law changes.
 func figure(t *testing.T, s sim.Scenario, best *[5]time.Duration, law window.NewLaw, measure string) float64 {
 	t.Helper()
 	var all []float64
-	s.NoTraces, s.Horizon = true, time.Hour
+	s.NoTraces, s.Horizon = true, cmp.Or(s.Horizon, time.Hour)
 	for seed := range uint64(5) {
 		s.Optimum = best[seed]
-		r, err := sim.Run(s, sim.Strategy{Name: "probe", Window: sim.Window{NewLaw: law}}, seed)
+		st := sim.Strategy{Name: "probe", Shared: s.Clients.Arrivals == "closed", Window: sim.Window{NewLaw: law}}
+		r, err := sim.Run(s, st, seed)
 		require.NoError(t, err)
 		best[seed] = r.Optimum
 		for _, m := range r.Measures() {
@@ -39,10 +45,8 @@ func figure(t *testing.T, s sim.Scenario, best *[5]time.Duration, law window.New
 	return all[2]
 }
 
-// Each constant of Probe has its rule, and a service that shows it: the figure with half of the constant, as it is, with
-// twice of it, and without the rule, which is the constant at its end. A figure here may be better than the law's: then
-// the rule pays elsewhere, as TestHarm and the scenarios of docs/laws.md show.
-func TestProbeRules(t *testing.T) {
+// services are those that show a rule or a constant.
+var services = func() map[string]sim.Scenario {
 	// 50 slots at 100 ms from the client, then 20, then 80.
 	change := sim.Scenario{
 		Server: sim.Server{
@@ -74,6 +78,78 @@ func TestProbeRules(t *testing.T) {
 		},
 		Clients: sim.Clients{Operations: 1000},
 	}
+	llm := sim.Scenario{
+		Server: sim.Server{
+			Service: 11 * time.Second, Spread: sim.Spread{Kind: "uniform", Width: 0.82}, Slots: 200,
+			Refusal: sim.Refusal{Time: 100 * ms}, Failures: sim.Failures{Rate: 0.02, Overload: true},
+		},
+		Clients: sim.Clients{Operations: 1000},
+	}
+	slowdown := sim.Scenario{
+		Server:  sim.Server{Service: 100 * ms, Knee: sim.Knee{At: 30, Factor: 2, Scale: 20}},
+		Clients: sim.Clients{Operations: 3000, Rate: 1000, Timeout: 500 * ms}, MaxEvents: 250_000,
+	}
+	noBurst := sim.Scenario{
+		Server:  sim.Server{Service: time.Second, Rate: sim.Rate{PerSecond: 100, Burst: 1}, Refusal: sim.Refusal{Time: 100 * ms}},
+		Clients: sim.Clients{Operations: 2000},
+	}
+	sixty := sim.Scenario{
+		Server:  sim.Server{Service: 300 * ms, Rate: sim.Rate{PerSecond: 1, Burst: 60, CountRefused: true}, Refusal: sim.Refusal{Time: 2 * ms}},
+		Clients: sim.Clients{Operations: 200},
+	}
+	fifteen := sim.Scenario{
+		Server: sim.Server{
+			Service: 50 * ms, Rate: sim.Rate{PerSecond: 0.25, Burst: 20, CountRefused: true, NoDebt: true},
+			Refusal: sim.Refusal{Time: 5 * ms},
+		},
+		Clients: sim.Clients{Count: 8, Arrivals: "closed", Operations: 100},
+	}
+	upDown := sim.Scenario{
+		Server: sim.Server{
+			Service: 50 * ms, Slots: 20, Refusal: sim.Refusal{Time: 5 * ms},
+			Failures: sim.Failures{Rate: 1, Overload: true, From: time.Second, For: time.Second, Period: 2 * time.Second},
+		},
+		Clients: sim.Clients{Count: 64, Arrivals: "closed", Operations: 3000},
+	}
+	silences := sim.Scenario{
+		Server: sim.Server{
+			Service: 100 * ms, Slots: 20, Refusal: sim.Refusal{Time: 10 * ms},
+			Failures: sim.Failures{Rate: 1, Lost: true, From: 2 * time.Second, For: 4 * time.Second, Period: 6 * time.Second},
+		},
+		Clients: sim.Clients{Count: 64, Arrivals: "closed", Operations: 3000, Timeout: time.Second},
+	}
+	firsts := sim.Scenario{
+		Server: sim.Server{
+			Service: 20 * ms, Slots: 20, Refusal: sim.Refusal{Time: 5 * ms}, Failures: sim.Failures{First: 2, Overload: true},
+		},
+		Clients: sim.Clients{Count: 8, Arrivals: "closed", Operations: 1500},
+	}
+	lengths := sim.Scenario{
+		Server: sim.Server{
+			Service: 10 * ms, Spread: sim.Spread{Kind: "lognormal", Width: 1.6}, Slots: 11, Refusal: sim.Refusal{Time: 5 * ms},
+			Failures: sim.Failures{Rate: 0.09, Overload: true},
+		},
+		Clients: sim.Clients{Count: 146, Arrivals: "closed", Operations: 7856},
+	}
+	rest := sim.Scenario{
+		Server:  sim.Server{Service: 100 * ms, Slots: 32, Refusal: sim.Refusal{Time: 10 * ms}},
+		Clients: sim.Clients{Operations: 120, Rate: 2, Burst: 1000, BurstAt: time.Minute},
+	}
+	steady := change
+	steady.Server.Slots, steady.Server.Capacity, steady.Server.Spread = 20, nil, sim.Spread{}
+	steady.Clients = sim.Clients{Count: 10, Operations: 10_000, Stagger: 20 * ms}
+	steady.WatchFrom, steady.WatchFor, steady.Horizon = time.Minute, time.Minute, 2*time.Minute
+	return map[string]sim.Scenario{
+		"change": change, "outage": outage, "uplink": uplink, "ten": ten, "fleet": fleet, "crowd": crowd, "random": random,
+		"llm": llm, "slowdown": slowdown, "no burst": noBurst, "60 a minute": sixty, "15 a minute": fifteen,
+		"up and down": upDown, "silences": silences, "firsts": firsts, "lengths": lengths, "rest": rest, "steady": steady,
+	}
+}()
+
+// TestProbeConstants: each constant of Probe has its rule, and a service that shows it: the figure with half of the constant, as it is, with
+// twice of it, and without the rule, which is the constant at its end. A figure here may be better than the law's: then
+// the rule pays elsewhere, as TestHarm and the scenarios of docs/laws.md show.
+func TestProbeConstants(t *testing.T) {
 	for _, c := range []struct {
 		rule, constant  string
 		is, off         float64 // off: the value without the rule
@@ -83,22 +159,53 @@ func TestProbeRules(t *testing.T) {
 		half, as, twice float64
 		without         float64
 	}{
-		{"growth at the ceiling", "growth", 2. / 3, 0.01, "50, 20, 80 slots", change, "span", 1.2024, 1.1475, 1.109, 2.3966},
-		{"a few refusals are chance", "few", 4, 0.01, "10 clients, 30 slots", fleet, "span", 1.32, 1.2078, 1.1666, 1.4347},
-		{"a floor in an outage", "touch", 1. / 60, 1, "an outage", outage, "outage_sent", 51, 57, 65, 67},
-		{"a sample before a verdict", "batch", 20, 5, "8 slots, a quarter refused", random, "span", 3.1633, 2.8466, 5.2408, 2.7164},
-		{"a cut must pay", "fall", 2.5, 1e9, "8 slots, a quarter refused", random, "span", 4.1296, 2.8466, 6.0754, 21.5},
-		{"clearly more", "more", 1.5, 1e9, "an uplink", uplink, "watch_peak_in_flight", 39, 27, 53, 2010},
-		{"a trial", "reach", 8, 1, "8 slots, a quarter refused", random, "span", 1.8709, 2.8466, 8.8677, 1.7986},
-		{"early attempts are tried again", "learn", 0.02, 0, "10 slots", ten, "span", 1.128, 1.0994, 1.0392, 1.1639},
-		{"no hold at a slow rate", "slowest", 3, 0, "60 clients, 12 slots", crowd, "attempts_per_op", 3.3233, 3.2325, 3.2016, 3.3691},
-		{"growth must pay", "stays", 0.9, math.Inf(1), "an uplink", uplink, "watch_peak_in_flight", 30, 27, 44, 41},
-		{"looks are rare", "every", 30, 0, "an uplink", uplink, "span", 1.0474, 1.0263, 1.0129, 1.2043},
+		{"growth at the ceiling", "growth", 2. / 3, 0.01, "50, 20, 80 slots", services["change"], "span", 1.2024, 1.1475, 1.109, 2.3966},
+		{"a few refusals are chance", "few", 4, 0.01, "10 clients, 30 slots", services["fleet"], "span", 1.32, 1.2078, 1.1666, 1.4347},
+		{"a floor in an outage", "touch", 1. / 60, 1, "an outage", services["outage"], "outage_sent", 51, 57, 65, 67},
+		{"a sample before a verdict", "batch", 20, 5, "8 slots, a quarter refused", services["random"], "span", 3.1633, 2.8466, 5.2408, 2.7164},
+		{"a cut must pay", "fall", 2.5, 1e9, "8 slots, a quarter refused", services["random"], "span", 4.1296, 2.8466, 6.0754, 21.5},
+		{"clearly more", "more", 1.5, 1e9, "an uplink", services["uplink"], "watch_peak_in_flight", 39, 27, 53, 2010},
+		{"a trial", "reach", 8, 1, "8 slots, a quarter refused", services["random"], "span", 1.8709, 2.8466, 8.8677, 1.7986},
+		{"early attempts are tried again", "learn", 0.02, 0, "10 slots", services["ten"], "span", 1.128, 1.0994, 1.0392, 1.1639},
+		{"no hold at a slow rate", "slowest", 3, 0, "60 clients, 12 slots", services["crowd"], "attempts_per_op", 3.3233, 3.2325, 3.2016, 3.3691},
+		{"growth must pay", "stays", 0.9, math.Inf(1), "an uplink", services["uplink"], "watch_peak_in_flight", 30, 27, 44, 41},
+		{"looks are rare", "every", 30, 0, "an uplink", services["uplink"], "span", 1.0474, 1.0263, 1.0129, 1.2043},
 	} {
 		var best [5]time.Duration
 		for value, want := range map[float64]float64{c.is / 2: c.half, c.is: c.as, 2 * c.is: c.twice, c.off: c.without} {
 			got := figure(t, c.s, &best, aimd.ProbeWith(c.constant, value), c.measure)
 			assert.InEpsilon(t, want, got, 0.005, "%s: %s %g, %s, %s", c.rule, c.constant, value, c.in, c.measure)
 		}
+	}
+}
+
+// Each rule of Probe has a row in docs/laws.md: a service, a measure of it, the figure as it is, and without the rule. The
+// comment of Probe, its rules here and the page have the same rules in the same order. A figure without its rule is worse
+// by a tenth at least, so no rule is without effect.
+func TestProbeRules(t *testing.T) {
+	page, err := os.ReadFile("docs/laws.md")
+	require.NoError(t, err)
+	source, err := os.ReadFile("probe.go")
+	require.NoError(t, err)
+	numbered := regexp.MustCompile(`(?m)^//\s+\d+\. ([a-z ]+):`).FindAllStringSubmatch(string(source), -1)
+	rows := regexp.MustCompile(`(?m)^\| \*([a-z ]+)\* \| .* \| (.*) \| (.*) \| (.*) \| (.*) \|$`).FindAllStringSubmatch(string(page), -1)
+	names := aimd.ProbeRules()
+	require.LessOrEqual(t, len(names), 25)
+	require.Len(t, numbered, len(names), "the comment of Probe")
+	require.Len(t, rows, len(names), "docs/laws.md")
+	for i, name := range names {
+		require.Equal(t, name, numbered[i][1], "the comment of Probe")
+		require.Equal(t, name, rows[i][1], "docs/laws.md")
+		s, found := services[rows[i][2]]
+		require.True(t, found, "%s: service %q", name, rows[i][2])
+		measure := rows[i][3]
+		var best [5]time.Duration
+		as, without := figure(t, s, &best, aimd.Probe, measure), figure(t, s, &best, aimd.ProbeWithout(name), measure)
+		worse := without / as
+		if measure == "watch_jain" { // more is better
+			worse = as / without
+		}
+		assert.Greater(t, worse, 1.1, name)
+		assert.Equal(t, rows[i][4:], []string{fmt.Sprintf("%.4g", as), fmt.Sprintf("%.4g", without)}, name)
 	}
 }

@@ -177,7 +177,7 @@ func TestProbeGrowsSlowlyAtTheCeiling(t *testing.T) {
 	}
 }
 
-// "Further past the ceiling it grows faster."
+// "further past the ceiling the window grows by 2/3 of the way past the ceiling"
 func TestProbeGrowsFasterPastTheCeiling(t *testing.T) {
 	p := atCeiling(t, time.Second)
 	var steps []float64
@@ -231,8 +231,8 @@ func TestProbeSpreadsItsSendsOnceRefused(t *testing.T) {
 	require.InEpsilon(t, float64(time.Second)/w, float64(p.Gap()), 1e-6, "two may fly, and the gap makes it less")
 }
 
-// "Spaced sends that had to wait for the window follow at once, from the first refusal on, unless more than a fifth
-// of the early attempts are refused"
+// "spaced sends that had to wait for the window follow at once, from the first refusal on" "they do not if more than a
+// fifth of the early attempts are refused"
 func TestProbeCatchesUpUnlessEarlyOnesAreRefused(t *testing.T) {
 	// catchesUp answers pairs of attempts. The second of a pair is sent so long after the first, and one in n of
 	// these has the outcome. It reports whether the law catches up then.
@@ -518,7 +518,7 @@ func (p *probed) share(n, most int) {
 	}
 }
 
-// "not in a trial of a held window below four"
+// "sends of a trial of a held window below four are not spaced"
 func TestProbeSpreadsLargeTrials(t *testing.T) {
 	for start, spread := range map[float64]bool{5: false, 20: true} {
 		p := newProbed(t, window.Settings{Initial: start})
@@ -551,8 +551,8 @@ func TestProbeWaitsForTheAnswersOfATrial(t *testing.T) {
 }
 
 // "If the window fell to two fifths, it is held there until a sample shows how frequent refusals are."
-// "Otherwise the law tries a window 8 times as large, or larger if many are refused, but at most three
-// times as large plus 60."
+// "if a cut did not pay, the law tries a window 8 times as large, or larger if many are refused, but at most three
+// times as large plus 60"
 func TestProbeHoldsAndTries(t *testing.T) {
 	for _, start := range []float64{10, 60} {
 		p := newProbed(t, window.Settings{})
@@ -571,7 +571,7 @@ func TestProbeHoldsAndTries(t *testing.T) {
 	}
 }
 
-// "If they became rarer by half than at the window that was held before, the cut paid, and cuts continue" "the
+// "if refusals became rarer by half than at the window that was held before, the cut paid, and cuts continue" "the
 // service is full, and the held window returns."
 func TestProbeKeepsCutsThatPay(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 60})
