@@ -155,3 +155,28 @@ func TestTheAmountsOfItems(t *testing.T) {
 		})
 	}
 }
+
+// A whole bucket that answers without a report then used up had no rate, so it was awaited for a day: operations with a
+// deadline failed at once, although the bucket says that it is whole after 10 s.
+func TestABucketThatWasWholeIsNotAwaitedForADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{})
+		require.NoError(t, err)
+		spend := func(reports ...answer.Quota) {
+			a, err := l.Begin(aimd.WithAmount(t.Context(), 100))
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+			a.Head(nil, reports...)
+			a.End(nil)
+		}
+		spend(answer.Quota{Name: "tokens", Limit: 100, Left: 100, Reset: 10 * time.Second, Bucket: true, Amounts: true})
+		spend()
+		ctx, cancel := context.WithTimeout(aimd.WithAmount(t.Context(), 100), time.Minute)
+		defer cancel()
+		start := time.Now()
+		p, err := l.Acquire(ctx)
+		require.NoError(t, err)
+		p.Done(aimd.Success)
+		require.InDelta(t, 10*time.Second, time.Since(start), float64(2*time.Second))
+	})
+}

@@ -55,7 +55,7 @@ func (q *Quotas) state(d *quota, now time.Duration, amount float64) State {
 	switch {
 	case d.untrue, q.soon(d), d.end <= now, left >= use:
 	case d.Bucket:
-		s.Until = now + d.after(use-left)
+		s.Until = min(now+d.after(use-left), d.end)
 	default:
 		s.Until = d.end
 	}
