@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bufio"
 	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
@@ -270,4 +271,56 @@ func TestAnAnswerBeforeABodyThatStops(t *testing.T) {
 		all.Wait()
 		b.settled(t, "all")
 	})
+}
+
+// A service that refuses all, by another status than 429: the hold ends each request, and no refusal is a sign of life.
+func TestTheHoldEndsOtherRefusals(t *testing.T) {
+	for _, c := range []struct {
+		status     int
+		kind, text string
+	}{
+		{400, "application/x-amz-json-1.0", `{"__type":"ThrottlingException","message":"Rate exceeded"}`},
+		{200, "application/xml", `<?xml version="1.0"?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>`},
+	} {
+		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.kind)
+			w.WriteHeader(c.status)
+			_, _ = io.WriteString(w, c.text)
+		}), nil, func(t *testing.T, b bubble) {
+			began := time.Now()
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					status, _, text := b.ask(t, "PUT"+get("/a", "Content-Length: 0")[3:])
+					assert.NotEqual(t, 200, status, text)
+				})
+			}
+			all.Wait()
+			assert.InDelta(t, b.hold.Seconds(), time.Since(began).Seconds(), 10, c.status)
+			b.settled(t, "all")
+		})
+	}
+}
+
+// An interim answer to a request with a body: the answer has the whole of --idle, and as many headers as it came with.
+func TestAnInterimAnswerChangesNothing(t *testing.T) {
+	for _, interim := range []string{"", "HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"} {
+		inBubble(t, func(c net.Conn) {
+			defer c.Close()
+			if _, err := readRaw(bufio.NewReader(c)); err == nil {
+				_, _ = io.WriteString(c, interim)
+				time.Sleep(defaults.idle - time.Second)
+				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi")
+			}
+		}, nil, func(t *testing.T, b bubble) {
+			c, err := b.programs.dial()
+			require.NoError(t, err)
+			defer c.Close()
+			go io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi")
+			got, err := io.ReadAll(io.LimitReader(c, int64(len(interim+"HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi"))))
+			require.NoError(t, err)
+			lines := strings.Split(string(got)[len(interim):], "\r\n")
+			assert.ElementsMatch(t, []string{"HTTP/1.1 200 OK", "X-A: 1", "Content-Length: 2", "", "hi"}, lines, interim)
+		})
+	}
 }

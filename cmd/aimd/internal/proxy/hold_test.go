@@ -300,7 +300,7 @@ func TestTheHoldThatFiresWithTheAnswerDoesNotEndIt(t *testing.T) {
 		defer w.end()
 		w.begin()
 		require.NoError(t, w.fly())
-		resp := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}
+		resp := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: new(http.Request)}
 		w.land(resp, nil)
 		time.Sleep(2 * b.hold)
 		w.watch(resp)

@@ -180,7 +180,6 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	wait := newWait(r.Context(), p, p.limiterOf(r))
 	defer wait.end()
 	w = &patient{w, *http.NewResponseController(w), wait}
-	w.Header()["Content-Type"], w.Header()["Date"] = nil, nil // if the service sends none, net/http adds none
 	if err := wait.keep(w, r); err != nil {
 		say(w, r, http.StatusBadRequest, err)
 		return
@@ -375,22 +374,32 @@ type patient struct {
 // Unwrap is for http.ResponseController.
 func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// expect bounds the next write. Before it net/http reads what is left of a body that nobody has read, for the time left.
+// expect bounds the next write. Before it net/http reads what is left of a body that nobody has read, for the time left;
+// 0: it does not.
 func (p *patient) expect(left time.Duration) {
 	_ = p.control.SetWriteDeadline(time.Now().Add(p.wait.proxy.idle)) // a writer without deadlines has none
-	if p.wait.uploads {
+	if p.wait.uploads && left > 0 {
 		_ = p.control.SetReadDeadline(time.Now().Add(left))
 	}
 }
 
 func (p *patient) WriteHeader(status int) {
-	p.expect(p.wait.proxy.idle / 2)
-	if p.ResponseWriter.WriteHeader(status); status >= http.StatusOK {
-		// Nothing that has come waits here. The FlushInterval of httputil does it with a time.AfterFunc(-1), which with
-		// the race detector crashes Go 1.26 in a bubble of testing/synctest.
-		_ = p.control.Flush()
-		p.expect(p.wait.proxy.idle)
+	if status < http.StatusOK { // the answer is still to come, and has all of --idle
+		p.expect(0)
+		p.ResponseWriter.WriteHeader(status)
+		return
 	}
+	for _, name := range []string{"Content-Type", "Date"} { // if the service sends none, net/http adds none
+		if _, sent := p.Header()[name]; !sent {
+			p.Header()[name] = nil
+		}
+	}
+	p.expect(p.wait.proxy.idle / 2)
+	p.ResponseWriter.WriteHeader(status)
+	// Nothing that has come waits here. The FlushInterval of httputil does it with a time.AfterFunc(-1), which with
+	// the race detector crashes Go 1.26 in a bubble of testing/synctest.
+	_ = p.control.Flush()
+	p.expect(p.wait.proxy.idle)
 }
 
 func (p *patient) Write(b []byte) (int, error) {

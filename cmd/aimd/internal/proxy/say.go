@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // say answers with a reason in one line, which has no query of the request. The answer is one that the program can
@@ -22,7 +23,7 @@ func say(w http.ResponseWriter, r *http.Request, status int, reason error) {
 	line = strings.ToValidUTF8(line[:min(len(line), 500)], "")
 	h, body := w.Header(), "aimd proxy: "+line
 	h.Set("Aimd-Reason", strings.Map(visible, line))
-	delete(h, "Date")
+	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	code := codes[status]
 	switch signed := r.Header.Get("Authorization"); {
 	case strings.HasPrefix(signed, "AWS4-"), r.Header.Get("X-Amz-Date") != "", strings.Contains(r.URL.RawQuery, "X-Amz-Credential="):

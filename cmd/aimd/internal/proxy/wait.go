@@ -212,23 +212,28 @@ func (w *wait) land(resp *http.Response, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.over.land(w) // a limiter without work may have gone, and another come
-	if resp != nil && resp.StatusCode < http.StatusInternalServerError && !slices.Contains(refusals, resp.StatusCode) {
-		w.fine = true
-		w.pulse().beat()
-	}
-	if resp != nil && resp.StatusCode < http.StatusBadRequest {
-		return
-	}
-	if w.flying, w.refusal = false, nil; w.failed.IsZero() {
-		w.failed = time.Now()
-	}
-	if w.last = err; resp == nil {
+	if w.refusal = nil; resp == nil {
+		w.lost(err)
 		w.timer.Reset(max(w.left(), time.Millisecond))
 		return
 	}
-	w.last, resp.Body = errors.New(resp.Status), &dropped{resp.Body, w}
+	if resp.StatusCode < http.StatusBadRequest {
+		if m := resp.Request.Method; resp.StatusCode != http.StatusSwitchingProtocols && resp.Body != http.NoBody && (m == http.MethodPut || m == http.MethodPost) {
+			resp.Body = &dropped{resp.Body, w, resp.Status} // S3 refuses with 200 and a document, too
+		}
+		return
+	}
+	resp.Body = &dropped{resp.Body, w, resp.Status}
+	w.lost(errors.New(resp.Status))
 	if h := resp.Header; slices.Contains(loaded, resp.StatusCode) || h.Get("Retry-After") != "" {
 		w.refusal, w.since = h, w.since.Add(time.Since(w.flown)) // the time in flight was no wait
+	}
+}
+
+// lost notes that the attempt has failed. Call it with mu.
+func (w *wait) lost(err error) {
+	if w.flying, w.last = false, err; w.failed.IsZero() {
+		w.failed = time.Now()
 	}
 }
 
@@ -242,13 +247,15 @@ var (
 // dropped is the body of an answer that the program may not get.
 type dropped struct {
 	io.ReadCloser
-	wait *wait
+	wait   *wait
+	status string
 }
 
 // Close begins the wait for another attempt, unless this is the last answer.
 func (d *dropped) Close() error {
 	d.wait.mu.Lock()
 	if d.wait.answer == nil {
+		d.wait.lost(errors.New(d.status))
 		d.wait.timer.Reset(max(d.wait.left(), time.Millisecond))
 	}
 	d.wait.mu.Unlock()
@@ -263,6 +270,10 @@ func (w *wait) watch(resp *http.Response) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.answer, w.since = resp.Body, time.Now()
+	if resp.StatusCode < http.StatusInternalServerError && !slices.Contains(refusals, resp.StatusCode) {
+		w.fine = true
+		w.pulse().beat()
+	}
 	w.timer.Reset(w.proxy.idle)
 	resp.Body = (*watched)(w)
 	if s, ok := w.answer.(stream); ok && resp.StatusCode == http.StatusSwitchingProtocols {
