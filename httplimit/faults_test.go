@@ -394,3 +394,27 @@ func (c closing) Close() error {
 	*c.times++
 	return nil
 }
+
+// A body that is closed while it is read, as net/http allows, was a data race with ReadUsage.
+func TestABodyIsClosedWhileItsUsageIsRead(t *testing.T) {
+	l := narrow(t, aimd.Config{})
+	out, in := io.Pipe()
+	over := &httplimit.Transport{ReadUsage: true, Limiter: httplimit.One(l), Base: base(answers(200, http.Header{"Content-Type": {"application/json"}}, out))}
+	resp, err := over.RoundTrip(get(t.Context(), anyURL))
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	begun := make(chan struct{})
+	all.Go(func() {
+		_, err := in.Write([]byte("{"))
+		assert.NoError(t, err)
+		close(begun)
+		for err == nil {
+			_, err = in.Write([]byte(" "))
+		}
+	})
+	all.Go(func() { _, _ = io.Copy(io.Discard, resp.Body) })
+	<-begun
+	require.NoError(t, resp.Body.Close())
+	all.Wait()
+	require.Zero(t, l.Snapshot().InFlight)
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/aimd-go/aimd/attempt"
 )
@@ -25,8 +26,10 @@ var streamed = regexp.MustCompile(`data: ?\[DONE\]|"message_stop"|"response\.(co
 // usage is the body of an answer that reports its tokens. It keeps the first bytes and the last, and delays none.
 type usage struct {
 	io.ReadCloser
-	ctx         context.Context
-	stream      bool
+	ctx    context.Context
+	stream bool
+
+	mu          sync.Mutex // Close may come while Read is at work
 	first, last []byte
 }
 
@@ -42,13 +45,19 @@ func metered(ctx context.Context, resp *http.Response) io.ReadCloser {
 
 func (u *usage) Read(p []byte) (int, error) {
 	n, err := u.ReadCloser.Read(p)
-	u.first = append(u.first, p[:min(n, usageReach-len(u.first))]...)
-	seen := p[max(0, n-usageReach):n]
-	u.last = append(u.last[max(0, len(u.last)+len(seen)-usageReach):], seen...)
+	u.keep(p[:n])
 	if err == io.EOF {
 		u.tell()
 	}
 	return n, err
+}
+
+func (u *usage) keep(p []byte) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.first = append(u.first, p[:min(len(p), usageReach-len(u.first))]...)
+	seen := p[max(0, len(p)-usageReach):]
+	u.last = append(u.last[max(0, len(u.last)+len(seen)-usageReach):], seen...)
 }
 
 func (u *usage) Close() error {
@@ -58,6 +67,8 @@ func (u *usage) Close() error {
 
 // tell tells the tokens of a complete answer. A second call has no effect, or the same.
 func (u *usage) tell() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	if u.stream && !streamed.Match(u.last) {
 		return // the tokens of a stream that broke off are not known
 	}
