@@ -3,12 +3,15 @@ package proxy
 import (
 	"bufio"
 	"compress/gzip"
+	"context"
+	"crypto/tls"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -323,4 +326,52 @@ func TestAnInterimAnswerChangesNothing(t *testing.T) {
 			assert.ElementsMatch(t, []string{"HTTP/1.1 200 OK", "X-A: 1", "Content-Length: 2", "", "hi"}, lines, interim)
 		})
 	}
+}
+
+// lost is a connection over which nothing arrives any more, as after a change of the network.
+type lost struct {
+	net.Conn
+	gone *atomic.Bool
+}
+
+func (l lost) Write(b []byte) (int, error) {
+	if l.gone.Load() {
+		return len(b), nil
+	}
+	return l.Conn.Write(b)
+}
+
+// A connection of HTTP/2 that is lost is found by a ping, and its requests go over another one.
+func TestALostConnectionOfHTTP2(t *testing.T) {
+	signed := httptest.NewTLSServer(nil)
+	certificates, roots := signed.TLS.Certificates, signed.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	signed.Close()
+	inBubble(t, nil, func(s *settings) { s.to = "https://example.com" }, func(t *testing.T, b bubble) {
+		var versions []string
+		service := &http.Server{
+			TLSConfig: &tls.Config{Certificates: certificates},
+			Handler:   http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { versions = append(versions, r.Proto) }),
+		}
+		conns := newPipes()
+		go service.ServeTLS(conns, "", "")
+		defer service.Close()
+		b.base.TLSClientConfig = &tls.Config{RootCAs: roots}
+		var made []*atomic.Bool
+		b.base.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			made = append(made, atomic.NewBool(false))
+			c, err := conns.dial()
+			return lost{c, made[len(made)-1]}, err
+		}
+		status, _, text := b.ask(t, get("/"))
+		require.Equal(t, 200, status, text)
+		require.Len(t, made, 1)
+		made[0].Store(true)
+		began := time.Now()
+		status, _, text = b.ask(t, get("/"))
+		assert.Equal(t, 200, status, text)
+		assert.InDelta(t, 45, time.Since(began).Seconds(), 2, "30 s to the ping, and 15 s for its answer")
+		assert.Equal(t, []string{"HTTP/2.0", "HTTP/2.0"}, versions)
+		b.settled(t, "all")
+		b.base.CloseIdleConnections()
+	})
 }

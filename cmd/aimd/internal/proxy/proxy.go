@@ -66,6 +66,8 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	p.base.MaxIdleConns, p.base.MaxIdleConnsPerHost = 0, window.MaxWindow // the windows bound them
 	p.base.ResponseHeaderTimeout, p.base.MaxResponseHeaderBytes = s.idle, 1<<20
 	p.base.DisableCompression = true // a body passes as it is
+	// A connection of HTTP/2 whose other end is gone takes no other request: TCP would find out after a quarter of an hour.
+	p.base.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
 	p.base.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	p.metrics = aimdprom.New(p.limiters)
 	if p.remote, err = remote.New(file(s.rulesFile), remote.Config{}, p.rules.Apply); err != nil {
