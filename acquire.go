@@ -33,7 +33,7 @@ func (l *Limiter) TryAcquire() (Permit, bool) { return l.try(0) }
 
 func (l *Limiter) try(amount float64) (Permit, bool) {
 	var t window.Ticket
-	l.mu.Lock()
+	l.lock()
 	now, ok := l.time(), false
 	if !l.closed && l.queue.Len() == 0 {
 		l.gate.Amount = amount
@@ -62,7 +62,7 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	if w.deadline != 0 || l.config.Observer != nil {
 		w.since = l.now()
 	}
-	l.mu.Lock()
+	l.lock()
 	now := l.time()
 	if err := l.enqueue(w, retry, now); err != nil {
 		l.unlock(now)
@@ -116,7 +116,7 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 
 // leave takes a waiter whose context ended out of the queue, and returns the error of its caller.
 func (l *Limiter) leave(ctx context.Context, w *waiter) error {
-	l.mu.Lock()
+	l.lock()
 	now := l.time()
 	waiting, place, cwnd := l.queue.Len(), w.place-l.passed, l.gate.State().Cwnd
 	waits := l.queue.Remove(&w.item)
@@ -131,7 +131,7 @@ func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 		err = w.dismissed
 	} else {
 		// Its turn came at the same moment: the slot goes on as if it had never been given.
-		l.mu.Lock()
+		l.lock()
 		l.gate.Withdrawn(w.ticket)
 		l.unlock(l.time())
 	}
@@ -187,10 +187,15 @@ type Permit struct {
 }
 
 // Done releases the permit with the attempt's outcome. A second call has no effect, and counts as late. The zero
-// outcome counts as Neutral. Done panics if o is any other number that is not an outcome.
+// outcome counts as Neutral. If o is any other number that is not an outcome, Done releases the permit as Neutral and
+// panics.
 func (p Permit) Done(o window.Outcome) {
 	if o == 0 {
 		o = Neutral
+	}
+	if !o.Valid() {
+		p.release(Neutral, attempt.Verdict{}, nil) // a slot that is kept narrows the limiter for ever
+		panic(fmt.Sprintf("aimd: Permit.Done: %d is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
 	}
 	p.release(o, attempt.Verdict{}, nil)
 }
@@ -217,14 +222,11 @@ func (p Permit) End(err error) attempt.Verdict {
 
 // release is Done for an attempt that failed with err, and for its verdict.
 func (p Permit) release(o window.Outcome, v attempt.Verdict, err error) {
-	if !o.Valid() {
-		panic(fmt.Sprintf("aimd: Permit.Done with %d, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
-	}
 	l := p.l
 	if l == nil {
 		return
 	}
-	l.mu.Lock()
+	l.lock()
 	var now time.Duration
 	stop := v.Meaning == answer.Stopped
 	if o.Overloaded() || o == window.Unclear || stop || l.timed() {

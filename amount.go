@@ -33,7 +33,7 @@ func (l *Limiter) amount(ctx context.Context) (float64, error) {
 	if n == 0 {
 		return 0, nil
 	}
-	l.mu.Lock()
+	l.lock()
 	err := l.gate.Allowed(n)
 	l.mu.Unlock()
 	if err != nil {
@@ -64,7 +64,7 @@ func (p Permit) Used(n float64) {
 
 func (s *slots) Used(t window.Ticket, n float64) {
 	l := s.limiter()
-	l.mu.Lock()
+	l.lock()
 	now := l.now()
 	l.gate.Used(now, t, n)
 	l.unlock(now)

@@ -27,7 +27,7 @@ func (l *Limiter) Shutdown(ctx context.Context) error {
 }
 
 func (l *Limiter) close() {
-	l.mu.Lock()
+	l.lock()
 	if !l.closed {
 		l.closed = true
 		close(l.shut)

@@ -188,7 +188,7 @@ func (l *Limiter) Reconfigure(change func(*Config)) error {
 
 // reconfigure is Reconfigure up to the end of the event: without an error it returns with the lock.
 func (l *Limiter) reconfigure(change func(*Config)) (time.Duration, error) {
-	l.changing.Lock()
+	l.ready().changing.Lock()
 	defer l.changing.Unlock()
 	present := *l.settings.Load()
 	c := present
@@ -211,7 +211,7 @@ func (l *Limiter) reconfigure(change func(*Config)) (time.Duration, error) {
 	// The law is the program's code, so it is not made under the lock.
 	law := l.config.Law(settings.Window)
 	now := l.now()
-	l.mu.Lock()
+	l.lock()
 	before := l.gate.State().Cwnd
 	if err = l.gate.Reconfigured(now, func(window.Settings) window.Law { return law }, settings); err != nil {
 		l.mu.Unlock()

@@ -93,8 +93,8 @@ func (f *failures) Unwrap() []error {
 // why it pulls no more.
 func each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error, stopped *error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		b := &bulk[T]{limiter: l.ready(), fn: fn, stopped: stopped, ended: make(chan ended[T]), room: make(chan struct{}, 1)}
 		ctx, cancel := context.WithCancel(ctx)
-		b := &bulk[T]{limiter: l, fn: fn, stopped: stopped, ended: make(chan ended[T]), room: make(chan struct{}, 1)}
 		b.pulled.Inc() // the feeder counts as one until it has finished
 		go b.feed(ctx, items)
 		// However the loop ends, no goroutine outlives it.

@@ -180,3 +180,74 @@ func TestABucketThatWasWholeIsNotAwaitedForADay(t *testing.T) {
 		require.InDelta(t, 10*time.Second, time.Since(start), float64(2*time.Second))
 	})
 }
+
+// An outcome that does not exist kept the slot of its permit for ever.
+func TestAPermitIsReleasedIfItsOutcomeDoesNotExist(t *testing.T) {
+	l, err := aimd.New(aimd.Config{})
+	require.NoError(t, err)
+	p, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	require.PanicsWithValue(t,
+		"aimd: Permit.Done: 99 is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear",
+		func() { p.Done(99) })
+	s := l.Snapshot()
+	require.Zero(t, s.InFlight)
+	require.EqualValues(t, 1, s.Neutrals)
+}
+
+// A Limiter that New has not made admitted one attempt at a time, or ran Do without any limit.
+func TestALimiterThatNewHasNotMadePanics(t *testing.T) {
+	ctx, none := t.Context(), func(context.Context) error { return nil }
+	for name, use := range map[string]func(l *aimd.Limiter){
+		"Acquire":     func(l *aimd.Limiter) { _, _ = l.Acquire(ctx) },
+		"TryAcquire":  func(l *aimd.Limiter) { l.TryAcquire() },
+		"Do":          func(l *aimd.Limiter) { _ = l.Do(ctx, none) },
+		"Begin":       func(l *aimd.Limiter) { _, _ = l.Begin(ctx) },
+		"Snapshot":    func(l *aimd.Limiter) { l.Snapshot() },
+		"Restore":     func(l *aimd.Limiter) { _ = l.Restore(window.State{}, time.Time{}) },
+		"Reconfigure": func(l *aimd.Limiter) { _ = l.Reconfigure(func(*aimd.Config) {}) },
+		"Close":       func(l *aimd.Limiter) { _ = l.Close() },
+		"Shutdown":    func(l *aimd.Limiter) { _ = l.Shutdown(ctx) },
+		"Each": func(l *aimd.Limiter) {
+			_ = aimd.Each(ctx, l, slices.Values([]int{1}), func(context.Context, int) error { return nil })
+		},
+	} {
+		for _, l := range []*aimd.Limiter{nil, {}} {
+			require.PanicsWithValue(t, "aimd: a Limiter that New has not made is not allowed, want the limiter of aimd.New",
+				func() { use(l) }, name)
+		}
+	}
+}
+
+// A full Keyed evicted a limiter in a pause before others: the next limiter of its key sent at once into the refusals.
+func TestALimiterInAPauseIsEvictedLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		keyed, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) {
+			return aimd.New(aimd.Config{Classifier: func(error) attempt.Verdict {
+				return attempt.Verdict{Meaning: answer.Stopped, Wait: time.Hour}
+			}})
+		}, aimd.KeyedConfig{Keys: 2, Idle: time.Minute})
+		require.NoError(t, err)
+		k := keyedHelper{keyed}
+		stop := func(l *aimd.Limiter) {
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			p.End(errors.New("stop"))
+			require.NotZero(t, l.Snapshot().PausedUntil)
+		}
+		a := k.get(t, "a")
+		stop(a)
+		k.get(t, "b")
+		k.get(t, "c")
+		require.Same(t, a, k.get(t, "a"), "b is evicted")
+		time.Sleep(2 * time.Minute)
+		c := k.get(t, "c")
+		require.Same(t, a, k.get(t, "a"), "Idle does not end a pause")
+		stop(c)
+		k.get(t, "d")
+		require.ElementsMatch(t, []string{"d", "a"}, k.keys(), "all are in a pause: the idlest, c, goes")
+		time.Sleep(2 * time.Hour)
+		k.get(t, "e")
+		require.Equal(t, []string{"e"}, k.keys(), "no pause lasts for ever")
+	})
+}

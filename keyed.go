@@ -28,7 +28,7 @@ type KeyedConfig struct {
 	// Idle is the time after which an unused limiter may be evicted; 0 means 10 min.
 	Idle time.Duration
 	// Keys is the greatest number of limiters, from 1; 0 means 10 000. For a further key the idlest limiter is
-	// evicted.
+	// evicted. A limiter in a pause is evicted only if all others are in use or in a pause, too.
 	Keys int
 	// Evicted is called with each evicted limiter, by the goroutine that asked for another limiter: to keep its
 	// Snapshot, or to count it (contrib/aimdprom). Several goroutines may call it at once. It should not close the
@@ -37,7 +37,7 @@ type KeyedConfig struct {
 }
 
 // Keyed has one limiter for each key: a host, a bucket, an API key. It evicts limiters that are idle: not
-// asked for in a while, no attempt in flight, no operation waiting. It is safe for any number of goroutines.
+// asked for in a while, no attempt in flight, no operation waiting, no pause and no used quota. It is safe for any number of goroutines.
 type Keyed[K comparable] struct {
 	make   func(K) (*Limiter, error)
 	config KeyedConfig
@@ -91,7 +91,7 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, _ := k.used.Ends(); i != nil && now.Sub(i.Value.asked) >= k.config.Idle; i, _ = k.used.Ends() {
-		if !k.busy(i.Value, now) {
+		if works, paused := k.busy(i.Value, now); !works && !paused {
 			k.drop(i.Value, gone)
 		}
 	}
@@ -101,14 +101,8 @@ func (k *Keyed[K]) find(key K, gone *[]*Limiter) (*Limiter, error) {
 	}
 	var idlest *entry[K]
 	if k.used.Len() >= k.config.Keys {
-		// Each entry is looked at once: a limiter in use comes to the end.
-		for looks := k.used.Len(); idlest == nil; looks-- {
-			if looks == 0 {
-				return nil, fmt.Errorf("aimd: Keys: %d keys are all in use, want a higher bound or fewer keys", k.config.Keys)
-			}
-			if oldest, _ := k.used.Ends(); !k.busy(oldest.Value, now) {
-				idlest = oldest.Value
-			}
+		if idlest = k.idlest(now); idlest == nil {
+			return nil, fmt.Errorf("aimd: Keys: %d keys are all in use, want a higher bound or fewer keys", k.config.Keys)
 		}
 	}
 	l, err := k.make(key)
@@ -134,13 +128,29 @@ func (k *Keyed[K]) use(e *entry[K], now time.Time) {
 	k.used.Push(&e.item)
 }
 
-// busy reports whether the limiter of an entry is in use. Then it counts as used now, so that a search passes it once.
-func (k *Keyed[K]) busy(e *entry[K], now time.Time) bool {
-	used := e.limiter.inUse()
-	if used {
+// idlest is the entry to evict, nil if all limiters are in use. Each entry is looked at once: a busy one comes to the end.
+func (k *Keyed[K]) idlest(now time.Time) (paused *entry[K]) {
+	for range k.used.Len() {
+		oldest, _ := k.used.Ends()
+		works, pauses := k.busy(oldest.Value, now)
+		switch {
+		case !works && !pauses:
+			return oldest.Value
+		case !works && paused == nil:
+			paused = oldest.Value
+		}
+	}
+	return paused
+}
+
+// busy reports whether the limiter of an entry is in use, and whether it is in a pause. In both cases it counts as
+// used now, so that a search passes it once.
+func (k *Keyed[K]) busy(e *entry[K], now time.Time) (works, paused bool) {
+	works, paused = e.limiter.inUse()
+	if works || paused {
 		k.use(e, now)
 	}
-	return used
+	return works, paused
 }
 
 func (k *Keyed[K]) drop(e *entry[K], gone *[]*Limiter) {

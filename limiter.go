@@ -27,7 +27,7 @@ var errHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
 // Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in, first
 // out. Make one with New. It is safe for any number of goroutines; all users of one service share it. Most callers
 // want Do, or Each for bulk work. Acquire is for callers that make each attempt themselves, and Begin for
-// integrations.
+// integrations. All methods of a Limiter that New has not made panic.
 type Limiter struct {
 	// These are set once.
 
@@ -105,6 +105,17 @@ func New(c Config) (*Limiter, error) {
 	return l, nil
 }
 
+// ready returns the limiter, or panics if New has not made it. A zero Limiter has no law, so it would admit one attempt
+// at a time for ever.
+func (l *Limiter) ready() *Limiter {
+	if l == nil || l.clock == nil {
+		panic("aimd: a Limiter that New has not made is not allowed, want the limiter of aimd.New")
+	}
+	return l
+}
+
+func (l *Limiter) lock() { l.ready().mu.Lock() }
+
 // now is the time since the limiter was made, by one of the machine's clocks; the time of day takes two.
 func (l *Limiter) now() time.Duration { return l.clock.Since(l.made) }
 
@@ -113,7 +124,7 @@ func (l *Limiter) timed() bool { return l.config.Observer != nil || l.gate.Timed
 
 // cwnd is the window, for those that need nothing else.
 func (l *Limiter) cwnd() float64 {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	return l.gate.State().Cwnd
 }
@@ -200,7 +211,7 @@ func (l *Limiter) arm() {
 }
 
 func (l *Limiter) woke() {
-	l.mu.Lock()
+	l.lock()
 	l.wake = 0
 	l.unlock(l.now())
 }
@@ -225,7 +236,7 @@ func (l *Limiter) woke() {
 // under that slot. Such a Do asks the guards for its retries only, and backs off from its first failure. It does
 // not count for the window; the end of fn counts.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
-	return l.runner.Do(ctx, fn)
+	return l.ready().runner.Do(ctx, fn)
 }
 
 // Begin is for integrations, and for callers that drive their attempts themselves. It asks the guards, waits for a
@@ -235,4 +246,6 @@ func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error 
 //
 // If ctx holds a slot of the limiter, the new attempt is part of the attempt with that slot: Begin asks no guard
 // and does not wait.
-func (l *Limiter) Begin(ctx context.Context) (*attempt.Attempt, error) { return l.runner.Begin(ctx) }
+func (l *Limiter) Begin(ctx context.Context) (*attempt.Attempt, error) {
+	return l.ready().runner.Begin(ctx)
+}

@@ -29,7 +29,7 @@ func (s *slots) Settle(t window.Ticket, v attempt.Verdict, err error) {
 
 func (s *slots) Reported(t window.Ticket, v attempt.Verdict, reports []answer.Quota) {
 	l := s.limiter()
-	l.mu.Lock()
+	l.lock()
 	now := l.now()
 	before, _ := l.gate.ClosedUntil()
 	head := limiter.Head{Refused: v.Outcome().Overloaded(), Stop: v.Meaning == answer.Stopped, RetryAfter: v.Wait, Reports: reports}
@@ -52,7 +52,7 @@ func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
 
 func (s *slots) Delays(failures int, last window.Outcome, v attempt.Verdict) (backoff, obeyed, pause time.Duration) {
 	l := s.limiter()
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	backoff, obeyed = l.gate.Backoff(failures, last), l.gate.Obeyed(v.Wait, v.Meaning == answer.Stopped)
 	return backoff, obeyed, max(0, l.gate.PausedUntil()-l.now())
@@ -106,7 +106,7 @@ func (s *slots) InContact(delay time.Duration) time.Duration {
 
 func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 	l := s.limiter()
-	l.mu.Lock()
+	l.lock()
 	now := l.now()
 	blocked, begun := l.gate.Denied(now, t, again)
 	if begun {
@@ -119,7 +119,7 @@ func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 }
 
 func (l *Limiter) report(e Event) {
-	l.mu.Lock()
+	l.lock()
 	now := l.now()
 	l.note(now, e)
 	l.unlock(now)

@@ -115,7 +115,7 @@ func (s Snapshot) String() string {
 
 // Snapshot returns the present state.
 func (l *Limiter) Snapshot() Snapshot {
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	now := l.now()
 	s := l.counts
@@ -150,11 +150,13 @@ func (s *Snapshot) count(o window.Outcome) {
 	}
 }
 
-// inUse reports whether an attempt is in flight, or an operation waits.
-func (l *Limiter) inUse() bool {
-	l.mu.Lock()
+// inUse reports whether an attempt is in flight or an operation waits, and whether the service allows no attempt now: a
+// limiter that is made anew would not know it.
+func (l *Limiter) inUse() (works, paused bool) {
+	l.lock()
 	defer l.mu.Unlock()
-	return l.gate.Flying() > 0 || l.queue.Len() > 0
+	until, _ := l.gate.ClosedUntil()
+	return l.gate.Flying() > 0 || l.queue.Len() > 0, until > l.now()
 }
 
 // restoreAge: a window of an hour ago is probably still right. Our choice.
@@ -166,13 +168,13 @@ const restoreAge = time.Hour
 // State take only Cwnd: an Ssthresh of 0 means Cwnd. Call Restore before the first attempt: later it is an error, as
 // is a State that no window can have.
 func (l *Limiter) Restore(s window.State, at time.Time) error {
-	if s == (window.State{}) || !at.IsZero() && l.clock.Since(at).Abs() > restoreAge {
+	if l.ready(); s == (window.State{}) || !at.IsZero() && l.clock.Since(at).Abs() > restoreAge {
 		return nil
 	}
 	if s.Ssthresh == 0 {
 		s.Ssthresh = max(s.Cwnd, window.MinWindow)
 	}
-	l.mu.Lock()
+	l.lock()
 	defer l.mu.Unlock()
 	if l.counts.Attempts > 0 || l.gate.Flying() > 0 {
 		return errAtWork

@@ -418,3 +418,10 @@ func TestABodyIsClosedWhileItsUsageIsRead(t *testing.T) {
 	all.Wait()
 	require.Zero(t, l.Snapshot().InFlight)
 }
+
+// Without a name, all keys had one limiter, under the key "".
+func TestByNeedsAName(t *testing.T) {
+	_, limiters, _ := perHost(t, empty, aimd.KeyedConfig{})
+	require.PanicsWithValue(t, "httplimit: By: 0 names are not allowed, want 1 at least, or One for one limiter",
+		func() { httplimit.By(limiters) })
+}

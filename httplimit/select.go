@@ -33,15 +33,18 @@ func PerHost(limiters *aimd.Keyed[string]) func(*http.Request) (*aimd.Limiter, e
 // or the model instead of the host. A request's key joins the results of the names that are not empty, with a space
 // between two. So names combine: By(limiters, Host, tenant).
 //
-// A name must be safe for several goroutines. Without names, all requests have the
-// key "". By panics if limiters or a name is nil.
+// A name must be safe for several goroutines. By panics if limiters or a name is nil, and without names: for one limiter
+// use [One].
 func By(limiters *aimd.Keyed[string], names ...func(*http.Request) string) func(*http.Request) (*aimd.Limiter, error) {
 	if limiters == nil {
 		panic("httplimit: the limiters are nil")
 	}
+	if len(names) == 0 {
+		panic("httplimit: By: 0 names are not allowed, want 1 at least, or One for one limiter")
+	}
 	for _, name := range names {
 		if name == nil {
-			panic("httplimit: By with a nil name")
+			panic("httplimit: By: a name that is nil is not allowed")
 		}
 	}
 	return func(req *http.Request) (*aimd.Limiter, error) {

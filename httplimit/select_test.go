@@ -57,7 +57,6 @@ func TestByTheTenant(t *testing.T) {
 	for want, names := range map[string][]func(*http.Request) string{
 		"a,b,":                                  {tenant},
 		"x:80 a,x:80 b,x:80,y:80 a,y:80 b,y:80": {httplimit.Host, tenant},
-		"":                                      {},
 	} {
 		tr, limiters, made := perHost(t, empty, aimd.KeyedConfig{})
 		tr.Limiter = httplimit.By(limiters, names...)

@@ -16,8 +16,8 @@ type State struct {
 	// Pace is the spacing of the sends. If the law is not Timed, it is AtOnce.
 	Pace Pace `json:"pace,omitempty"`
 	// Trip is the mean round trip of the accepted answers; the latest answers count most. Before the first accepted
-	// answer it is the round trip of the first answer. It is above 0 for a law that is Timed, and 0 for other laws.
-	// A law cannot change it.
+	// answer it is the round trip of the first answer. For a law that is Timed it is above 0, at most 24 h; for
+	// other laws it is 0. A law cannot change it.
 	Trip time.Duration `json:"trip,omitempty"`
 }
 

@@ -20,6 +20,8 @@ const (
 	defaultInitial, defaultSsthresh = 20, 1024
 	// maxGap is the longest gap, so that no law can close a window permanently.
 	maxGap = 15 * time.Second
+	// maxTrip bounds the round trip. Our choice: a day, so that no State of a file makes a gap of years.
+	maxTrip = 24 * time.Hour
 	// grain is the gap from which a gap is left out: a timer each costs more.
 	grain = time.Millisecond
 	// small is the window, in attempts, below which the gap alone sets the rate: a part of an attempt admits a whole

@@ -96,7 +96,7 @@ func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a End, ok boo
 
 // measure notes the round trip of an answer. The mean is of about as many answers as fly.
 func (w *Window) measure(a End) {
-	rtt, accepted := max(a.RTT, time.Microsecond), a.Outcome.Accepted()
+	rtt, accepted := min(max(a.RTT, time.Microsecond), maxTrip), a.Outcome.Accepted()
 	switch trip := &w.state.Trip; {
 	case accepted && w.known:
 		weight := min(0.5, 1/max(1, min(w.state.Cwnd, float64(a.Flying))))
@@ -164,7 +164,7 @@ func (w *Window) Restored(s State) error {
 	err := cmp.Or(
 		check.OneOf("Pace", s.Pace, AtOnce, Spaced, CatchUp, Waits),
 		check.Number("Ssthresh", &s.Ssthresh, 0, MinWindow, MaxWindow),
-		check.Duration("Trip", &s.Trip, 0, 0, math.MaxInt64),
+		check.Duration("Trip", &s.Trip, 0, 0, maxTrip),
 	)
 	if err == nil {
 		if !w.timed {

@@ -269,11 +269,12 @@ func TestRestartAndRestore(t *testing.T) {
 	require.NoError(t, w.Restored(window.State{Cwnd: 400, Ssthresh: 30}))
 	w.wantCwnd(100)
 	for want, s := range map[string]window.State{
-		"Cwnd: NaN is not allowed, want a number above 0, at most 1048576": {Cwnd: math.NaN(), Ssthresh: 1},
-		"Cwnd: 0 is not allowed, want a number above 0, at most 1048576":   {Ssthresh: 1},
-		"Ssthresh: +Inf is not allowed, want a number from 1 to 1048576":   {Cwnd: 1, Ssthresh: math.Inf(1)},
-		"Trip: -1s is not allowed, want a duration from 0s":                {Cwnd: 1, Ssthresh: 1, Trip: -time.Second},
-		"Pace: 4 is not allowed, want 0, 1, 2 or 3":                        {Cwnd: 1, Ssthresh: 1, Pace: window.Waits + 1},
+		"Cwnd: NaN is not allowed, want a number above 0, at most 1048576":           {Cwnd: math.NaN(), Ssthresh: 1},
+		"Cwnd: 0 is not allowed, want a number above 0, at most 1048576":             {Ssthresh: 1},
+		"Ssthresh: +Inf is not allowed, want a number from 1 to 1048576":             {Cwnd: 1, Ssthresh: math.Inf(1)},
+		"Trip: -1s is not allowed, want a duration from 0s to 24h0m0s":               {Cwnd: 1, Ssthresh: 1, Trip: -time.Second},
+		"Trip: 24h0m0.000000001s is not allowed, want a duration from 0s to 24h0m0s": {Cwnd: 1, Ssthresh: 1, Trip: 24*time.Hour + 1},
+		"Pace: 4 is not allowed, want 0, 1, 2 or 3":                                  {Cwnd: 1, Ssthresh: 1, Pace: window.Waits + 1},
 	} {
 		require.EqualError(t, w.Restored(s), want)
 		w.wantCwnd(100)
