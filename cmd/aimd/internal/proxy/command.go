@@ -171,7 +171,15 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	p.log.Info("stopping", "within", s.drain.String())
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drain)
 	defer cancel()
-	if err := server.Shutdown(end); err != nil {
+	err = server.Shutdown(end)
+	for err == nil && p.switched.Load() > 0 {
+		select {
+		case <-end.Done():
+			err = end.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if err != nil {
 		_ = server.Close() // the listener is closed
 		return fmt.Errorf("--drain %s: is over, some requests were cut off", value.ShowDuration(s.drain))
 	}

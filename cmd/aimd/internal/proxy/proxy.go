@@ -24,6 +24,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/aimdprom"
@@ -46,6 +47,8 @@ type proxy struct {
 	metrics *aimdprom.Collector
 	log     *slog.Logger
 	memory  *memory
+	// switched counts the connections of another protocol, which net/http does not know any more.
+	switched atomic.Int64
 	// windows are those of an earlier run, by name; rules are those of the file --rules, which remote reads.
 	windows map[string]aimd.Snapshot
 	rules   remote.Limiters
@@ -417,7 +420,8 @@ func (p *patient) Write(b []byte) (int, error) {
 func (p *patient) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := p.control.Hijack()
 	if err == nil {
-		context.AfterFunc(p.wait, func() { _ = conn.Close() })
+		p.wait.proxy.switched.Inc()
+		context.AfterFunc(p.wait, func() { _ = conn.Close(); p.wait.proxy.switched.Dec() })
 	}
 	return conn, rw, err
 }
