@@ -44,13 +44,21 @@ func TestResets(t *testing.T) {
 		h.Set("X-Ratelimit-Remaining", "1")
 		require.Zero(t, answer.Read(403, h, nil, now).Wait, value)
 	}
-	for value, at := range map[string]time.Time{"1000000000": time.Unix(1e9, 0), "100000000000": time.UnixMilli(1e11)} {
-		wait, ok := answer.RetryAfter(http.Header{"Retry-After": {value}}, at.Add(-time.Minute))
-		require.Equal(t, []any{time.Minute, true}, []any{wait, ok}, "the smallest epochs, in seconds and in milliseconds")
-	}
-	for _, value := range []string{"999999999", "99999999999"} {
-		_, ok := answer.RetryAfter(http.Header{"Retry-After": {value}}, time.Unix(999999999, 0))
-		require.False(t, ok, value)
+}
+
+// The smallest epochs are of 2001 in seconds and 1973 in milliseconds: what is over is a reset of 0, a delay of
+// more than a day is no report. A time counts from the whole second if the answer has no Date, as the reset does.
+func TestAResetMayBeATime(t *testing.T) {
+	now := func() time.Time { return time.Unix(1_700_000_001, 700_000_000) }
+	for reset, want := range map[string]time.Duration{
+		"999999999": -1, "1000000000": 0, "99999999999": -1, "100000000000": 0, "86400": 24 * time.Hour, "86401": -1, "1700000031": 30 * time.Second,
+	} {
+		got := answer.Quotas(map[string][]string{"X-Ratelimit-Remaining": {"1"}, "X-Ratelimit-Reset": {reset}}, now)
+		if want < 0 {
+			assert.Empty(t, got, reset)
+		} else if assert.Len(t, got, 1, reset) {
+			assert.Equal(t, want, got[0].Reset, reset)
+		}
 	}
 }
 
