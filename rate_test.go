@@ -66,19 +66,6 @@ func TestMaxRate(t *testing.T) {
 	}
 }
 
-// A rest saves up nothing.
-func TestMaxRateIsNoBurst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxRate = 10 })
-		for range 3 {
-			time.Sleep(time.Minute)
-			acquire(t, l, 1)
-			_, ok := l.TryAcquire()
-			require.False(t, ok)
-		}
-	})
-}
-
 func TestMaxRateMayChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxRate = 100 })
