@@ -31,29 +31,14 @@ func parsed(t *testing.T, bytes string) *http.Response {
 	return resp
 }
 
-// The bytes of answers, as documentations or captures have them. GitHub:
-// https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api
-const (
-	gitHubPrimary = `
-HTTP/1.1 403 Forbidden
-Date: Wed, 09 Aug 2023 14:28:23 GMT
-Content-Type: application/json; charset=utf-8
-x-ratelimit-limit: 60
-x-ratelimit-remaining: 0
-x-ratelimit-used: 60
-x-ratelimit-reset: 1691591363
-x-ratelimit-resource: core
-
-{"message":"API rate limit exceeded for 203.0.113.7. (But here's the good news: Authenticated requests get a higher rate limit. Check out the documentation for more details.)","documentation_url":"https://docs.github.com/rest/overview/resources-in-the-rest-api#rate-limiting"}`
-	gitHubSecondary = `
-HTTP/1.1 403 Forbidden
-Content-Type: application/json; charset=utf-8
-x-ratelimit-limit: 5000
-x-ratelimit-remaining: 4871
-x-ratelimit-reset: 1691591363
-
-{"documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits","message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again."}`
-)
+// captured is an answer of answer/testdata, as its bytes.
+func captured(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../answer/testdata", file))
+	require.NoError(t, err)
+	_, raw, _ := strings.Cut("\n"+string(text), "\nHTTP/")
+	return "HTTP/" + raw + "\n\n"
+}
 
 // Every answer of answer/testdata means the same through every door: Check within Do, an SDK's error within Do, and a
 // Transport, whose caller gets all of it.
@@ -63,10 +48,7 @@ func TestEveryDoorReadsAlike(t *testing.T) {
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			_, raw, _ := strings.Cut("\n"+string(text), "\nHTTP/")
-			raw = "HTTP/" + raw + "\n\n"
+			raw := captured(t, filepath.Base(file))
 			whole, err := io.ReadAll(parsed(t, raw).Body)
 			require.NoError(t, err)
 			said := parsed(t, raw)
@@ -108,8 +90,8 @@ func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
 		answer string
 		waits  []time.Duration
 	}{
-		"primary":   {strings.Replace(gitHubPrimary, "14:28:23", "13:29:23", 1), []time.Duration{time.Hour, time.Hour}},
-		"secondary": {gitHubSecondary, []time.Duration{time.Minute, 2 * time.Minute}},
+		"primary":   {strings.Replace(captured(t, "github_403_primary.http"), "12:00:00", "11:01:00", 1), []time.Duration{time.Hour, time.Hour}},
+		"secondary": {captured(t, "github_403_secondary.http"), []time.Duration{time.Minute, 2 * time.Minute}},
 	} {
 		var sent []time.Time
 		send := base(func(r *http.Request) (*http.Response, error) {

@@ -115,19 +115,19 @@ func classes(t *testing.T) func(*http.Request) (*aimd.Limiter, error) {
 }
 
 // A limiter for each class ends the whole sooner, and the class of few workers does not stand behind the queue of the
-// other. -v has the figures; docs/recipes.md has those of 3.3 times as many requests, -classes.whole.
+// other. -v has the figures; docs/recipes.md has those of ten times as many requests, -classes.whole.
 func TestALimiterForReadsAndOneForWrites(t *testing.T) {
 	for _, c := range []struct {
 		reads, writes job
 		// whole and few are the most that the whole and the class of few workers may take, of what one limiter takes.
 		whole, few float64
 	}{
-		{job{500, 33_000}, job{500, 10_500}, 1.05, 1.2},
-		{job{500, 33_000}, job{50, 6_000}, 0.95, 0.6},
-		{job{50, 9_000}, job{500, 21_000}, 0.8, 0.6},
+		{job{500, 11_000}, job{500, 3_500}, 1.05, 1.2},
+		{job{500, 11_000}, job{50, 2_000}, 0.95, 0.6},
+		{job{50, 3_000}, job{500, 7_000}, 0.8, 0.6},
 	} {
 		if *whole {
-			c.reads.requests, c.writes.requests = c.reads.requests*10/3, c.writes.requests*10/3
+			c.reads.requests, c.writes.requests = 10*c.reads.requests, 10*c.writes.requests
 		}
 		// The middle of three runs: the order of goroutines decides, and a run in twelve has 1.01 in the first row.
 		var whole, few []float64
