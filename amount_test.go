@@ -203,8 +203,7 @@ func TestMaxAmountRate(t *testing.T) {
 	})
 }
 
-// WithAmount: "In Each and Map, whose items share one context, attempt.Used at the begin of the function says what an
-// item costs."
+// Each item of Each costs the amount of their one context, unless attempt.Used says another within the function.
 func TestAmountsOfItems(t *testing.T) {
 	for used, want := range map[float64]time.Duration{0: 3 * time.Second, 300: 9 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
