@@ -99,8 +99,7 @@ func (w *Window) measure(a End) {
 	rtt, accepted := min(max(a.RTT, time.Microsecond), maxTrip), a.Outcome.Accepted()
 	switch trip := &w.state.Trip; {
 	case accepted && w.known:
-		weight := min(0.5, 1/max(1, min(w.state.Cwnd, float64(a.Flying))))
-		*trip += time.Duration(float64(rtt-*trip) * weight)
+		*trip += time.Duration(float64(rtt-*trip) * (1 / max(2, min(w.state.Cwnd, float64(a.Flying)))))
 	case accepted || *trip == 0:
 		*trip, w.known = rtt, accepted
 	}
