@@ -76,7 +76,6 @@ func (g *gateway) files(t *testing.T) map[string]string {
 type counts struct {
 	Served int           `json:"served"`
 	Busy   time.Duration `json:"busy"`
-	Most   int           `json:"most"`
 }
 
 // mean is the mean service time.
@@ -87,7 +86,7 @@ func (c counts) optimum(uploads, slots int) time.Duration {
 	return c.mean() * time.Duration(uploads) / time.Duration(slots)
 }
 
-// counts asks the gateway, which then resets the most at a time.
+// counts asks the gateway.
 func (g *gateway) counts(t *testing.T) (c counts) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}

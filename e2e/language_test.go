@@ -67,6 +67,18 @@ func (g *guard) metric(t *testing.T, name string) (sum int) {
 	return sum
 }
 
+// holds is how many requests are in flight or wait.
+func (g *guard) holds(t *testing.T) int {
+	t.Helper()
+	return g.metric(t, "aimd_in_flight") + g.metric(t, "aimd_queued")
+}
+
+// each is the number of attempts for each request.
+func (g *guard) each(t *testing.T, requests int) float64 {
+	t.Helper()
+	return float64(g.metric(t, "aimd_attempts_total")) / float64(requests)
+}
+
 // result is how a program fared.
 type result struct {
 	Lost    int     `json:"lost"`
@@ -116,7 +128,7 @@ func TestAnyLanguage(t *testing.T) {
 				g := startGuard(t, b.address)
 				got := send(ctx, t, g.address, atATime, requests)
 				require.Zero(t, got.Lost)
-				c := cost{span: ratio(got.took(), knowing.took()), attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(requests)}
+				c := cost{span: ratio(got.took(), knowing.took()), attempts: g.each(t, requests)}
 				figures.log(t, "%v of a program that knows the slots (%v); without the proxy %d of %d lost, in %v", c, knowing.took(), bare.Lost, requests, bare.took())
 				return c.within(cost{span: 1.15, attempts: 1.05}.eased())
 			})
@@ -132,7 +144,7 @@ func TestAnyLanguage(t *testing.T) {
 				g := startGuard(t, limited)
 				got := send(ctx, t, g.address, atATime, requests)
 				require.Zero(t, got.Lost)
-				c := cost{span: ratio(got.took(), time.Second*time.Duration(requests)/rate), attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(requests)}
+				c := cost{span: ratio(got.took(), time.Second*time.Duration(requests)/rate), attempts: g.each(t, requests)}
 				figures.log(t, "%v; without the proxy %d of %d lost, in %v", c, bare.Lost, requests, bare.took())
 				most := cost{span: 1.50, attempts: 1.60}.eased()
 				most.span = amount(most.span, 5) // 2.5 to 3.0 among the programs of twelve other tests, 1.15 alone
@@ -198,52 +210,42 @@ func TestThreePrograms(t *testing.T) {
 	})
 }
 
-// An SDK that signs its requests, through a proxy that keeps their Host.
-func TestAnSDKThroughTheProxy(t *testing.T) {
-	beside(t)
-	const objects = 300
-	ctx := begin(t)
-	store := startGateway(t, slots)
-	steward := steward(ctx, t, store.address)
-	g := startGuard(t, store.address, "--keep-host")
-	cfg := config(g.address, newTransport(t, 0))
-	cfg.RetryMaxAttempts = 1
-	upload, want := put(pathStyle(cfg)), map[string]string{}
-	for i := range objects {
-		want[fmt.Sprintf("%05d", i)] = sum(body(i, objectSize))
-	}
-	together(goroutines, objects, func(i int) {
-		assert.NoError(t, upload(ctx, fmt.Sprintf("%05d", i), body(i, objectSize)))
-	})
-	require.Equal(t, want, stored(ctx, t, store, steward))
-	figures.log(t, "%.3f attempts each", float64(g.metric(t, "aimd_attempts_total"))/objects)
-}
-
-// The service restarts, and the proxy is killed and started again. What a program sends then still succeeds: the
-// proxy repeats what the service did not answer, and curl what the proxy did not answer.
+// The service restarts, the proxy is killed and started again, or the proxy is stopped for a minute, as by a debugger or
+// by a machine that sleeps. Nothing is lost or held: the proxy repeats what the service did not answer, and curl what the
+// proxy did not answer.
 func TestRestarts(t *testing.T) {
-	beside(t)
 	const requests = 1000
-	for _, which := range []string{"the service", "the proxy"} {
-		t.Run(which, func(t *testing.T) {
+	for name, c := range map[string]struct {
+		send     foreign
+		accident func(*testing.T, *backend, *guard)
+	}{
+		"the service": {curl, func(t *testing.T, b *backend, _ *guard) {
+			b.close()
+			require.NoError(t, b.open())
+		}},
+		"the proxy": {curl, func(t *testing.T, b *backend, g *guard) {
+			g.process.kill()
+			g.start(t, b.address)
+		}},
+		"the proxy is stopped": {python, func(t *testing.T, _ *backend, g *guard) {
+			g.process.signal(t, syscall.SIGSTOP)
+			time.Sleep(amount(time.Minute, 10*time.Second))
+			g.process.signal(t, syscall.SIGCONT)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
 			beside(t)
 			ctx := begin(t)
 			b := (&backend{delay: 50 * time.Millisecond, slots: 32, refusal: http.StatusTooManyRequests}).serve(t)
 			g := startGuard(t, b.address)
 			ended := make(chan result, 1)
-			go func() { ended <- curl(ctx, t, g.address, 64, requests) }()
+			go func() { ended <- c.send(ctx, t, g.address, 64, requests) }()
 			eventually(t, func() bool { n, _ := b.paths(); return n >= requests/4 }, "requests are served")
-			if which == "the service" {
-				b.close()
-				require.NoError(t, b.open())
-			} else {
-				g.process.kill()
-				g.start(t, b.address)
-			}
+			c.accident(t, b, g)
 			require.Zero(t, (<-ended).Lost)
 			n, _ := b.paths()
 			require.Equal(t, requests, n)
-			eventually(t, func() bool { return g.metric(t, "aimd_in_flight")+g.metric(t, "aimd_queued") == 0 }, "nothing is left")
+			eventually(t, func() bool { return g.holds(t) == 0 }, "nothing is left")
 		})
 	}
 }
@@ -264,7 +266,7 @@ func TestManyWait(t *testing.T) {
 		require.NoError(t, err)
 		conns[i] = c
 	}
-	eventually(t, func() bool { return g.metric(t, "aimd_in_flight")+g.metric(t, "aimd_queued") == requests }, "all wait")
+	eventually(t, func() bool { return g.holds(t) == requests }, "all wait")
 	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", g.process.cmd.Process.Pid)) // of the shell
 	require.NoError(t, err)
 	status, err := os.ReadFile("/proc/" + strings.Fields(string(children))[0] + "/status")
@@ -313,25 +315,5 @@ func TestMoreProgramsThanFiles(t *testing.T) {
 	require.Equal(t, programs*requests, n, "none is lost")
 	require.Contains(t, g.process.output.String(), "files are short")
 	require.NotContains(t, g.process.output.String(), "too many open files")
-	eventually(t, func() bool { return g.metric(t, "aimd_in_flight")+g.metric(t, "aimd_queued") == 0 }, "nothing is held")
-}
-
-// The proxy is stopped in mid-run for a minute, as by a debugger or a machine that sleeps. Nothing is lost or held.
-func TestAProxyThatIsStopped(t *testing.T) {
-	beside(t)
-	const requests = 1000
-	ctx := begin(t)
-	b := (&backend{delay: 50 * time.Millisecond, slots: 32, refusal: http.StatusTooManyRequests}).serve(t)
-	g := startGuard(t, b.address)
-	ended := make(chan result, 1)
-	go func() { ended <- python(ctx, t, g.address, 64, requests) }()
-	eventually(t, func() bool { n, _ := b.paths(); return n >= requests/4 }, "requests are served")
-	group := -g.process.cmd.Process.Pid
-	require.NoError(t, syscall.Kill(group, syscall.SIGSTOP))
-	time.Sleep(amount(time.Minute, 10*time.Second))
-	require.NoError(t, syscall.Kill(group, syscall.SIGCONT))
-	require.Zero(t, (<-ended).Lost)
-	n, _ := b.paths()
-	require.Equal(t, requests, n)
-	eventually(t, func() bool { return g.metric(t, "aimd_in_flight")+g.metric(t, "aimd_queued") == 0 }, "nothing is held")
+	eventually(t, func() bool { return g.holds(t) == 0 }, "nothing is held")
 }

@@ -43,12 +43,6 @@ func (c cost) eased() cost {
 	return amount(c, cost{noise * c.span, c.attempts + strays})
 }
 
-// judge holds the cost of a job to a bound, in the best of up to three runs.
-func judge(t *testing.T, most cost, run func(t *testing.T) cost) {
-	t.Helper()
-	attempt(t, func(t *testing.T) bool { return run(t).within(most.eased()) })
-}
-
 // attempt runs a test that measures, up to three times until its figures are good, since other
 // work on the machine can only make them worse. Each run requires on its own whatever must hold
 // on every machine.

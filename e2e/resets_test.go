@@ -70,6 +70,7 @@ func TestResets(t *testing.T) {
 			figures.log(t, "%d of %d requests reset, %v, %.4f attempts per object, %d refused, cwnd %.1f",
 				resets.Load(), f.requests, u.took.Round(10*time.Millisecond), u.each(), now.Overloads, now.Cwnd)
 			require.NotZero(t, resets.Load())
+			require.NotZero(t, now.Overloads, "the store refuses above its cap, with its own SlowDown")
 			require.EqualValues(t, f.requests, now.Attempts, "one attempt for each request")
 			require.EqualValues(t, resets.Load(), now.Neutrals, "a reset says nothing about load")
 		})

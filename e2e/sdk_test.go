@@ -195,38 +195,35 @@ func (m *model) serve(t *testing.T) (address string) {
 // one a second after a burst. Through the proxy nothing is lost, in the time that the limit allows.
 func TestSDKsOfModels(t *testing.T) {
 	const delay, slots = 300 * time.Millisecond, 8
-	for _, kind := range []string{"openai", "openai-stream", "anthropic", "anthropic-stream"} {
-		t.Run(kind+" 8 slots", func(t *testing.T) {
-			beside(t)
-			requests := amount(200, 100)
-			attempt(t, func(t *testing.T) bool {
-				ctx := begin(t)
-				bare := asItComes(ctx, t, kind, (&model{delay: delay, slots: slots}).serve(t), requests)
-				g := startGuard(t, (&model{delay: delay, slots: slots}).serve(t))
-				got := foreignSDK(kind)(ctx, t, g.address, requests, requests)
-				require.Zero(t, got.Lost)
-				c := cost{span: ratio(got.took(), delay*time.Duration(requests)/slots), attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(requests)}
-				figures.log(t, "%v%s", c, bare)
-				return c.within(cost{span: amount(1.10, 10), attempts: 1.10}.eased())
+	many, few := amount(200, 100), amount(200, 75)
+	for _, c := range []struct {
+		limit    string
+		kinds    []string
+		service  func() *model
+		requests int
+		optimum  time.Duration
+		attempts float64
+	}{
+		{"8 slots", []string{"openai", "openai-stream", "anthropic", "anthropic-stream"},
+			func() *model { return &model{delay: delay, slots: slots} }, many, delay * time.Duration(many) / slots, 1.10},
+		{"60 a minute", []string{"openai", "anthropic-stream"},
+			func() *model { return &model{delay: delay, burst: 60, pace: time.Second} }, few, time.Second * time.Duration(few-60), 4},
+	} {
+		for _, kind := range c.kinds {
+			t.Run(kind+" "+c.limit, func(t *testing.T) {
+				beside(t)
+				attempt(t, func(t *testing.T) bool {
+					ctx := begin(t)
+					bare := asItComes(ctx, t, kind, c.service().serve(t), c.requests)
+					g := startGuard(t, c.service().serve(t))
+					got := foreignSDK(kind)(ctx, t, g.address, c.requests, c.requests)
+					require.Zero(t, got.Lost)
+					cost, most := cost{span: ratio(got.took(), c.optimum), attempts: g.each(t, c.requests)}, cost{span: amount(1.10, 10), attempts: c.attempts}
+					figures.log(t, "%v%s", cost, bare)
+					return cost.within(most.eased())
+				})
 			})
-		})
-	}
-	for _, kind := range []string{"openai", "anthropic-stream"} {
-		t.Run(kind+" 60 a minute", func(t *testing.T) {
-			beside(t)
-			requests := amount(200, 75)
-			attempt(t, func(t *testing.T) bool {
-				ctx := begin(t)
-				quota := model{delay: delay, burst: 60, pace: time.Second}
-				bare := asItComes(ctx, t, kind, (&model{delay: delay, burst: 60, pace: time.Second}).serve(t), requests)
-				g := startGuard(t, quota.serve(t))
-				got := foreignSDK(kind)(ctx, t, g.address, requests, requests)
-				require.Zero(t, got.Lost)
-				c := cost{span: ratio(got.took(), time.Second*time.Duration(requests-60)), attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(requests)}
-				figures.log(t, "%v%s", c, bare)
-				return c.within(cost{span: amount(1.10, 10), attempts: 4}.eased())
-			})
-		})
+		}
 	}
 }
 
@@ -258,7 +255,7 @@ func TestSDKsOfS3(t *testing.T) {
 				if served := store.counts(t); optimum == 0 { // the programs' own time is not in it
 					optimum, most.span = (served.Busy-before.Busy)/slots, 10
 				}
-				c := cost{span: ratio(got.took(), optimum), attempts: float64(g.metric(t, "aimd_attempts_total")) / float64(2*requests)}
+				c := cost{span: ratio(got.took(), optimum), attempts: g.each(t, 2*requests)}
 				figures.log(t, "%v%s", c, bare)
 				return c.within(most)
 			})

@@ -18,32 +18,6 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// underCap bounds an upload at a cap of 32. Refusals per success come to 1/((1-0.9)*32*32), 1%. The span is
-// generous, since other work may run on the machine. The aim is 1.10, and the figure is logged.
-var underCap = cost{span: 2.0, attempts: 1.03}
-
-// A cap on requests at a time, versitygw's own, with real SlowDown, signatures and checksums: under the AWS SDK and under
-// minio-go, which retries on its own.
-func TestCaps(t *testing.T) {
-	objects := amount(2000, 500)
-	for name, through := range map[string]sdk{"aws": throughAWS, "minio": throughMinio} {
-		t.Run(name, func(t *testing.T) {
-			judge(t, underCap, func(t *testing.T) cost {
-				ctx := begin(t)
-				u := newBulk(ctx, t, slots, objects)
-				u.put = through(t, u.gateway.address, u.limiter)
-				s := u.run(ctx, t)
-				n := u.gateway.counts(t)
-				require.LessOrEqual(t, n.Most, slots, "the witness behind the cap")
-				got := cost{span: ratio(u.took, n.optimum(objects, slots)), attempts: u.each()}
-				figures.log(t, "%v (%v, mean service %v), %d refused in %d bursts, cwnd %.1f, most in flight %d",
-					got, u.took.Round(10*time.Millisecond), n.mean().Round(100*time.Microsecond), s.Overloads, s.Cuts, s.Cwnd, n.Most)
-				return got
-			})
-		})
-	}
-}
-
 // The store's process is stopped and continued, or it is killed and started again with the same
 // objects: no upload is lost, and the rate is back soon.
 func TestStoreChanges(t *testing.T) {

@@ -24,9 +24,8 @@ type store struct {
 	*posix.Posix
 	service time.Duration
 
-	mu       sync.Mutex
-	inFlight int
-	counted  counts
+	mu      sync.Mutex
+	counted counts
 }
 
 // counts are of the uploads that the store served.
@@ -34,8 +33,6 @@ type counts struct {
 	// Served is the number of uploads, and Busy the sum of their times, in nanoseconds.
 	Served int           `json:"served"`
 	Busy   time.Duration `json:"busy"`
-	// Most is the largest number of uploads at a time since the last request for the counts.
-	Most int `json:"most"`
 }
 
 // PutObject implements versitygw's backend.
@@ -78,25 +75,19 @@ func (s *store) work(ctx context.Context) {
 // serve counts an upload, and returns the function for its end.
 func (s *store) serve() (done func()) {
 	began := time.Now()
-	s.mu.Lock()
-	s.inFlight++
-	s.counted.Most = max(s.counted.Most, s.inFlight)
-	s.mu.Unlock()
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.inFlight--
 		s.counted.Served++
 		s.counted.Busy += time.Since(began)
 	}
 }
 
-// counts answers with the counts, and resets Most.
+// counts answers with the counts.
 func (s *store) counts() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
 		now := s.counted
-		s.counted.Most = s.inFlight
 		s.mu.Unlock()
 		_ = json.NewEncoder(w).Encode(now)
 	})
