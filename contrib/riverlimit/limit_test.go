@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/contrib/riverlimit"
 )
 
@@ -66,19 +65,6 @@ func TestAClosedLimiterHandsJobsBack(t *testing.T) {
 		began := time.Now()
 		require.Equal(t, river.JobSnooze(0), m.Work(t.Context(), &rivertype.JobRow{}, nothing))
 		require.Equal(t, time.Minute, time.Since(began))
-	})
-}
-
-// A job that finds a pause longer than MaxWait is snoozed, and no attempt of river is used up.
-func TestAPauseHandsJobsBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, aimd.Config{MaxWait: time.Second})
-		a, err := l.Begin(t.Context())
-		require.NoError(t, err)
-		a.Head(nil, answer.Quota{Name: "calls", Limit: 60, Left: 0, Reset: time.Hour})
-		a.Drop()
-		m := middleware(t, &river.Config{}, riverlimit.Settings{Limiter: l})
-		require.Equal(t, river.JobSnooze(5*time.Second), m.Work(t.Context(), &rivertype.JobRow{}, nothing))
 	})
 }
 
