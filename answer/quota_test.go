@@ -55,6 +55,8 @@ func TestOtherHeaders(t *testing.T) {
 	unlimited.Limit, later.Reset = -1, 40*time.Second
 	own.Name = "search"
 	both.Name = "burst"
+	bytes := both
+	bytes.Amounts = true
 	for name, c := range map[string]struct {
 		header http.Header
 		want   []Quota
@@ -70,6 +72,8 @@ func TestOtherHeaders(t *testing.T) {
 		"no limit":             {of("RateLimit-Remaining: 5", "RateLimit-Reset: 30"), []Quota{unlimited}},
 		"several limits":       {of("RateLimit-Limit: 60, 10;w=1, 60;w=60", "RateLimit-Remaining: 5", "RateLimit-Reset: 30"), []Quota{requests}},
 		"a draft's policy":     {of(`RateLimit-Policy: "burst";q=60;w=60, "daily";q=1000;w=86400`, `RateLimit: "burst";r=5;t=30`), []Quota{both}},
+		"a policy in amounts":  {of(`RateLimit-Policy: "burst";q=60;w=60;qu="content-bytes"`, `RateLimit: "burst";r=5;t=30`), []Quota{bytes}},
+		"one in requests":      {of(`RateLimit-Policy: "burst";q=60;w=60;qu="requests"`, `RateLimit: "burst";r=5;t=30`), []Quota{both}},
 		"tokens for names":     {of("RateLimit-Policy: burst;q=60;w=60", "RateLimit: burst;r=5;t=30"), []Quota{both}},
 		"no number":            {of("X-RateLimit-Limit: sixty", "X-RateLimit-Remaining: five", "X-RateLimit-Reset: soon"), nil},
 		"numbers that are not": {of("X-RateLimit-Limit: NaN", "X-RateLimit-Remaining: Inf", "X-RateLimit-Reset: 1e300"), nil},

@@ -268,6 +268,22 @@ func TestAQuotaThatComesBackSoonIsNoReasonToWait(t *testing.T) {
 	}
 }
 
+// Rule 3: the quota that is used up for longest decides, wherever it stands.
+func TestWhichQuotaIsUsedUpForLongest(t *testing.T) {
+	c := newClient()
+	_, ok := c.UsedUp(0, 0)
+	assert.False(t, ok)
+	c.sends(0, 1)
+	hour := answer.Quota{Name: "hour", Limit: 60, Reset: time.Hour}
+	minute := answer.Quota{Name: "minute", Limit: 60, Reset: time.Minute}
+	c.reads(0, minute, hour, answer.Quota{Name: "second", Limit: 60, Reset: sec})
+	longest, ok := c.UsedUp(0, 0)
+	assert.True(t, ok)
+	assert.Equal(t, State{Name: "hour", Limit: 60, Back: longest.Until, Until: longest.Until}, longest)
+	assert.InDelta(t, time.Hour, longest.Until, float64(2*sec))
+	assert.Len(t, c.States(0), 3)
+}
+
 // Rule 7.
 func TestNoWaitWithoutAQuestion(t *testing.T) {
 	c := newClient()
