@@ -454,24 +454,6 @@ func TestALawWithALargerLeastWindowIsPaused(t *testing.T) {
 	require.True(t, c.paused())
 }
 
-// A law keeps what it learned when nothing that it is made from has changed. Who waits goes as the new rules allow.
-func TestReconfigured(t *testing.T) {
-	made := 0
-	law := func(s window.Settings) window.Law { made++; return aimd.Reno(0.5)(s) }
-	c := newTrace(t, law, starting(2))
-	c.arrive(1, 6)
-	s := starting(2)
-	s.PauseMin = time.Second
-	require.NoError(t, c.Reconfigured(c.now, law, s))
-	require.Equal(t, 1, made)
-	require.Greater(t, c.Backoff(1, window.Neutral), 500*ms)
-	require.NoError(t, c.Reconfigured(c.now, law, limiter.Settings{Window: window.Settings{Initial: 4, Min: 4}}))
-	require.Equal(t, 2, made)
-	require.Less(t, c.Backoff(1, window.Neutral), 100*ms, "PauseMin is back to its default")
-	c.drain()
-	require.Equal(t, []int{1, 2, 3, 4}, c.sent)
-}
-
 // "A pause that is longer than the new rules allow ends as if it had begun now under them."
 func TestReconfiguredEndsAPauseThatIsTooLong(t *testing.T) {
 	for name, c := range map[string]struct {
