@@ -105,7 +105,7 @@ type wait struct {
 	answer io.ReadCloser
 	// last is how the last attempt failed.
 	last error
-	// refusal is the head of the last answer that the program did not get, if it was a refusal for load.
+	// refusal is the head of the last answer that the program did not get, if it was a refusal.
 	refusal http.Header
 }
 
@@ -217,17 +217,13 @@ func (w *wait) land(resp *http.Response, err error) {
 		w.timer.Reset(max(w.left(), time.Millisecond))
 		return
 	}
-	if resp.StatusCode < http.StatusBadRequest {
-		if m := resp.Request.Method; resp.StatusCode != http.StatusSwitchingProtocols && resp.Body != http.NoBody && (m == http.MethodPut || m == http.MethodPost) {
-			resp.Body = &dropped{resp.Body, w, resp.Status} // S3 refuses with 200 and a document, too
-		}
+	switch put := resp.Request.Method == http.MethodPut || resp.Request.Method == http.MethodPost; {
+	case resp.StatusCode >= http.StatusBadRequest:
+		w.lost(errors.New(resp.Status))
+	case !put, resp.Body == http.NoBody, resp.StatusCode == http.StatusSwitchingProtocols: // S3 refuses with 200 and a document, too
 		return
 	}
-	resp.Body = &dropped{resp.Body, w, resp.Status}
-	w.lost(errors.New(resp.Status))
-	if h := resp.Header; slices.Contains(loaded, resp.StatusCode) || h.Get("Retry-After") != "" {
-		w.refusal, w.since = h, w.since.Add(time.Since(w.flown)) // the time in flight was no wait
-	}
+	resp.Body = &dropped{resp.Body, w, resp}
 }
 
 // lost notes that the attempt has failed. Call it with mu.
@@ -238,8 +234,8 @@ func (w *wait) lost(err error) {
 }
 
 var (
-	// loaded are the statuses of a service that has too much to do.
-	loaded = []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, 529}
+	// loaded are the statuses from 500 on of a service that has too much to do.
+	loaded = []int{http.StatusServiceUnavailable, 529}
 	// refusals are the statuses below 500 of a service that may not be well.
 	refusals = []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests}
 )
@@ -247,15 +243,18 @@ var (
 // dropped is the body of an answer that the program may not get.
 type dropped struct {
 	io.ReadCloser
-	wait   *wait
-	status string
+	wait *wait
+	resp *http.Response
 }
 
 // Close begins the wait for another attempt, unless this is the last answer.
 func (d *dropped) Close() error {
 	d.wait.mu.Lock()
 	if d.wait.answer == nil {
-		d.wait.lost(errors.New(d.status))
+		d.wait.lost(errors.New(d.resp.Status))
+		if s, h := d.resp.StatusCode, d.resp.Header; s < http.StatusInternalServerError || slices.Contains(loaded, s) || h.Get("Retry-After") != "" {
+			d.wait.refusal, d.wait.since = h, d.wait.since.Add(time.Since(d.wait.flown)) // the time in flight was no wait
+		}
 		d.wait.timer.Reset(max(d.wait.left(), time.Millisecond))
 	}
 	d.wait.mu.Unlock()
