@@ -83,23 +83,18 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	limiter := httplimit.By(p.limited, func(r *http.Request) string { return waitOf(r).key })
 	p.client = (&httplimit.Transport{Base: flight{p.base}, Limiter: limiter, ReadUsage: p.maxAmountRate > 0}).Client().Transport
 	p.reverse = &httputil.ReverseProxy{
-		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed, BufferPool: new(buffers),
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed,
+		BufferPool: &buffers{sync.Pool{New: func() any { return new([32 << 10]byte) }}},
+		ErrorLog:   slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return p, nil
 }
 
 // buffers are those through which answers pass: httputil would make one for each.
-type buffers struct{ pool sync.Pool }
+type buffers struct{ sync.Pool }
 
-func (b *buffers) Get() []byte {
-	if buffer, ok := b.pool.Get().(*[32 << 10]byte); ok {
-		return buffer[:]
-	}
-	return make([]byte, 32<<10)
-}
-
-func (b *buffers) Put(buffer []byte) { b.pool.Put((*[32 << 10]byte)(buffer)) }
+func (b *buffers) Get() []byte       { return b.Pool.Get().(*[32 << 10]byte)[:] }
+func (b *buffers) Put(buffer []byte) { b.Pool.Put((*[32 << 10]byte)(buffer)) }
 
 // initialWindow is half of the library's: many services that programs ask take 8 requests at a time, and refuse each
 // above. 200 requests to 8 slots take 1.05 attempts each, and 1.10 from 20 on.
