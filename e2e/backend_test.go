@@ -26,21 +26,17 @@ type backend struct {
 	slots int
 	// refusal is the status of a refusal; 0: 503.
 	refusal int
-	// refuses returns true for a request, by its number from 1 on, that it refuses at once. It may be nil.
-	refuses func(n int) bool
 	// serves, if not nil, answers the n-th request instead.
 	serves func(w http.ResponseWriter, r *http.Request, n int)
 
 	server *http.Server
 
-	mu sync.Mutex
-	// broken are the requests whose client, or this server, was gone at the end.
-	requests, refused, broken, inside, most int
-
-	busy        time.Duration
-	first, last time.Time
-	// done counts the answers by path.
+	mu                        sync.Mutex
+	requests, refused, inside int
+	// done counts the answers by path, of which the last came at that time. A request whose client, or this server,
+	// was gone at the end has none.
 	done map[string]int
+	last time.Time
 }
 
 // serve serves the backend, whose options are set, until the test ends.
@@ -67,8 +63,7 @@ func (b *backend) open() error {
 func (b *backend) close() { _ = b.server.Close() }
 
 func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	began := time.Now()
-	n, ok := b.enter(began)
+	n, ok := b.enter()
 	if !ok {
 		w.WriteHeader(cmp.Or(b.refusal, http.StatusServiceUnavailable))
 		return
@@ -83,11 +78,9 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err != nil || r.Context().Err() != nil {
-		b.broken++
 		return
 	}
 	b.last = time.Now()
-	b.busy += b.last.Sub(began)
 	if b.done == nil {
 		b.done = map[string]int{}
 	}
@@ -96,18 +89,15 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // enter returns the number of a request, and false if the request is refused.
-func (b *backend) enter(now time.Time) (n int, ok bool) {
+func (b *backend) enter() (n int, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.requests++; b.requests == 1 {
-		b.first = now
-	}
-	if b.slots > 0 && b.inside >= b.slots || b.refuses != nil && b.refuses(b.requests) {
+	b.requests++
+	if b.slots > 0 && b.inside >= b.slots {
 		b.refused++
 		return b.requests, false
 	}
 	b.inside++
-	b.most = max(b.most, b.inside)
 	return b.requests, true
 }
 

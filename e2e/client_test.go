@@ -83,7 +83,17 @@ func throughAWS(t *testing.T, address string, l *aimd.Limiter) upload {
 }
 
 func throughMinio(t *testing.T, address string, l *aimd.Limiter) upload {
-	return putMinio(limitedMinio(t, address, l), minio.PutObjectOptions{})
+	opts := &minio.Options{
+		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
+	}
+	require.NoError(t, miniolimit.Limit(opts, l))
+	c, err := minio.New(address, opts)
+	require.NoError(t, err)
+	t.Cleanup(opts.Transport.(interface{ CloseIdleConnections() }).CloseIdleConnections)
+	return func(ctx context.Context, key string, body []byte) error {
+		_, err := c.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{})
+		return err
+	}
 }
 
 // put uploads with the client.
@@ -92,27 +102,6 @@ func put(c *s3.Client) upload {
 		_, err := c.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String(bucket), Key: aws.String(key), Body: bytes.NewReader(body)})
 		return err
 	}
-}
-
-// putMinio uploads with minio-go.
-func putMinio(c *minio.Client, opts minio.PutObjectOptions) upload {
-	return func(ctx context.Context, key string, body []byte) error {
-		_, err := c.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), opts)
-		return err
-	}
-}
-
-// limitedMinio is a client of minio-go under the limiter.
-func limitedMinio(t *testing.T, address string, l *aimd.Limiter) *minio.Client {
-	t.Helper()
-	opts := &minio.Options{
-		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
-	}
-	require.NoError(t, miniolimit.Limit(opts, l))
-	c, err := minio.New(address, opts)
-	require.NoError(t, err)
-	t.Cleanup(opts.Transport.(interface{ CloseIdleConnections() }).CloseIdleConnections)
-	return c
 }
 
 // stored is what the gateway has, keys and MD5 sums: by its own listing, and by
