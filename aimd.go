@@ -3,7 +3,7 @@ package aimd
 import (
 	"errors"
 
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -21,18 +21,18 @@ const (
 )
 
 // The reasons for which a limiter makes no attempt, or no further attempt. errors.Is finds them in the error of an
-// operation. Package attempt has the same variables, except ErrClosed.
+// operation.
 var (
 	// ErrClosed: the limiter takes no new work, Close or Shutdown was called.
 	ErrClosed = errors.New("aimd: closed")
 	// ErrQueueFull: as many operations wait for a slot as Config.QueueBound allows. No attempt was sent.
-	ErrQueueFull = attempt.ErrQueueFull
+	ErrQueueFull = reason.ErrQueueFull
 	// ErrAttempts: the operation has made as many attempts as Config.MaxAttempts, or its policy, allows.
-	ErrAttempts = attempt.ErrAttempts
+	ErrAttempts = reason.ErrAttempts
 	// ErrWait: the next attempt would have to wait for longer than Config.MaxWait.
-	ErrWait = attempt.ErrWait
+	ErrWait = reason.ErrWait
 	// ErrQuota: a quota of the service is used up, of the hour, the day or the account.
-	ErrQuota = attempt.ErrQuota
+	ErrQuota = reason.ErrQuota
 	// ErrNeverAnswered: the service has not answered within Config.FirstContact, and never before.
-	ErrNeverAnswered = attempt.ErrNeverAnswered
+	ErrNeverAnswered = reason.ErrNeverAnswered
 )

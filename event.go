@@ -36,11 +36,6 @@ const (
 	EventUsedUp EventKind = "used up"
 )
 
-// Cause is a word for the reason of a law's decision at an answer. The words are the law's: Probe has "load",
-// "chance", "own", "outage", "full", "back", "used up", "trial", "slow" and "more", and a table of their meanings.
-// Tahoe and Reno have "".
-type Cause string
-
 // Event is an event in the life of a limiter, with the limiter's state right after it.
 type Event struct {
 	// Name is the limiter's, Config.Name.
@@ -60,8 +55,9 @@ type Event struct {
 	Gap, GapBefore time.Duration
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
-	// Cause is the law's Cause at an answer, "" for other events.
-	Cause Cause
+	// Cause is the law's word for the reason of its decision at an answer. Probe has "load", "chance", "own", "outage",
+	// "full", "back", "used up", "trial", "slow" and "more". It is "" for other events, and for Tahoe and Reno.
+	Cause string
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
 	RTT     time.Duration
@@ -98,8 +94,7 @@ const decisions = 32
 func (l *Limiter) note(now time.Duration, e Event) {
 	e.Window, e.Gap = l.gate.State(), l.gate.Gap()
 	if e.Outcome.Valid() {
-		cause, _ := l.gate.Explain()
-		e.Cause = Cause(cause)
+		e.Cause, _ = l.gate.Explain()
 	}
 	decision := e.decision()
 	if l.config.Observer == nil && !decision {

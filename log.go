@@ -78,7 +78,7 @@ func (e Event) attrs() []slog.Attr {
 	return slices.DeleteFunc([]slog.Attr{
 		slog.String("limiter", e.Name), slog.String("kind", string(e.Kind)), slog.Float64("before", e.Before),
 		slog.Float64("cwnd", e.Window.Cwnd), slog.Float64("ssthresh", e.Window.Ssthresh), seconds("gap", e.Gap),
-		slog.Int("in_flight", e.InFlight), slog.Int("queued", e.Queued), slog.String("outcome", outcome), slog.String("cause", string(e.Cause)),
+		slog.Int("in_flight", e.InFlight), slog.Int("queued", e.Queued), slog.String("outcome", outcome), slog.String("cause", e.Cause),
 		seconds("rtt", e.RTT), seconds("wait", e.Wait), seconds("retry_after", e.RetryAfter), slog.String("err", err),
 		slog.String("quota", used.name()), slog.Time("quota_until", used.UsedUpUntil),
 	}, func(a slog.Attr) bool {

@@ -12,7 +12,7 @@ import (
 // String returns the event and its reason in words for people: "cut: first refusal of a burst, 32 -> 29".
 func (e Event) String() string {
 	if why := reasons[e.Cause]; why != "" {
-		return e.verb() + ": " + string(e.Cause) + ", " + why + ", " + e.moved()
+		return e.verb() + ": " + e.Cause + ", " + why + ", " + e.moved()
 	}
 	switch e.Kind {
 	case EventCut:
@@ -49,7 +49,7 @@ func (e Event) String() string {
 }
 
 // reasons are the causes of Probe in a few words, without the causes load and more.
-var reasons = map[Cause]string{
+var reasons = map[string]string{
 	"chance": "too few refusals to mean load", "own": "as many refusals as without load", "outage": "all is refused",
 	"full": "the trial of more was refused", "back": "the service is back after a silence",
 	"used up": "a limit was used up and is refilled", "trial": "the cut did not pay, so more is tried",

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/admission"
-	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/window"
 )
@@ -144,7 +144,7 @@ func TestHandlerServesRefusesAndTells(t *testing.T) {
 			interactive := send(ctx, s, tag.Tags{})
 			resp := <-background
 			require.Equal(t, http.StatusServiceUnavailable, resp.StatusCode)
-			after, ok := httplimit.RetryAfter(resp.Header, time.Now())
+			after, ok := answer.RetryAfter(resp.Header, time.Now())
 			require.True(t, ok)
 			assert.InDelta(t, time.Second, after, float64(time.Second/2), "1 s at the mean")
 			assert.Contains(t, []string{"1", "2"}, resp.Header.Get("Retry-After"))

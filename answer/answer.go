@@ -22,7 +22,11 @@
 // number of goroutines. For any input a wait is at most a year, a text at most 8 KiB, and reading ends.
 package answer
 
-import "time"
+import (
+	"time"
+
+	"github.com/aimd-go/aimd/internal/unpack"
+)
 
 // Answer is the content of one answer of a service. The zero Answer is empty, and means Unknown. An Answer is a
 // value; its slices and its map are never changed.
@@ -52,9 +56,6 @@ type Answer struct {
 	meant Meaning
 }
 
-// MostBody is the part of a body that is read, in bytes, packed and unpacked. Our choice: error documents are shorter.
-const MostBody = 64 << 10
-
 // Read reads an answer of HTTP that came now. body is the start of its body, in JSON, XML or text; nil if it was
 // not read. It may be packed by Content-Encoding (gzip and deflate are unpacked).
 func Read(status int, header map[string][]string, body []byte, now time.Time) Answer {
@@ -62,7 +63,7 @@ func Read(status int, header map[string][]string, body []byte, now time.Time) An
 	r := reader{Answer: &a, clock: clock{header: header, now: now}}
 	r.times()
 	r.named()
-	r.document(Unpack(header, body))
+	r.document(unpack.Start(header, body))
 	if reports(header) {
 		var whole time.Duration
 		if a.Quotas, whole = reported(r.clock); a.Wait == 0 && (status == 403 || status == 429) {

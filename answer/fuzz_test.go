@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/unpack"
 )
 
 // Whatever comes, a wait is within its bound, a text within its length, and no body makes a window wider: what is Fault
@@ -27,7 +28,7 @@ func FuzzAnswer(f *testing.F) {
 		require.GreaterOrEqual(t, a.Wait, time.Duration(0))
 		require.LessOrEqual(t, a.Wait, year)
 		require.LessOrEqual(t, len(a.Text), 8<<10)
-		require.LessOrEqual(t, len(answer.Unpack(h, body)), answer.MostBody)
+		require.LessOrEqual(t, len(unpack.Start(h, body)), unpack.Most)
 		if a.Meaning(soon) == answer.Fault && a.Status != 400 && !a.Begun {
 			require.Equal(t, answer.Fault, answer.Read(a.Status, nil, nil, noon).Meaning(soon))
 		}

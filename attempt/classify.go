@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/reason"
 )
 
 // Classify is the default classifier. It looks through the error's whole tree. The first of these decides:
@@ -47,9 +48,9 @@ import (
 // go-openai, stripe-go, twilio-go, slack-go, discordgo, minio-go and elasticsearch.
 func Classify(err error) Verdict {
 	f := walk(err)
-	for _, reason := range [...]error{ErrQuota, ErrWait, ErrNeverAnswered} {
-		if f.isAny(reason) {
-			return Verdict{Meaning: answer.Final, Reason: reason}
+	for _, known := range [...]error{reason.ErrQuota, reason.ErrWait, reason.ErrNeverAnswered} {
+		if f.isAny(known) {
+			return Verdict{Meaning: answer.Final, Reason: known}
 		}
 	}
 	if v := f.facts().verdict; v.known() {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/reason"
 )
 
 type apiError struct {
@@ -73,8 +74,8 @@ var (
 	again    = attempt.Verdict{Meaning: answer.Passing}
 	final    = attempt.Verdict{Meaning: answer.Final}
 	denied   = attempt.Verdict{Meaning: answer.Denied}
-	spent    = attempt.Verdict{Meaning: answer.Spent, Reason: attempt.ErrQuota}
-	closed   = attempt.Verdict{Meaning: answer.Closed, Reason: attempt.ErrQuota}
+	spent    = attempt.Verdict{Meaning: answer.Spent, Reason: reason.ErrQuota}
+	closed   = attempt.Verdict{Meaning: answer.Closed, Reason: reason.ErrQuota}
 	refused  = attempt.Verdict{Meaning: answer.Fault}
 	unclear  = attempt.Verdict{Meaning: answer.Unclear}
 	guessed  = attempt.Verdict{Meaning: answer.Guessed}
@@ -129,9 +130,9 @@ func TestClassify(t *testing.T) {
 		{apiError{"ServiceQuotaExceededException", 402}, spent},
 		{apiError{"insufficient_quota", 503}, closed},
 		{apiError{"dailyLimitExceeded", 403}, spent},
-		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: attempt.ErrQuota, Cause: status{code: 429}}), attempt.Verdict{Meaning: answer.Final, Reason: attempt.ErrQuota}},
-		{&attempt.Error{Attempts: 1, Reason: attempt.ErrNeverAnswered, Cause: syscall.ECONNREFUSED}, attempt.Verdict{Meaning: answer.Final, Reason: attempt.ErrNeverAnswered}},
-		{&attempt.Error{Attempts: 1, Reason: attempt.ErrWait, Cause: status{code: 429}}, attempt.Verdict{Meaning: answer.Final, Reason: attempt.ErrWait}},
+		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: reason.ErrQuota, Cause: status{code: 429}}), attempt.Verdict{Meaning: answer.Final, Reason: reason.ErrQuota}},
+		{&attempt.Error{Attempts: 1, Reason: reason.ErrNeverAnswered, Cause: syscall.ECONNREFUSED}, attempt.Verdict{Meaning: answer.Final, Reason: reason.ErrNeverAnswered}},
+		{&attempt.Error{Attempts: 1, Reason: reason.ErrWait, Cause: status{code: 429}}, attempt.Verdict{Meaning: answer.Final, Reason: reason.ErrWait}},
 		{apiError{"rateLimitExceeded", 403}, overload},
 		{apiError{"Unheard", 429}, overload},
 		{apiError{"AccessDenied", 403}, final},
@@ -220,7 +221,7 @@ func TestAnErrorOfAnOperationWithin(t *testing.T) {
 		{attempt.Error{Attempts: 1, Cause: status{code: 503}}, false, false},
 		{attempt.Error{Attempts: 1, Cause: unsent{}}, false, true},
 		{attempt.Error{Attempts: 2, Cause: unsent{}}, false, false}, // the first was perhaps
-		{attempt.Error{Attempts: 2, Reason: attempt.ErrAttempts, Cause: context.DeadlineExceeded}, true, false},
+		{attempt.Error{Attempts: 2, Reason: reason.ErrAttempts, Cause: context.DeadlineExceeded}, true, false},
 	} {
 		require.Equal(t, c.timeout, c.err.Timeout(), c.err.Error())
 		require.Equal(t, c.unsent, attempt.NotSent(&c.err), c.err.Error())
@@ -253,7 +254,7 @@ func TestAnErrorThatHoldsItsAnswer(t *testing.T) {
 	}
 	err := held(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`)
 	for range 2 {
-		require.ErrorIs(t, attempt.Classify(err).Reason, attempt.ErrQuota)
+		require.ErrorIs(t, attempt.Classify(err).Reason, reason.ErrQuota)
 	}
 	for _, err := range []error{held(200, ""), &holding{}, (*holding)(nil)} {
 		require.Zero(t, attempt.Classify(err))

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -44,7 +45,7 @@ func (l Limits) Decide(
 	switch {
 	case !d.Retry:
 	case l.Attempts > 0 && f.Attempt >= l.Attempts: // more, if the limit was lowered meanwhile
-		return Decision{Reason: ErrAttempts}
+		return Decision{Reason: reason.ErrAttempts}
 	case policy == nil:
 		d.Delay, d.RetryAfter = delays(last)
 	}
@@ -55,5 +56,5 @@ func (l Limits) tooLong(wait time.Duration) error {
 	if l.MaxWait == 0 || wait <= l.MaxWait {
 		return nil
 	}
-	return fmt.Errorf("%w: %v is longer than %v (MaxWait)", ErrWait, wait, l.MaxWait)
+	return fmt.Errorf("%w: %v is longer than %v (MaxWait)", reason.ErrWait, wait, l.MaxWait)
 }

@@ -9,28 +9,12 @@ import (
 	"github.com/aimd-go/aimd/answer"
 )
 
-// Reasons for which there is no further attempt, besides errors of contexts, guards and policies. Package aimd has the
-// same variables, and aimd.ErrClosed.
-var (
-	// ErrAttempts: the operation used up its attempts.
-	ErrAttempts = errors.New("aimd: attempt limit reached")
-	// ErrQueueFull: as many operations wait for a slot as the limiter's queue bound allows. The request
-	// was not sent, so a retry policy may try again later.
-	ErrQueueFull = errors.New("aimd: queue full")
-	// ErrWait: the wait before the next attempt is longer than aimd.Config.MaxWait.
-	ErrWait = errors.New("aimd: wait too long")
-	// ErrQuota: the quota of an hour, a day or the account is used up. "Don't retry on out of quota".
-	ErrQuota = errors.New("aimd: out of quota, a retry soon does not help")
-	// ErrNeverAnswered: the service has never answered; see aimd.Config.FirstContact.
-	ErrNeverAnswered = errors.New("aimd: the service has never answered")
-)
-
 // Error is the error of an operation that did not succeed. errors.Is and errors.As find both its reason and its
 // cause.
 type Error struct {
 	// Attempts counts the attempts; 0 if the operation never got a slot.
 	Attempts int
-	// Reason is the reason for no further attempt: an error of this package, aimd.ErrClosed, or the error of the
+	// Reason is the reason for no further attempt: an error of package aimd, such as aimd.ErrWait, or the error of the
 	// context, a guard or the policy; nil if the cause is final.
 	Reason error
 	// Cause is the error of the last attempt; nil without an attempt.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -140,7 +141,7 @@ func (a *Attempt) attempted(op Operation) (Verdict, error) {
 func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) Decision {
 	r := a.runner
 	if a.spent(f.Verdict) {
-		return Decision{Reason: fmt.Errorf("%w: no other answer for %v", ErrQuota, r.longest())}
+		return Decision{Reason: fmt.Errorf("%w: no other answer for %v", reason.ErrQuota, r.longest())}
 	}
 	if r.Slots == nil {
 		return Limits{}.Decide(f, again, policy, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -49,19 +50,19 @@ func TestARunnerAlone(t *testing.T) {
 
 		var w warden
 		p := &policy{decide: func(f attempt.Failure) attempt.Decision {
-			return attempt.Decision{Retry: f.Attempt < 4, Delay: time.Second, Reason: attempt.ErrAttempts}
+			return attempt.Decision{Retry: f.Attempt < 4, Delay: time.Second, Reason: reason.ErrAttempts}
 		}}
 		r := &attempt.Runner{Policy: p, Guards: []attempt.Guard{&w}, AttemptTimeout: time.Minute}
 		fn, calls = failing(9, status{code: 503})
 		start := time.Now()
-		require.ErrorIs(t, r.Do(t.Context(), fn), attempt.ErrAttempts)
+		require.ErrorIs(t, r.Do(t.Context(), fn), reason.ErrAttempts)
 		require.Equal(t, 4, *calls)
 		require.Equal(t, 3*time.Second, time.Since(start))
 		require.Equal(t, []int{1, 2, 3, 4}, []int{p.told[0].Backoff, p.told[1].Backoff, p.told[2].Backoff, p.told[3].Backoff},
 			"no window paces it")
 		require.Zero(t, w.open)
 
-		require.ErrorIs(t, r.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), attempt.ErrAttempts)
+		require.ErrorIs(t, r.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }), reason.ErrAttempts)
 		require.Equal(t, window.Timeout, p.told[len(p.told)-1].Verdict.Outcome())
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -161,7 +162,7 @@ func TestTheNextAttempt(t *testing.T) {
 		require.NoError(t, err)
 		a.End(status{code: 503, after: time.Hour})
 		_, err = a.Next(t.Context())
-		require.ErrorIs(t, err, attempt.ErrWait)
+		require.ErrorIs(t, err, reason.ErrWait)
 	})
 }
 
@@ -169,7 +170,7 @@ func TestTheNextAttempt(t *testing.T) {
 type delays = func(last window.Outcome) (own, obeyed time.Duration)
 
 func TestDecide(t *testing.T) {
-	reason := errors.New("enough")
+	enough := errors.New("enough")
 	pacing := func(f attempt.Failure) delays {
 		return func(last window.Outcome) (backoff, obeyed time.Duration) {
 			backoff, obeyed, _ = newDesk(0).Delays(f.Attempt, last, f.Verdict)
@@ -196,14 +197,14 @@ func TestDecide(t *testing.T) {
 		{"an own backoff", failed, nil, true, 4, attempt.Decision{Retry: true, Delay: 3 * time.Second}, 0},
 		{"final", attempt.Failure{Attempt: 1, Verdict: final}, nil, true, 0, attempt.Decision{}, 0},
 		{"final at the limit", attempt.Failure{Attempt: 3, Verdict: final}, nil, true, 3, attempt.Decision{}, 0},
-		{"the limit", refused, nil, true, 3, attempt.Decision{Reason: attempt.ErrAttempts}, 0},
-		{"a limit that was lowered", refused, nil, true, 2, attempt.Decision{Reason: attempt.ErrAttempts}, 0},
+		{"the limit", refused, nil, true, 3, attempt.Decision{Reason: reason.ErrAttempts}, 0},
+		{"a limit that was lowered", refused, nil, true, 2, attempt.Decision{Reason: reason.ErrAttempts}, 0},
 		{"a policy alone", refused, says(attempt.Decision{Retry: true, Delay: 5}), false, 0, attempt.Decision{Retry: true, Delay: 5}, 3},
 		{"a policy in a limiter", refused, says(attempt.Decision{Retry: true}), true, 4, attempt.Decision{Retry: true}, 0},
 		{"an error of no load", failed, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Retry: true}, 3},
-		{"the verdict's reason", attempt.Failure{Attempt: 1, Verdict: attempt.Verdict{Reason: reason}}, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Reason: reason}, 0},
+		{"the verdict's reason", attempt.Failure{Attempt: 1, Verdict: attempt.Verdict{Reason: enough}}, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Reason: enough}, 0},
 		{"a policy's no", refused, says(attempt.Decision{}), true, 0, attempt.Decision{}, 0},
-		{"a policy's reason", refused, says(attempt.Decision{Reason: reason}), true, 3, attempt.Decision{Reason: reason}, 0},
+		{"a policy's reason", refused, says(attempt.Decision{Reason: enough}), true, 3, attempt.Decision{Reason: enough}, 0},
 	} {
 		told = attempt.Failure{}
 		var paces delays

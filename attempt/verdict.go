@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -84,7 +85,7 @@ func (v Verdict) known() bool { return v.Meaning != answer.Unknown || v.Reason !
 // reasoned returns the verdict with the reason that its meaning has.
 func (v Verdict) reasoned() Verdict {
 	if v.Reason == nil && (v.Meaning == answer.Spent || v.Meaning == answer.Closed) {
-		v.Reason = ErrQuota
+		v.Reason = reason.ErrQuota
 	}
 	return v
 }

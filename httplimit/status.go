@@ -11,6 +11,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/ahead"
+	"github.com/aimd-go/aimd/internal/unpack"
 )
 
 const (
@@ -51,7 +52,7 @@ func Check(resp *http.Response) error {
 	}
 	if e.Body == nil && !e.late {
 		start, _ := ahead.Start(resp)
-		e.Body = kept(answer.Unpack(resp.Header, start))
+		e.Body = kept(unpack.Start(resp.Header, start))
 	}
 	if resp.Body != nil {
 		resp.Body.Close() // an error here does not matter: the status is known
@@ -77,7 +78,7 @@ func glance(resp *http.Response, read func(answer.Answer) answer.Answer) *Status
 		return nil
 	}
 	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, said: &said, late: late}
-	e.Body, e.Status = kept(answer.Unpack(resp.Header, start)), e.status()
+	e.Body, e.Status = kept(unpack.Start(resp.Header, start)), e.status()
 	return e
 }
 
@@ -140,7 +141,3 @@ func printable(text string) string {
 	}
 	return text
 }
-
-// RetryAfter returns the delay that a service asks for in an answer's header: see [answer.RetryAfter]. It returns false
-// without such a header, and for a delay that is malformed, negative, or more than a year. A past date is a delay of 0.
-func RetryAfter(h http.Header, now time.Time) (time.Duration, bool) { return answer.RetryAfter(h, now) }

@@ -15,6 +15,7 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -161,7 +162,7 @@ func (p *Policy) Decide(ctx context.Context, f attempt.Failure) attempt.Decision
 	defer p.mu.Unlock()
 	own, obeyed, more := p.rules.Next(f.Attempt, f.Backoff, f.Last, delay.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped})
 	if !more {
-		return attempt.Decision{Reason: attempt.ErrAttempts}
+		return attempt.Decision{Reason: reason.ErrAttempts}
 	}
 	return attempt.Decision{Retry: true, Delay: own, RetryAfter: obeyed}
 }
@@ -228,7 +229,7 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	}
 	unsent := attempt.NotSent(err)
 	// To wait in line again may help, where a classifier knows no more than that there was no answer.
-	full := unsent && (errors.Is(err, attempt.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
+	full := unsent && (errors.Is(err, reason.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
 	switch {
 	case !v.Retry() && !full:
 		return false, nil

@@ -14,8 +14,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/httplimit"
 )
 
 // operation is one call of the SDK, and the middleware of its stack in three places: around everything
@@ -234,15 +234,15 @@ func final(ctx context.Context, err error) error {
 
 // withRetryAfter is an error of the SDK in the form that classifiers read.
 func withRetryAfter(err error) error {
-	var answer *smithyhttp.ResponseError
-	if !errors.As(err, &answer) || answer.Response == nil || answer.Response.Response == nil {
+	var response *smithyhttp.ResponseError
+	if !errors.As(err, &response) || response.Response == nil || response.Response.Response == nil {
 		return err
 	}
-	after, _ := httplimit.RetryAfter(answer.Response.Header, time.Now())
-	if answer.Response.StatusCode < http.StatusMultipleChoices && answer.Err != nil {
+	after, _ := answer.RetryAfter(response.Response.Header, time.Now())
+	if response.Response.StatusCode < http.StatusMultipleChoices && response.Err != nil {
 		// The failure is not the status. The SDK puts an empty answer of status 0 around a request that
 		// could not be sent.
-		err = answer.Err
+		err = response.Err
 	}
 	if after > 0 {
 		err = &refusal{err, after}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 )
@@ -31,7 +32,7 @@ const (
 //
 //   - RetryInfo in the details is the service's Retry-After. The interceptors take the longer delay if
 //     there is a grpc-retry-pushback-ms too. Negative delays, and those over a year, do not count.
-//   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason attempt.ErrQuota,
+//   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason aimd.ErrQuota,
 //     unless there is a RetryInfo: then the quota comes back soon, as Google's quotas per minute do.
 func Classify(err error) attempt.Verdict {
 	if _, ok := status.FromError(err); !ok {
@@ -68,7 +69,7 @@ func read(err error, trailer metadata.MD, reached bool) error {
 	v := attempt.Classify(err)
 	switch {
 	case after == 0 && outOfQuota(s):
-		v = attempt.Verdict{Meaning: answer.Spent, Reason: attempt.ErrQuota}
+		v = attempt.Verdict{Meaning: answer.Spent, Reason: aimd.ErrQuota}
 	case after == 0 && !forbidden && !unreached:
 		return err
 	default:

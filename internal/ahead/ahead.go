@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/unpack"
 )
 
 // MostTime is the time that a body is waited for that is only looked at. Our choice: a new connection takes less.
@@ -124,9 +124,9 @@ func (a *ahead) fill(more func([]byte) bool) {
 	}()
 	piece := make([]byte, 4<<10) // most refusals are short
 	late := false                // a reader waits for what comes next
-	for a.err == nil && len(a.came) < answer.MostBody && !late && more(a.came) {
+	for a.err == nil && len(a.came) < unpack.Most && !late && more(a.came) {
 		var n int
-		n, a.err = a.inner.Read(piece[:min(len(piece), answer.MostBody-len(a.came))])
+		n, a.err = a.inner.Read(piece[:min(len(piece), unpack.Most-len(a.came))])
 		a.mu.Lock()
 		a.came = append(a.came, piece[:n]...)
 		late = a.late

@@ -27,21 +27,23 @@ var root, _ = filepath.Abs("../..")
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/delay"},
+	"":          {"internal/reason", "setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/delay"},
 	"window":    {"internal/check"},
 	"setting":   {},
 	"queue":     {},
 	"tag":       {"attempt", "internal/check"},
 	"backoff":   {"internal/check"},
 	"schedule":  {"internal/grid"},
-	"answer":    {},
-	"attempt":   {"window", "answer", "internal/ahead", "internal/delay"},
+	"answer":    {"internal/unpack"},
+	"attempt":   {"window", "answer", "internal/reason", "internal/ahead", "internal/delay"},
 	"limiter":   {"window", "answer", "internal/delay", "internal/quota", "internal/check"},
 	"admission": {"window", "queue", "tag", "limiter", "internal/check"},
-	"httplimit": {"", "answer", "attempt", "internal/ahead", "retry", "window", "tag", "internal/check"},
+	"httplimit": {"", "answer", "attempt", "internal/ahead", "internal/unpack", "retry", "window", "tag", "internal/check"},
 
 	"internal/check":   {"setting"},
-	"internal/ahead":   {"answer"},
+	"internal/ahead":   {"internal/unpack"},
+	"internal/unpack":  {},
+	"internal/reason":  {},
 	"internal/quota":   {"answer", "internal/delay"},
 	"internal/delay":   {"backoff"},
 	"internal/sliding": {},
@@ -60,7 +62,7 @@ var mayImport = map[string][]string{
 	"live":   {"", "window"},
 
 	"throttle": {"answer", "window", "attempt", "tag", "internal/rejection"},
-	"retry":    {"answer", "window", "attempt", "backoff", "internal/check", "internal/budget", "internal/delay"},
+	"retry":    {"answer", "window", "attempt", "backoff", "internal/check", "internal/reason", "internal/budget", "internal/delay"},
 
 	"remote": {"", "answer", "attempt", "window", "retry", "schedule", "tag", "internal/check"},
 

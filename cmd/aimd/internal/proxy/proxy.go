@@ -27,6 +27,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	answers "github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/contrib/aimdprom"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
@@ -332,7 +333,7 @@ func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 				h[name] = values
 			}
 		}
-		asked, _ := httplimit.RetryAfter(wait.refusal, time.Now())
+		asked, _ := answers.RetryAfter(wait.refusal, time.Now())
 		h.Set("Retry-After", strconv.Itoa(wait.pulse().seconds(asked)))
 	case errors.As(err, &late) && late.Timeout():
 		status = http.StatusGatewayTimeout
