@@ -44,7 +44,7 @@ func TestHostileDocuments(t *testing.T) {
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
-				for range 100 {
+				for range 20 {
 					assert.NoError(t, l.Do(t.Context(), func(context.Context) error { time.Sleep(time.Second); return nil }))
 				}
 			})
@@ -57,7 +57,7 @@ func TestHostileDocuments(t *testing.T) {
 			`{"format": 1, "version": 9007199254740991, "window": {"max": 400}}`, `{"format": 1, "version": 1, "window": {"max": 400}}`,
 			`{"format": 1, "version": 0}`, "\xef\xbb\xbf" + version(2, 400), version(2, 400) + version(3, 400), "\x00",
 		}
-		for range 20 {
+		for range 3 {
 			for _, document := range hostile {
 				source.set(document, nil)
 				time.Sleep(2 * time.Second)
@@ -65,13 +65,13 @@ func TestHostileDocuments(t *testing.T) {
 		}
 		s := c.Snapshot()
 		assert.EqualValues(t, 1, s.Version)
-		assert.Greater(t, s.Failures, uint64(20*len(hostile)))
+		assert.Greater(t, s.Failures, uint64(3*len(hostile)))
 		assert.LessOrEqual(t, len(s.LastError), 1100)
 		assert.EqualValues(t, 8, l.Snapshot().Config.MaxWindow)
 		all.Wait()
 		stop()
 		after := l.Snapshot()
-		assert.EqualValues(t, 10_000, after.Successes)
+		assert.EqualValues(t, 2_000, after.Successes)
 		assert.Zero(t, after.InFlight)
 		assert.Zero(t, after.Queued)
 	})
