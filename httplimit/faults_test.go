@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
@@ -124,6 +125,47 @@ func TestGoAwayOnTheFirstStream(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 	require.Equal(t, 204, resp.StatusCode)
 	require.EqualValues(t, 1, l.Snapshot().Overloads)
+}
+
+// lost is a connection over which nothing arrives any more, as after a change of the network.
+type lost struct {
+	net.Conn
+	gone *atomic.Bool
+}
+
+func (l lost) Write(b []byte) (int, error) {
+	if l.gone.Load() {
+		return len(b), nil
+	}
+	return l.Conn.Write(b)
+}
+
+// A connection of HTTP/2 that is lost is found by a ping after 30 s, whose answer has 15 s. Its requests waited until
+// TCP gave up, and so did all that came after them.
+func TestALostConnectionOfHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := pipe2(t, http.HandlerFunc(service))
+		over := s.Client().Transport.(*http.Transport).Clone()
+		over.HTTP2 = nil
+		dial, gone := over.DialContext, atomic.NewBool(false)
+		over.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+			c, err := dial(ctx, network, addr)
+			mine := gone
+			gone = atomic.NewBool(false)
+			return lost{c, mine}, err
+		}
+		byDefault(t, over)
+		l, err := aimd.New(aimd.Config{})
+		require.NoError(t, err)
+		client := httplimit.NewClient(l)
+		defer client.CloseIdleConnections()
+		first := gone
+		require.NoError(t, fetch(t.Context(), client, s.URL, "hello"))
+		first.Store(true)
+		began := time.Now()
+		require.NoError(t, fetch(t.Context(), client, s.URL, "hello"))
+		require.InDelta(t, 45, time.Since(began).Seconds(), 2)
+	})
 }
 
 // A service of 8 slots tells them as a quota: what is free, and that it is whole again when an answer is there. Each "0

@@ -34,9 +34,9 @@ import (
 // sends nothing: each request fails for want of a Limiter.
 type Transport struct {
 	// Base sends. nil is a copy of the http.DefaultTransport at the first request; an *http.Transport then keeps as
-	// many idle connections as the window may need. If you set an http.Transport, set its MaxIdleConnsPerHost to
-	// the largest window that you expect: it keeps two by default, and makes other connections again for each
-	// request.
+	// many idle connections as the window may need, and finds within 45 s that a connection of HTTP/2 is lost. If
+	// you set an http.Transport, set its MaxIdleConnsPerHost to the largest window that you expect: it keeps two by
+	// default, and makes other connections again for each request. Set its HTTP2.SendPingTimeout too.
 	Base http.RoundTripper
 	// Limiter returns the limiter of a request: [One], [PerHost] and [By] make such functions. If it returns an
 	// error, or nil, the request fails and is not sent. It must be safe for several goroutines.
@@ -70,6 +70,10 @@ func (t *Transport) base() http.RoundTripper {
 		if shared, ok := t.own.(*http.Transport); ok {
 			own := shared.Clone()
 			own.MaxIdleConns, own.MaxIdleConnsPerHost = 0, window.MaxWindow // the window bounds them
+			if own.HTTP2 == nil {
+				// TCP needs a quarter of an hour to find out that the other end is gone.
+				own.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
+			}
 			t.own = own
 		}
 	})
