@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -466,4 +467,51 @@ func TestByNeedsAName(t *testing.T) {
 	_, limiters, _ := perHost(t, empty, aimd.KeyedConfig{})
 	require.PanicsWithValue(t, "httplimit: By: 0 names are not allowed, want 1 at least, or One for one limiter",
 		func() { httplimit.By(limiters) })
+}
+
+// A service closes the connections that it has no room for. A broken connection may have any cause, so it cuts no
+// window. docs/recipes.md has the classifier of a service that hangs up for load.
+func TestAServiceThatHangsUpForLoad(t *testing.T) {
+	hungUp := func(err error) attempt.Verdict {
+		if attempt.CutOff(err) {
+			return attempt.Verdict{Meaning: answer.Refused}
+		}
+		return attempt.Verdict{}
+	}
+	run := func(c attempt.Classifier) (refused int, cuts uint64) {
+		synctest.Test(t, func(t *testing.T) {
+			inFlight := 0
+			var mu sync.Mutex
+			serve := base(func(r *http.Request) (*http.Response, error) {
+				mu.Lock()
+				inFlight++
+				full := inFlight > 24
+				if full {
+					refused++
+				}
+				mu.Unlock()
+				time.Sleep(30 * time.Millisecond)
+				mu.Lock()
+				inFlight--
+				mu.Unlock()
+				if full {
+					return nil, io.EOF
+				}
+				return answers(200, nil, text("x"))(r)
+			})
+			l, err := aimd.New(aimd.Config{Classifier: c})
+			require.NoError(t, err)
+			require.NoError(t, aimd.Each(t.Context(), l, slices.Values(make([]int, 2000)), func(ctx context.Context, _ int) error {
+				_, err := serve(get(ctx, anyURL))
+				return err
+			}))
+			cuts = l.Snapshot().Cuts
+		})
+		return refused, cuts
+	}
+	lost, none := run(nil)
+	few, cuts := run(attempt.FirstOf(hungUp, attempt.Classify))
+	require.Zero(t, none)
+	require.Positive(t, cuts)
+	require.Less(t, few*4, lost)
 }
