@@ -176,10 +176,11 @@ type Permit struct {
 // Done gives the place back and reports the end of the request. Success: the service did the work. Overload and
 // Timeout: the service behind was too loaded. Neutral: the end is unrelated to load. ClientError: the answer was
 // final and no success. window.Unclear is Neutral, and Timeout while most of the latest answers are unclear. A
-// second call has no effect. Done panics if o is not an outcome.
+// second call has no effect. If o is not an outcome, Done gives the place back as Neutral and panics.
 func (p Permit) Done(o window.Outcome) {
 	if !o.Valid() {
-		panic(fmt.Sprintf("admission: Permit.Done with %d, want Success, Overload, Timeout, Neutral or ClientError", o))
+		p.Done(window.Neutral) // a place that is kept narrows the server for ever
+		panic(fmt.Sprintf("admission: Permit.Done: %d is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
 	}
 	c := p.c
 	if c == nil {

@@ -198,10 +198,11 @@ func TestPermitsInContexts(t *testing.T) {
 	_, err = controller(t, Fixed(1), Config{}).Admit(ctx, tag.Tags{})
 	require.NoError(t, err, "another controller's place is another's")
 
-	assert.PanicsWithValue(t, "admission: Permit.Done with 0, want Success, Overload, Timeout, Neutral or ClientError", func() { p.Done(0) })
+	assert.PanicsWithValue(t, "admission: Permit.Done: 0 is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", func() { p.Done(0) })
 	assert.Panics(t, func() { again.Done(7) })
-	got.Done(window.Success) // a wrong outcome released nothing
-	p.Done(window.Success)   // no effect
+	assert.Zero(t, c.Snapshot().InFlight, "a wrong outcome gives the place back")
+	got.Done(window.Success) // no effect
+	p.Done(window.Success)
 }
 
 // The timer of a waiter is for the end of its time in the queue. When a place comes free before a law
