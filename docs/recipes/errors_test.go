@@ -58,6 +58,8 @@ func TestTheErrorsOfSDKs(t *testing.T) {
 		"google_403_rate_limit_exceeded": googleCall,
 		"google_429_rate_of_requests":    googleCall,
 		"openai_429_insufficient_quota":  goOpenAICall,
+		"openai_429_requests_per_day":    openAICall,
+		"openai_429_should_not_retry":    openAICall,
 		"slack_429_empty":                slackCall,
 		"stripe_429_lock_timeout":        stripeCall,
 		"twilio_429_too_many_requests":   twilioCall,
