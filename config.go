@@ -25,7 +25,7 @@ type Config struct {
 	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
 	// means 20, or the nearest bound.
 	InitialWindow float64
-	// Rand is the source of jitter, used under the lock; nil: one with a random seed.
+	// Rand is the source of jitter, used under the lock; nil: one with a random seed. Two limiters must not share a Rand.
 	Rand *rand.Rand
 	// Observer is called for every event, after the lock is released, by the goroutine that caused the event; it
 	// may call the limiter. Several goroutines may call it at once. It should be quick, and must not panic. With an
