@@ -238,22 +238,27 @@ func (p *probe) because(c cause) {
 
 // looks is the window after a success, if a look begins or goes on.
 func (p *probe) looks(now, w float64, a window.End) float64 {
-	if p.phase != looking {
-		least := p.batch
-		if !p.found && p.ceiling <= window.MaxWindow { // a service that refuses says itself where its limit is
-			least *= 5
-		}
-		if p.block.count(now, a, least) {
-			due := p.judge(now, w)
-			if due && p.phase == cutting && p.own == 0 && w >= 2 {
-				return p.halve(now, w)
-			}
-			if p.found && !p.slow && w >= p.more*p.ceiling {
-				p.ceiling = w
-			}
-		}
+	if p.phase == looking {
+		return p.looked(now, w, a)
+	}
+	least := p.batch
+	if !p.found && p.ceiling <= window.MaxWindow { // a service that refuses says itself where its limit is
+		least *= 5
+	}
+	if !p.block.count(now, a, least) {
 		return w
 	}
+	if p.judge(now, w) && p.phase == cutting && p.own == 0 && w >= 2 {
+		return p.halve(now, w)
+	}
+	if p.found && !p.slow && w >= p.more*p.ceiling {
+		p.ceiling = w
+	}
+	return w
+}
+
+// looked is the window after a success in a look: the look ends, goes on, or halves the window again.
+func (p *probe) looked(now, w float64, a window.End) float64 {
 	if math.IsInf(p.block.began, 1) && float64(a.Flying-1) <= w { // only the half flies
 		p.again(now)
 	}
@@ -261,13 +266,13 @@ func (p *probe) looks(now, w float64, a window.End) float64 {
 		return w
 	}
 	trip, rate := p.block.trips/p.block.answers, p.block.rate(now)
-	if rate >= p.stays*p.look.paid {
-		p.look.paid, p.flew = max(p.look.paid, rate), w
+	if rate >= p.stays*p.took {
+		p.took, p.flew = max(p.took, rate), w
 		if p.ceiling = w; w >= 2 {
 			return p.halve(now, w)
 		}
 	} else { // by Little's law, what the rate before needs at the round trip of the half
-		w = min(p.from, w*p.look.paid/rate) / p.stays
+		w = min(p.from, w*p.took/rate) / p.stays
 		p.ceiling = min(p.ceiling, w)
 	}
 	p.found = true
@@ -284,15 +289,14 @@ func (p *probe) halve(now, w float64) float64 {
 
 // grown is the window after one more success: with all that fly, a round trip later.
 func (p *probe) grown(w float64) float64 {
-	pace := 1.
-	if p.lasts > p.few { // as at a limit of requests a second that counts refused ones
-		pace = min(1, 2*p.trip)
-	}
 	if p.lasts > 45 && w < 1 { // a limit of a few a minute, which refused ones use up: no more is sent than a share more
 		return min(1, w+w*p.growth*min(1, p.trip))
 	}
-	step := max(p.growth*min(1, p.trip), p.ceiling-w, p.growth*(w-p.ceiling-0.5)*pace)
-	grown := w + min(1, step/max(1, w))
+	past := p.growth * (w - p.ceiling - 0.5)
+	if p.lasts > p.few { // as at a limit of requests a second that counts refused ones
+		past *= min(1, 2*p.trip)
+	}
+	grown := w + min(1, max(p.growth*min(1, p.trip), p.ceiling-w, past)/max(1, w))
 	if p.found { // past a ceiling that a look found, so far that the next block shows whether it pays
 		return max(w, min(grown, p.more*p.ceiling+p.few))
 	}

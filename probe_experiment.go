@@ -61,7 +61,9 @@ func (e *experiment) full() bool { return e.sample.refused >= e.batch && e.sampl
 // most attempts are refused, more frequent.
 func (e *experiment) paid() bool {
 	s := e.sample
-	return s.refused > e.more*s.accepted+3 && s.odds() > e.more*e.earlier || s.refused > 1 && s.accepted >= e.batch/2 && s.odds() < e.earlier/2
+	rarer := s.refused > 1 && s.accepted >= e.batch/2 && s.odds() < e.earlier/2
+	most := s.refused > e.more*s.accepted+3 && s.odds() > e.more*e.earlier
+	return rarer || most
 }
 
 // holds reports whether a refusal goes no lower than the held window. Otherwise the hold ends here.
@@ -87,14 +89,14 @@ func (e *experiment) try(now, w, trip float64) float64 {
 
 // tried reports whether a trial is over: it shows whether refusals became more frequent, and the service is full.
 func (e *experiment) tried(w, inRow, now float64) (over, full bool) {
-	s := e.sample
+	s, lost := e.sample, inRow > max(e.batch, w/2)
 	switch {
-	case now < e.until && inRow <= max(e.batch, w/2): // refusals come back first
+	case now < e.until && !lost: // refusals come back first
 		return false, false
 	case e.full() && s.odds() <= e.more*e.own: // they are the service's own
 		e.held = w
 		return true, false
-	case e.full() || inRow > max(e.batch, w/2) || s.refused > 2*e.own*max(s.accepted, e.few)+e.few:
+	case e.full() || lost || s.refused > 2*e.own*max(s.accepted, e.few)+e.few:
 		e.earlier, e.own = e.own, 0
 		return true, true
 	}
@@ -123,9 +125,9 @@ type look struct {
 	// both of the last block were clearly longer.
 	shortest, least float64
 	slow            bool
-	// from is the window before a look, flew what flew there, and paid the rate that was accepted. next is the time of
+	// from is the window before a look, flew what flew there, and took the rate that was accepted. next is the time of
 	// the next look.
-	from, flew, paid, next, start float64
+	from, flew, took, next, start float64
 	found                         bool
 }
 
@@ -159,6 +161,6 @@ func (l *look) judge(now, w float64) bool {
 	}
 	l.shortest, l.least = min(l.shortest, trip), min(l.least, little)
 	l.again(now)
-	l.slow, l.flew, l.paid = trip > l.more*l.shortest && little > l.more*l.least, b.flying/b.answers, b.rate(now)
+	l.slow, l.flew, l.took = trip > l.more*l.shortest && little > l.more*l.least, b.flying/b.answers, b.rate(now)
 	return l.slow && now >= l.next && l.flew > w/l.more
 }
