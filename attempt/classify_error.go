@@ -53,14 +53,8 @@ var numbers = map[uint16]Verdict{
 }
 
 func classifyStream(f *tree) Verdict {
-	if f.calmed() {
+	if code := f.reset(); f.calmed() || code == refusedStream || code == 0xb { // 0xb is ENHANCE_YOUR_CALM
 		return overload
-	}
-	switch f.reset() {
-	case refusedStream, 0xb: // 0xb is ENHANCE_YOUR_CALM
-		return overload
-	case 0x2, 0x8: // INTERNAL_ERROR, CANCEL
-		return again
 	}
 	return Verdict{}
 }

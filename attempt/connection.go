@@ -98,8 +98,9 @@ func (f *tree) ofTLS() bool {
 	return certificate || plain || f.isAny(http.ErrSchemeMismatch)
 }
 
-// cutOff reports whether the connection failed, and not the service.
-func (f *tree) cutOff() bool { return f.broken() || f.closed() }
+// cutOff reports whether the connection failed, and not the service. A stream of HTTP/2 stands for a connection: a
+// server that hangs up says INTERNAL_ERROR or CANCEL.
+func (f *tree) cutOff() bool { return f.broken() || f.closed() || f.reset() == 0x2 || f.reset() == 0x8 }
 
 // broken: net/http reports a connection that was closed before the answer also as a bare EOF in a url.Error.
 func (f *tree) broken() bool {
@@ -131,6 +132,6 @@ func NotSent(err error) bool {
 	return walk(err).undone()
 }
 
-// CutOff reports whether the connection failed, and not the service: the connection was refused, reset or closed,
-// by the errors of net, net/http and the system. err may be nil.
+// CutOff reports whether the connection failed, and not the service: the connection was refused, reset or closed, or
+// a stream of HTTP/2 broke off, by the errors of net, net/http and the system. err may be nil.
 func CutOff(err error) bool { return walk(err).cutOff() }
