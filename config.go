@@ -68,8 +68,8 @@ type Config struct {
 	// the amount; otherwise it is 1. 0.0001 to 1e12; 0: no bound.
 	MaxAmountRate float64
 	// MaxWait is the longest wait before an attempt. If a backoff, a Retry-After or a pause for all is longer, the
-	// operation ends at once with ErrWait. The jitter counts, which adds up to a second to a Retry-After. If the wait for a used quota is longer, it ends with ErrQuota. The wait
-	// in the queue has no such bound. 0: no bound.
+	// operation ends at once with ErrWait. The jitter of a Retry-After, up to a second, counts. If the wait for a used
+	// quota is longer, it ends with ErrQuota. The wait in the queue has no such bound. 0: no bound.
 	MaxWait time.Duration
 	// MaxAttempts is the greatest number of attempts of an operation of Do and Each; 0: no limit.
 	MaxAttempts int
