@@ -89,7 +89,7 @@ func Probe(s window.Settings) window.Law { return newProbe(s, &tuned) }
 
 // tuning are the constants. Times are in seconds.
 type tuning struct {
-	growth, few, touch, batch, fall, more, reach, learn, slowest, stays, every float64
+	growth, few, touch, batch, fall, more, reach, learn, slowest, stays, every, minute float64
 }
 
 // tuned is what was measured; TestProbeConstants shows what each constant is for.
@@ -105,6 +105,7 @@ var tuned = tuning{
 	slowest: 3,       // attempts a second: a window of less is not held
 	stays:   0.9,     // of the accepted rate is the same rate
 	every:   30,      // times as long as a look took, the next one comes
+	minute:  45,      // round trips that a refusal lasts at a limit of a few a minute
 }
 
 // cause is why the law moved the window at the last answer, or left it.
@@ -289,7 +290,7 @@ func (p *probe) halve(now, w float64) float64 {
 
 // grown is the window after one more success: with all that fly, a round trip later.
 func (p *probe) grown(w float64) float64 {
-	if p.lasts > 45 && w < 1 { // a limit of a few a minute, which refused ones use up: no more is sent than a share more
+	if p.lasts > p.minute && w < 1 { // refused ones use the limit up: no more is sent than a share more
 		return min(1, w+w*p.growth*min(1, p.trip))
 	}
 	past := p.growth * (w - p.ceiling - 0.5)

@@ -14,6 +14,7 @@ func ProbeWith(constant string, value float64) window.NewLaw {
 	*map[string]*float64{
 		"growth": &t.growth, "few": &t.few, "touch": &t.touch, "batch": &t.batch, "fall": &t.fall, "more": &t.more,
 		"reach": &t.reach, "learn": &t.learn, "slowest": &t.slowest, "stays": &t.stays, "every": &t.every,
+		"minute": &t.minute,
 	}[constant] = value
 	return func(s window.Settings) window.Law { return newProbe(s, &t) }
 }

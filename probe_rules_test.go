@@ -170,6 +170,7 @@ func TestProbeConstants(t *testing.T) {
 		{"no hold at a slow rate", "slowest", 3, 0, "60 clients, 12 slots", services["crowd"], "attempts_per_op", 3.3233, 3.2325, 3.2016, 3.3691},
 		{"growth must pay", "stays", 0.9, math.Inf(1), "an uplink", services["uplink"], "watch_peak_in_flight", 30, 27, 44, 41},
 		{"looks are rare", "every", 30, 0, "an uplink", services["uplink"], "span", 1.0474, 1.0263, 1.0129, 1.2043},
+		{"a share more at a few a minute", "minute", 45, 1e9, "15 a minute", services["15 a minute"], "attempts_per_op", 1.33, 1.41, 5.41, 5.41},
 	} {
 		var best [5]time.Duration
 		for value, want := range map[float64]float64{c.is / 2: c.half, c.is: c.as, 2 * c.is: c.twice, c.off: c.without} {
