@@ -86,11 +86,11 @@ var words = []struct {
 		said("in progress", "being processed", "try again", "please retry"), 409},
 	{Slow, list("*requesttimeout requesttimeoutexception operationtimedout *servertimedout gatewaytimeout deadlineexceeded maxtimemsexpired requesttimedout 57014"), nil, 0},
 	// Throttles: aws-sdk-go-v2 (aws/retry), Amazon S3, MinIO, Azure, Google, OpenAI, Anthropic, Salesforce, Telegram, Dropbox,
-	// AWS Glue, Amazon Redshift, Mashery, NetSuite, Feishu, Zoho.
+	// AWS Glue and Step Functions, Amazon Redshift, Mashery, NetSuite, Feishu, Zoho.
 	{Refused, list("*throttl* slowdown* *serverbusy serviceunavailable* toomanyrequest* *throughputexceeded* requestlimitexceeded bandwidthlimitexceeded " +
 		"*ratelimitexceeded* *ratelimited* ratelimiterror overloaded overloadederror priorrequestnotcomplete transactioninprogress* " +
 		"toomanyconcurrent* floodwait* toomanyconnections toomanywriteoperations *ratetoohigh *rateexceeded capacityexceeded* systemoverloadederror " +
-		"concurrentruns* activestatementsexceeded* activesessionsexceeded* *overqps sssrequestlimitexceeded 99991400"),
+		"concurrentruns* executionlimitexceeded* activestatementsexceeded* activesessionsexceeded* *overqps sssrequestlimitexceeded 99991400"),
 		said("too many requests continuously"), 0},
 	// An echo of a validation is no refusal: the phrases below do not count.
 	{Final, list("invalid* validation* *validationerror *validationexception malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation card*"), nil, 0},
