@@ -51,7 +51,7 @@ func newWalk(t require.TestingT, r *rand.Rand) *walk {
 	c := &walk{}
 	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = window.New(aimd.Probe, s); return err })
 	if r.IntN(2) == 0 {
-		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Pace: window.Pace(r.IntN(3)), Trip: span(r)}
+		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Pace: window.Pace(r.IntN(3)), Trip: min(span(r), 24*time.Hour)}
 		require.NoError(t, c.w.Restored(s))
 	}
 	return c
