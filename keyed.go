@@ -37,7 +37,8 @@ type KeyedConfig struct {
 }
 
 // Keyed has one limiter for each key: a host, a bucket, an API key. It evicts limiters that are idle: not
-// asked for in a while, no attempt in flight, no operation waiting, no pause and no used quota. It is safe for any number of goroutines.
+// asked for in a while, no attempt in flight, no operation waiting, no pause and no used quota. It is safe for any
+// number of goroutines.
 type Keyed[K comparable] struct {
 	make   func(K) (*Limiter, error)
 	config KeyedConfig
