@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -74,6 +75,17 @@ func TestRunMeasures(t *testing.T) {
 		assert.Equal(t, 7, r.Peak)
 		assert.Zero(t, r.Lost)
 	})
+}
+
+// The system may count a processor's time in ticks, so the work goes on until some are counted.
+func TestTheProcessorsTimeIsCounted(t *testing.T) {
+	r, _ := raced(t, t.Context(), Race{Operations: 1, Goroutines: 1}, "plain", task{do: func(context.Context, int) error {
+		began := processorTime()
+		for i := 0; i < 10_000_000 && processorTime() < began+20*time.Millisecond; i++ {
+		}
+		return nil
+	}})
+	assert.Equal(t, runtime.GOOS != "windows", r.CPUS >= 0.02, "%v s", r.CPUS)
 }
 
 // What is lost is what the service has not, whatever it answered.
