@@ -166,9 +166,9 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 		{"no limiter", 0, 300, nil, nil, 320 * ms, 7 * time.Minute},
 		{"reno-0.5 for each", 0, 300, &half, &half, 340 * ms, 7 * time.Minute},
 		{"reno-0.9 for each", 0, 300, &reno, &reno, 340 * ms, 7 * time.Minute},
-		{"probe for each", 0, 300, &probe, &probe, 30 * sec, 9 * time.Minute}, // wanted: 100 ms; .13 to 62 s by the order of goroutines
-		// Wanted: 500 ms. A call waits behind the 200 and more jobs in the same queue. The batch took 6.4 to 7.6 minutes.
-		{"probe, one for both", 0, 300, &probe, nil, 100 * sec, 9 * time.Minute},
+		{"probe for each", 0, 300, &probe, &probe, 30 * sec, 7 * time.Minute}, // wanted: 100 ms; .13 to 62 s by the order of goroutines
+		// Wanted: 500 ms. A call waits behind the 200 and more jobs that wait in the same queue.
+		{"probe, one for both", 0, 300, &probe, nil, 80 * sec, 432 * sec},
 		{"recipe", 0, 300, &probe, &reno, 150 * ms, 7 * time.Minute},
 		{"recipe, MaxWindow 40", 0, 300, &narrow, &reno, 60 * ms, 9 * time.Minute},
 		// Wanted: 150 ms. The batch knows when its own request ends, and takes the slot before a call asks again.
@@ -176,8 +176,8 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 		{"recipe, refused, MaxWindow 40", 64, 300, &narrow, &reno, 7 * sec, 9 * time.Minute},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			good := 0 // of two runs that are, the third does not move the middle one
-			for seed := uint64(0); seed < 3 && good < 2; seed++ {
+			soon, whole := 0, 0 // two runs within a bound decide that the middle one is
+			for seed := uint64(0); seed < 3 && min(soon, whole) < 2; seed++ {
 				synctest.Test(t, func(t *testing.T) {
 					limiter := func(conf *aimd.Config, stream uint64) *aimd.Limiter {
 						if conf == nil {
@@ -195,12 +195,16 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 					s := beside(t, &modelServer{slots: c.slots}, seed, c.workers, batched, cmp.Or(limiter(c.calls, 1), batched))
 					n := len(s.first)
 					t.Logf("first token p50 %v, p95 %v, p99 %v; batch %v", s.first[n/2], s.p95(), s.first[n*99/100], s.batch)
-					if s.p95() <= c.firstToken && s.batch <= c.together {
-						good++
+					if s.p95() <= c.firstToken {
+						soon++
+					}
+					if s.batch <= c.together {
+						whole++
 					}
 				})
 			}
-			assert.Equal(t, 2, good, "runs with the 95th percentile and the batch in time")
+			assert.GreaterOrEqual(t, soon, 2, "runs whose 95th percentile is in time")
+			assert.GreaterOrEqual(t, whole, 2, "runs whose batch is in time")
 		})
 	}
 }
