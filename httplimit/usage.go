@@ -69,8 +69,12 @@ func (u *usage) Close() error {
 func (u *usage) tell() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.stream && !streamed.Match(u.last) {
-		return // the tokens of a stream that broke off are not known
+	complete := bytes.HasSuffix(bytes.TrimSpace(u.last), []byte("}"))
+	if u.stream {
+		complete = streamed.Match(u.last)
+	}
+	if !complete { // its tokens are not known, and an earlier "usage" may be part of what the model wrote
+		return
 	}
 	c := tokensAfter(u.last, bytes.LastIndex(u.last, usageKey))
 	if u.stream && c.Input == 0 { // Anthropic's last event may have the output alone

@@ -152,6 +152,7 @@ func TestUsageOfABodyThatIsNotReadToItsEnd(t *testing.T) {
 		{kind: "application/json", body: openAI, bytes: 200, want: said},
 		{kind: "application/json", body: openAI, bytes: len(openAI) - 10, fails: true, want: said},
 		{kind: "application/json", body: openAI, want: said},
+		{kind: "application/json", body: anthropic, bytes: strings.Index(anthropic, `"stop_reason"`), want: said},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), MaxAmountRate: 1, MaxRetryAfter: time.Hour})
