@@ -101,7 +101,7 @@ func Command() *cobra.Command {
 
 var headerName = regexp.MustCompile("^[0-9A-Za-z-]+$").MatchString
 
-// run serves until the context ends. What is then in flight may end within the time for it.
+// run serves until the context ends.
 func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	var logs slog.Handler = slog.NewTextHandler(stderr, nil)
 	if s.json {
@@ -168,10 +168,15 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	case <-ctx.Done():
 	}
-	p.log.Info("stopping", "within", s.drain.String())
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.drain)
+	return p.drained(ctx, server)
+}
+
+// drained stops the server. What is in flight may end within the time for it.
+func (p *proxy) drained(ctx context.Context, server *http.Server) error {
+	p.log.Info("stopping", "within", p.drain.String())
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.drain)
 	defer cancel()
-	err = server.Shutdown(end)
+	err := server.Shutdown(end)
 	for err == nil && p.switched.Load() > 0 {
 		select {
 		case <-end.Done():
@@ -181,7 +186,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	}
 	if err != nil {
 		_ = server.Close() // the listener is closed
-		return fmt.Errorf("--drain %s: is over, some requests were cut off", value.ShowDuration(s.drain))
+		return fmt.Errorf("--drain %s: is over, some requests were cut off", value.ShowDuration(p.drain))
 	}
 	return nil
 }
