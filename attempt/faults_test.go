@@ -54,3 +54,11 @@ func TestErrorsOfStrangers(t *testing.T) {
 		assert.Equal(t, c.want, attempt.Classify(c.err), "%v", c.err)
 	}
 }
+
+// A service that hangs up for load resets the streams of HTTP/2, and not the connection. A classifier that asks CutOff
+// did not see it.
+func TestAStreamThatBreaksOffIsCutOff(t *testing.T) {
+	for code, want := range map[reset]bool{0x1: false, 0x2: true, 0x7: false, 0x8: true, 0xb: false} {
+		assert.Equal(t, want, attempt.CutOff(fmt.Errorf("get: %w", code)), code)
+	}
+}
