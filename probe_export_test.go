@@ -79,7 +79,7 @@ func (w *probeWithout) Answered(at time.Duration, s window.State, a window.End) 
 
 var probeRules = []probeRule{
 	{name: "chance", after: func(p *probe, _ *answered) { p.share = max(p.share, 1) }},
-	{name: "cut", after: func(p *probe, _ *answered) { p.rate = min(p.rate, 1e-3) }}, // nearly nothing is accepted, by it,
+	{name: "cut", after: func(p *probe, _ *answered) { p.rate = min(p.rate, 1e-3) }}, // nearly nothing is accepted, as the law sees it
 	{name: "margin", after: func(p *probe, x *answered) {
 		if good := min(x.from.Cwnd, p.good(x.now)); x.cut(p) && !x.Ignored && good > x.to.Cwnd {
 			x.to.Cwnd, p.ceiling = good, max(p.ceiling, good)
