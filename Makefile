@@ -25,7 +25,8 @@ RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 .PHONY: test short lint vet-os fuzz e2e bench bench-peers figures names tidy rehearse release
 
 # The race detector looks at the library and at the other packages that start goroutines. It
-# does not look at the simulator and at internal/rules, which start none and would take ten times as long.
+# does not look at the simulator and at internal/rules, which start none and would take ten times as long. The tests of
+# the law play simulations, so they run once more without it.
 NO_RACE   := ^github.com/aimd-go/aimd/\(sim\|internal/rules\)$$
 HERMETIC  := $(filter-out e2e,$(MODULES))
 TEST      := go test -vet=off -shuffle=on -timeout 20m
@@ -37,6 +38,7 @@ test:
 	starters=$$(git grep -lE '\bgo func|\.Go\(' -- 'cmd/*.go' ':!*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|'); \
 	raced=$$(go list ./... $$starters | grep -v '$(NO_RACE)'); \
 	$(TEST) $(RACE) $$raced && \
+	$(if $(RACE),$(TEST) -run "^TestProbe(Rules|Constants)" .,true) && \
 	$(TEST) $$(go list $(patsubst %,./%/...,$(HERMETIC)) | grep -vxF "$$raced")
 
 # benchmarks, its rivals and docs/recipes compile much code of others.
