@@ -38,7 +38,8 @@ import (
 //  7. used: only a window of which half flies grows.
 //  8. lift: a window of less than half of what is accepted in a round trip jumps to that, and the ceiling with it.
 //  9. hold: a cut must pay. If the window fell to two fifths, it is held there until a sample shows how frequent refusals
-//     are. A hold ends if more than 20 are refused in a row, or if the window grew to 1.5 of it.
+//     are. After each trial that failed in a row the fall has to be a ninth deeper. A hold ends if more than 20 are refused
+//     in a row, or if the window grew to 1.5 of it.
 //  10. paid: if refusals became rarer by half than at the window that was held before, the cut paid, and cuts continue:
 //     two refusals and ten successes show it. They also do if there are 1.5 times as many refusals as successes, and three
 //     more, and refusals are 1.5 times as frequent as at the window before, or none was held.
@@ -48,7 +49,7 @@ import (
 //     three times as large plus 60. Attempts count from those that are sent in the trial on, since other clients yield to it
 //     soon. After two round trips, if refusals become 1.5 times as frequent, the service is full, and the held window
 //     returns. So it does before the sample is full if refusals are twice as frequent, and four more, and at any time if
-//     half of the trial, and more than 20, are refused in a row.
+//     more than 20 are refused in a row, and half as many as the trial and its expected refusals.
 //  13. small trial: sends of a trial of a held window below four are not spaced.
 //  14. own: if refusals do not become more frequent, they are the service's own. There is no ceiling then. Only refusals
 //     that are 1.5 times as frequent cut. If refusals become rarer by a third, the service's own share falls, at most by half
@@ -146,6 +147,7 @@ type probe struct {
 
 func newProbe(s window.Settings, t *tuning) *probe {
 	p := &probe{tuning: t, initial: s.Initial, ceiling: math.Inf(1)}
+	p.deep = t.fall
 	p.meter.tuning, p.learns, p.look.tuning, p.spell.tuning, p.experiment.tuning = t, t.learn, t, t, t
 	return p
 }
@@ -368,7 +370,7 @@ func (p *probe) refusal(now, w float64, a window.End) float64 {
 		return w
 	}
 	p.held = max(p.held, min(w, float64(a.Flying)))
-	low := min(w, p.held/p.fall)
+	low := min(w, p.held/p.deep)
 	held := low >= p.slowest*p.trip || math.IsInf(p.most, 1)
 	if w = p.cut(now, w, a); held && !out && w < low {
 		w, p.held, p.ceiling = low, low, low

@@ -29,6 +29,8 @@ type experiment struct {
 	// held is the window to which the law holds, or from which it tries. While each refusal cuts, it is
 	// the largest window since the last sample that decided something.
 	held float64
+	// deep is the factor of the fall that is held next: fall, and more after each trial that failed in a row.
+	deep float64
 	// earlier are the refusals for each success at the window that was held before, 0 if none was.
 	earlier float64
 	// own are the refusals for each success that are the service's own, 0 if none are known.
@@ -89,15 +91,17 @@ func (e *experiment) try(now, w, trip float64) float64 {
 
 // tried reports whether a trial is over: it shows whether refusals became more frequent, and the service is full.
 func (e *experiment) tried(w, inRow, now float64) (over, full bool) {
-	s, lost := e.sample, inRow > max(e.batch, w/2)
+	// Refusals may come back first: as the trial fills, as many as are refused for each success are no evidence.
+	s, lost := e.sample, inRow > max(e.batch, w*(1+e.own)/2)
 	switch {
 	case now < e.until && !lost: // refusals come back first
 		return false, false
 	case e.full() && s.odds() <= e.more*e.own: // they are the service's own
-		e.held = w
+		e.held, e.deep = w, e.fall
 		return true, false
 	case e.full() || lost || s.refused > 2*e.own*max(s.accepted, e.few)+e.few:
 		e.earlier, e.own = e.own, 0
+		e.deep /= e.stays
 		return true, true
 	}
 	return false, false

@@ -532,9 +532,10 @@ func TestProbeSpreadsLargeTrials(t *testing.T) {
 	}
 }
 
-// "After two round trips, if refusals become 1.5 times as frequent, the service is full": refusals are quicker than successes, so the first answers of a large trial are refusals.
+// "at any time if more than 20 are refused in a row, and half as many as the trial and its expected refusals": refusals are
+// quicker than successes, so the first answers of a large trial are refusals.
 func TestProbeWaitsForTheAnswersOfATrial(t *testing.T) {
-	for refused, full := range map[int]bool{30: false, 60: true} {
+	for refused, full := range map[int]bool{60: false, 100: true} {
 		p := newProbed(t, window.Settings{Initial: 20})
 		for range 40 {
 			if p.share(2, 1000); p.State().Cwnd > 40 {
@@ -547,6 +548,30 @@ func TestProbeWaitsForTheAnswersOfATrial(t *testing.T) {
 		p.now += ms
 		p.answer(refused, window.Overload)
 		require.Equal(t, full, p.State().Cwnd < trial, "%d refused at first", refused)
+	}
+}
+
+// "After each trial that failed in a row the fall has to be a ninth deeper."
+func TestProbeHoldsLaterAfterATrialThatFailed(t *testing.T) {
+	p := newProbed(t, window.Settings{Initial: 64})
+	for failed := range 3 {
+		most := 0.
+		for phase := ""; phase != "holding"; _, phase = p.Explain() {
+			most = max(most, min(p.State().Cwnd, float64(p.fill())))
+			p.now += 100 * ms
+			p.answer(1, window.Success)
+			p.answer(1, window.Overload)
+		}
+		require.InEpsilon(t, 0.4*math.Pow(0.9, float64(failed)), p.State().Cwnd/most, 0.06, "%d failed", failed)
+		for phase := ""; phase != "trying"; _, phase = p.Explain() {
+			p.share(2, 1000)
+		}
+		p.fill()
+		for phase := "trying"; phase == "trying"; _, phase = p.Explain() {
+			p.answer(1, window.Overload)
+		}
+		p.now += time.Second
+		p.answer(len(p.flying), window.Success)
 	}
 }
 

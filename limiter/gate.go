@@ -38,8 +38,9 @@ type Gate struct {
 	pausedUntil time.Duration
 	// apart is the least time between the last send and the next, by Settings.MaxRate and MaxAmountRate.
 	apart time.Duration
-	// sent is the last send, if there is a gap: the time it was due, if only the timer was late.
-	sent time.Duration
+	// sent is the last send, if there is a gap: the time it was due, if only the timer was late. before is the one
+	// before it.
+	sent, before time.Duration
 	// last is the number of the attempt sent last, charged its amount.
 	last    uint64
 	charged float64
@@ -99,6 +100,7 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 		g.block.succeeded(now, t)
 	case ok && o.Overloaded():
 		g.overloaded(!a.Ignored, retryAfter)
+		g.refund(t)
 	}
 	if ok && g.told != nil {
 		g.told.took(t, a)
@@ -280,7 +282,7 @@ func (g *Gate) quotaUntil() time.Duration {
 func (g *Gate) spacedUntil() time.Duration {
 	gap := g.Window.Gap()
 	if g.Streak() > 0 && g.spaces() {
-		if gap >= rest && g.Streak()%restEvery == 1 {
+		if (gap >= rest || g.State().Pace == window.CatchUp) && g.Streak()%restEvery == 1 {
 			gap = 0
 		}
 		gap = time.Duration(float64(gap) * g.spread)
@@ -319,10 +321,18 @@ func (g *Gate) space() {
 	if g.delayed {
 		due = max(g.spacedUntil(), g.now-max(lateness, g.catchUp()))
 	}
-	g.sent = due
+	g.before, g.sent = g.sent, due
 	g.spread = 1
 	if g.spaces() {
 		g.spread = g.jitter()
+	}
+}
+
+// refund gives the gap of a refused attempt back, if no other was sent since and a small window is full without it: the next
+// answer lets an attempt go. Else a client with one slot takes 1.9 times the optimum, and 1.1 with it.
+func (g *Gate) refund(t window.Ticket) {
+	if t.ID() == g.last && !g.Open() && g.State().Cwnd < small && g.apart == 0 {
+		g.sent = g.before
 	}
 }
 

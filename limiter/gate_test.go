@@ -237,10 +237,12 @@ func newSpacedTrace(t *testing.T, gap *time.Duration, initial float64) *trace {
 }
 
 // spaced is a law whose gap is what is there at the answer.
-func spaced(gap *time.Duration) window.NewLaw {
+func spaced(gap *time.Duration) window.NewLaw { return paced(gap, window.Spaced) }
+
+func paced(gap *time.Duration, p window.Pace) window.NewLaw {
 	return func(window.Settings) window.Law {
 		return timedLaw(func(s window.State, _ window.End) window.State {
-			s.Cwnd, s.Pace = float64(s.Trip)/float64(*gap), window.Spaced
+			s.Cwnd, s.Pace = float64(s.Trip)/float64(*gap), p
 			return s
 		})
 	}
@@ -436,6 +438,52 @@ func TestASendAtOnceAfterEachTwentiethCut(t *testing.T) {
 			require.Len(t, c.flying, 1)
 		}
 		require.Equal(t, want, atOnce, "a gap of %v", gap)
+	}
+}
+
+// docs/design.md, rule 4: "If early attempts are not refused (`window.CatchUp`), a shorter gap is left out, too."
+func TestASendAtOnceIfEarlyOnesAreAccepted(t *testing.T) {
+	for pace, want := range map[window.Pace]bool{window.Spaced: false, window.CatchUp: true, window.Waits: false} {
+		gap := 100 * ms
+		c := newTrace(t, paced(&gap, pace), starting(1))
+		c.arrive(1, 1)
+		c.answer(1, window.Overload)
+		require.Equal(t, want, len(c.flying) == 1, pace)
+	}
+}
+
+// docs/design.md, rule 4: "a refused attempt gives its gap back, if no other was sent since, and the window is full
+// without it". With MaxRate a refused attempt counts.
+func TestARefusedAttemptGivesItsGapBack(t *testing.T) {
+	for _, c := range []struct {
+		after   float64 // the window after the refusal
+		maxRate float64
+		want    bool
+	}{{2, 0, true}, {3, 0, false}, {2, 1, false}} {
+		cwnd := 3.
+		law := func(window.Settings) window.Law {
+			return timedLaw(func(s window.State, _ window.End) window.State {
+				s.Cwnd, s.Pace = cwnd, window.Spaced
+				return s
+			})
+		}
+		s := starting(1)
+		s.MaxRate = c.maxRate
+		l := newTrace(t, law, s)
+		l.arrive(1, 1)
+		l.advance(3 * time.Second)
+		l.answer(1, window.Success) // so the gap is a second
+		l.arrive(2, 9)
+		for len(l.flying) < 3 {
+			l.advance(time.Second)
+		}
+		cwnd = c.after
+		last := l.sent[len(l.sent)-1]
+		l.advance(10 * ms)
+		l.answer(last, window.Overload)
+		l.answer(2, window.Neutral)
+		l.advance(600 * ms)
+		require.Equal(t, c.want, len(l.flying) == 2, "%+v", c)
 	}
 }
 

@@ -81,8 +81,9 @@ type End struct {
 // If a law spaces its sends (State.Pace), the window makes the gap between two sends: Trip/Cwnd, 15 s at most. The
 // gap counts from the last send. A gap below a millisecond is left out. While refusals follow one another and one
 // attempt at a time is admitted, the gap replaces the doubling pauses, and is multiplied by U(0.5, 1.5), so that
-// clients do not stay in step. Some services refuse the first request after a rest. So with gaps from 0.5 s, the
-// attempt after the first cut in a row, and after each 20th cut from there, is sent without its gap.
+// clients do not stay in step. Some services refuse the first request after a rest. So with gaps from 0.5 s, or any gap if
+// the law is at CatchUp, the attempt after the first cut in a row, and after each 20th cut from there, is sent without
+// its gap. Below a window of 4 a refused attempt gives its gap back, if no other was sent since and the window is full.
 type Law interface {
 	// Answered returns the state after an answer. now is the time of the answer since the limiter was made;
 	// undefined unless the law is Timed.

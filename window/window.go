@@ -75,14 +75,6 @@ func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a End, ok boo
 		return End{}, false
 	}
 	a.RTT, a.Early = max(0, now-f.sent), f.early
-	if w.timed {
-		w.measure(a)
-		w.decide(w.law.Answered(now, w.state, a))
-	} else if !o.Accepted() || float64(a.Flying+1) > w.state.Cwnd {
-		if next := w.law.Answered(now, w.state, a); next != w.state {
-			w.decide(next)
-		}
-	}
 	if o.Accepted() {
 		w.streak = 0
 	} else if o.Overloaded() && !a.Ignored {
@@ -90,6 +82,14 @@ func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a End, ok boo
 			w.streak++
 		}
 		w.ignored, w.pending = w.flying.last, w.flying.n()
+	}
+	if w.timed {
+		w.measure(a)
+		w.decide(w.law.Answered(now, w.state, a))
+	} else if !o.Accepted() || float64(a.Flying+1) > w.state.Cwnd {
+		if next := w.law.Answered(now, w.state, a); next != w.state {
+			w.decide(next)
+		}
 	}
 	return a, true
 }
@@ -131,7 +131,7 @@ func (w *Window) resize(cwnd float64) {
 			w.gap = 0
 		}
 	}
-	if w.gap > 0 && cwnd < small {
+	if w.gap > 0 && cwnd < small && w.streak != 1 {
 		cwnd = min(math.Ceil(cwnd), w.settings.Max)
 	}
 	w.limit = max(1, int(cwnd))

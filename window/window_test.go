@@ -243,6 +243,37 @@ func TestASpacedWindow(t *testing.T) {
 	}
 }
 
+// docs/design.md, rule 4: "After one refusal it is rounded down, until the next answer that is accepted or a second cut in a row"
+func TestARefusalClosesThePartOfAnAttempt(t *testing.T) {
+	law := lawFunc(func(s window.State, _ window.End) window.State { s.Cwnd, s.Pace = 2.5, window.Spaced; return s })
+	w := newTrace(t, timed{law}, window.Settings{})
+	open := func(want int) {
+		t.Helper()
+		var sent []window.Ticket
+		for w.Open() {
+			sent = append(sent, w.send(1)...)
+		}
+		require.Equal(t, want, w.Flying())
+		for _, k := range sent {
+			w.Withdrawn(k)
+		}
+	}
+	answer := func(o window.Outcome) {
+		k := w.send(1)[0]
+		w.now += 100 * time.Millisecond
+		w.answer(k, o)
+	}
+	answer(window.Success)
+	open(3)
+	answer(window.Overload)
+	open(2)
+	answer(window.Success)
+	open(3)
+	answer(window.Overload)
+	answer(window.Overload)
+	open(3)
+}
+
 // A law from outside may be wrong: "If a law returns NaN or an infinity, Cwnd stays."
 func TestNonsenseFromALawChangesNothing(t *testing.T) {
 	start := window.State{Cwnd: 20, Ssthresh: 1024}
