@@ -38,8 +38,8 @@ import (
 //  7. used: only a window of which half flies grows.
 //  8. lift: a window of less than half of what is accepted in a round trip jumps to that, and the ceiling with it.
 //  9. hold: a cut must pay. If the window fell to two fifths, it is held there until a sample shows how frequent refusals
-//     are. After each trial that failed in a row the fall has to be a ninth deeper. A hold ends if more than 20 are refused
-//     in a row, or if the window grew to 1.5 of it.
+//     are. After each trial that failed in a row the fall has to be a ninth deeper, at most to a twentieth. A hold ends if
+//     more than 20 are refused in a row, or if the window grew to 1.5 of it.
 //  10. paid: if refusals became rarer by half than at the window that was held before, the cut paid, and cuts continue:
 //     two refusals and ten successes show it. They also do if there are 1.5 times as many refusals as successes, and three
 //     more, and refusals are 1.5 times as frequent as at the window before, or none was held.

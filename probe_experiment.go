@@ -29,7 +29,7 @@ type experiment struct {
 	// held is the window to which the law holds, or from which it tries. While each refusal cuts, it is
 	// the largest window since the last sample that decided something.
 	held float64
-	// deep is the factor of the fall that is held next: fall, and more after each trial that failed in a row.
+	// deep is the factor of the fall that is held next: fall, and more after each trial that failed in a row, at most batch.
 	deep float64
 	// earlier are the refusals for each success at the window that was held before, 0 if none was.
 	earlier float64
@@ -101,7 +101,7 @@ func (e *experiment) tried(w, inRow, now float64) (over, full bool) {
 		return true, false
 	case e.full() || lost || s.refused > 2*e.own*max(s.accepted, e.few)+e.few:
 		e.earlier, e.own = e.own, 0
-		e.deep /= e.stays
+		e.deep = min(e.deep/e.stays, e.batch)
 		return true, true
 	}
 	return false, false

@@ -551,25 +551,33 @@ func TestProbeWaitsForTheAnswersOfATrial(t *testing.T) {
 	}
 }
 
-// "After each trial that failed in a row the fall has to be a ninth deeper."
+// "After each trial that failed in a row the fall has to be a ninth deeper, at most to a twentieth."
 func TestProbeHoldsLaterAfterATrialThatFailed(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 64})
-	for failed := range 3 {
+	until := func(want string, step func()) {
+		for range 10_000 {
+			if _, phase := p.Explain(); phase == want {
+				return
+			}
+			step()
+		}
+		require.Fail(t, "no end", "%q, window %g", want, p.State().Cwnd)
+	}
+	for failed := range 23 {
+		restored := p.State()
+		restored.Cwnd = 100
+		require.NoError(t, p.Restored(restored))
 		most := 0.
-		for phase := ""; phase != "holding"; _, phase = p.Explain() {
+		until("holding", func() {
 			most = max(most, min(p.State().Cwnd, float64(p.fill())))
 			p.now += 100 * ms
 			p.answer(1, window.Success)
 			p.answer(1, window.Overload)
-		}
-		require.InEpsilon(t, 0.4*math.Pow(0.9, float64(failed)), p.State().Cwnd/most, 0.06, "%d failed", failed)
-		for phase := ""; phase != "trying"; _, phase = p.Explain() {
-			p.share(2, 1000)
-		}
+		})
+		require.InEpsilon(t, max(0.4*math.Pow(0.9, float64(failed)), 0.05), p.State().Cwnd/most, 0.06, "%d failed", failed)
+		until("trying", func() { p.share(2, 1000) })
 		p.fill()
-		for phase := "trying"; phase == "trying"; _, phase = p.Explain() {
-			p.answer(1, window.Overload)
-		}
+		until("", func() { p.answer(1, window.Overload) })
 		p.now += time.Second
 		p.answer(len(p.flying), window.Success)
 	}

@@ -38,8 +38,8 @@ type Gate struct {
 	pausedUntil time.Duration
 	// apart is the least time between the last send and the next, by Settings.MaxRate and MaxAmountRate.
 	apart time.Duration
-	// sent is the last send, if there is a gap: the time it was due, if only the timer was late. before is the one
-	// before it.
+	// sent is the last send, if there is a gap: the time it was due, if only the timer was late. before is the spaced
+	// send before it.
 	sent, before time.Duration
 	// last is the number of the attempt sent last, charged its amount.
 	last    uint64

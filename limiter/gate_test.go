@@ -456,11 +456,11 @@ func TestASendAtOnceIfEarlyOnesAreAccepted(t *testing.T) {
 // without it". With MaxRate a refused attempt counts.
 func TestARefusedAttemptGivesItsGapBack(t *testing.T) {
 	for _, c := range []struct {
-		after   float64 // the window after the refusal
-		maxRate float64
-		want    bool
-	}{{2, 0, true}, {3, 0, false}, {2, 1, false}} {
-		cwnd := 3.
+		before, after float64 // the windows before and after the refusal
+		maxRate       float64
+		want          bool
+	}{{3, 2, 0, true}, {3, 3, 0, false}, {3, 2, 1, false}, {5, 4, 0, false}} {
+		cwnd := c.before
 		law := func(window.Settings) window.Law {
 			return timedLaw(func(s window.State, _ window.End) window.State {
 				s.Cwnd, s.Pace = cwnd, window.Spaced
@@ -474,7 +474,7 @@ func TestARefusedAttemptGivesItsGapBack(t *testing.T) {
 		l.advance(3 * time.Second)
 		l.answer(1, window.Success) // so the gap is a second
 		l.arrive(2, 9)
-		for len(l.flying) < 3 {
+		for len(l.flying) < int(c.before) {
 			l.advance(time.Second)
 		}
 		cwnd = c.after
@@ -483,7 +483,7 @@ func TestARefusedAttemptGivesItsGapBack(t *testing.T) {
 		l.answer(last, window.Overload)
 		l.answer(2, window.Neutral)
 		l.advance(600 * ms)
-		require.Equal(t, c.want, len(l.flying) == 2, "%+v", c)
+		require.Equal(t, c.want, len(l.flying) == int(c.before)-1, "%+v", c)
 	}
 }
 

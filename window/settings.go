@@ -25,7 +25,8 @@ const (
 	// grain is the gap from which a gap is left out: a timer each costs more.
 	grain = time.Millisecond
 	// small is the window, in attempts, below which the gap alone sets the rate: a part of an attempt admits a whole
-	// one. With 1 for 1.4, the rate would be 1. After one refusal a part admits none: the attempt may have been one too many.
+	// one. With 1 for 1.4, the rate would be 1. After one refusal a part admits none: the attempt may have been one too
+	// many. From the second in a row on it does again: gaps and pauses hold sends back then.
 	small = 4
 )
 
