@@ -77,8 +77,8 @@ import (
 //  22. used up: if a silence with more than four refusals lasts 1.5 times as long as the acceptance before it and a round
 //     trip, a limit was used up. Its rate is between that of the burst and that of burst and silence together: their
 //     geometric mean is the ceiling. A silence begins with the first refused attempt, not with the rest before it.
-//  23. up and down: if less is accepted then, by a third, and not for longer, the service goes up and down, and silences are
-//     outages from then on.
+//  23. up and down: if less is accepted then, by a third, and not for longer, the service goes up and down. From then on
+//     silences are outages, and what was accepted before counts for the next one, too, if more than four are accepted.
 //  24. timeouts: after a timeout, too, a silence is an outage.
 //  25. lasting: where a refusal lasts for more than four round trips, growth past the ceiling takes half a second in place
 //     of a round trip, and a Retry-After binds all while one may fly at a time. Where a refusal lasts for more than 45, a
@@ -344,8 +344,12 @@ func (p *probe) ended(now, w float64) float64 {
 func (p *probe) refusal(now, w float64, a window.End) float64 {
 	if p.refused++; p.refused == 1 {
 		p.quiet = max(p.succeeded, now-seconds(a.RTT)) // not the time before, in which nothing was sent
+		was := p.before
 		if p.before = min(w, p.good(p.succeeded)); p.phase != cutting {
 			p.before = max(p.before, p.held)
+		}
+		if math.IsInf(p.most, 1) && p.spell.taken > p.few { // a lower rate is no better
+			p.before = max(p.before, was)
 		}
 	}
 	if p.phase == looking {
