@@ -82,7 +82,7 @@ import (
 //  24. timeouts: after a timeout, too, a silence is an outage.
 //  25. lasting: where a refusal lasts for more than four round trips, growth past the ceiling takes half a second in place
 //     of a round trip, and a Retry-After binds all while one may fly at a time. Where a refusal lasts for more than 45, a
-//     window below one grows by 2/3 of itself.
+//     window below one grows by 2/3 of itself. If 20 are refused there, and 20 accepted, slower is no better, and that ends.
 //
 // The ceiling is State.Ssthresh, and MaxWindow if there is none. A restored State has a ceiling
 // unless Ssthresh is MaxWindow. With a Settings.Min above 1 the window never is a rate.
@@ -368,6 +368,9 @@ func (p *probe) refusal(now, w float64, a window.End) float64 {
 		w = max(p.held, p.cut(now, w, a))
 		p.ceiling = max(p.ceiling, p.held)
 		return w
+	}
+	if p.lasts > p.minute && p.full() { // slower is no better
+		p.lasts = 0
 	}
 	p.heed(now + p.trip)
 	if p.cause = p.taken(out); p.cause == chance || p.cause == own {

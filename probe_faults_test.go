@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/sim"
 )
 
 // Reports of users about the law. Each keeps its test here, whatever mechanism mended it.
@@ -168,4 +169,30 @@ func TestTheLawStandsStillNowhere(t *testing.T) {
 func TestAClientOfOneSlotWaitsForNoGap(t *testing.T) {
 	s := odd{ops: 300, workers: 60, slots: 1, takes: 100 * ms, refusal: 2 * ms}
 	assert.Less(t, s.took(t, aimd.Config{}), 39*time.Second)
+}
+
+// At these services most attempts of a slow law are refused, too: each refusal left it slower than the one before, until it
+// sent one in 15 s for hours.
+func TestTheLawEndsWhereSlowerIsNoBetter(t *testing.T) {
+	for name, c := range map[string]struct {
+		server sim.Server
+		ops    int
+		within time.Duration
+	}{
+		"up for 0.4 s, down for 0.8 s": {sim.Server{
+			Service: 24 * ms, Slots: 10, Refusal: sim.Refusal{Time: 5 * ms},
+			Failures: sim.Failures{Rate: 1, Overload: true, From: 400 * ms, For: 800 * ms, Period: 1200 * ms},
+		}, 1500, 5 * time.Minute},
+		"half are never answered": {sim.Server{Service: 50 * ms, Failures: sim.Failures{Rate: 0.5, Lost: true}}, 500, 2 * time.Hour},
+	} {
+		for seed := range uint64(20) {
+			s := sim.Scenario{
+				Server: c.server, NoTraces: true, Horizon: 3 * time.Hour, Optimum: time.Second,
+				Clients: sim.Clients{Count: 64, Arrivals: "closed", Operations: c.ops, Timeout: 5 * time.Second},
+			}
+			r, err := sim.Run(s, sim.Strategy{Name: "probe", Shared: true, Window: sim.Window{NewLaw: aimd.Probe}}, seed)
+			require.NoError(t, err)
+			assert.Less(t, r.End, c.within, "%s, seed %d", name, seed)
+		}
+	}
 }
