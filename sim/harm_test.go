@@ -21,7 +21,7 @@ const (
 	// Services at which the law takes more than twice as long as the better of the other two, of any set and of ten.
 	mostSlow, slowOfTen = 56, 320
 	// Services at which the law does not end within two hours, and one of the other two does.
-	mostOpen, openOfTen = 4, 30
+	mostOpen, openOfTen = 4, 15
 )
 
 // set numbers the services.
