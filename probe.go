@@ -348,7 +348,7 @@ func (p *probe) refusal(now, w float64, a window.End) float64 {
 		if p.before = min(w, p.good(p.succeeded)); p.phase != cutting {
 			p.before = max(p.before, p.held)
 		}
-		if math.IsInf(p.most, 1) && p.spell.taken > p.few { // a lower rate is no better
+		if math.IsInf(p.most, 1) && p.spell.taken > p.few { // law-ordinary-up-and-down: 24 times the optimum, without 51
 			p.before = max(p.before, was)
 		}
 	}
@@ -369,7 +369,7 @@ func (p *probe) refusal(now, w float64, a window.End) float64 {
 		p.ceiling = max(p.ceiling, p.held)
 		return w
 	}
-	if p.lasts > p.minute && p.full() { // slower is no better
+	if p.lasts > p.minute && p.full() { // TestHarm: 10 of 2000 services without an end, without 16
 		p.lasts = 0
 	}
 	p.heed(now + p.trip)

@@ -3,6 +3,7 @@ package aimd_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -693,6 +694,56 @@ func TestProbeIsNotWornDownByOutages(t *testing.T) {
 		}
 		require.Greater(t, p.State().Cwnd, 6.0)
 	}
+}
+
+// "what was accepted before counts for the next one, too, if more than four are accepted"
+func TestProbeKeepsItsRateWhereAServiceGoesUpAndDown(t *testing.T) {
+	for taken, kept := range map[int]bool{4: false, 5: true, 8: true} {
+		p := newProbed(t, window.Settings{Initial: 20, Max: 20})
+		for range 6 {
+			for range 20 {
+				p.round(20*ms, 20)
+			}
+			p.outage(20*ms, time.Second)
+		}
+		accept := func() {
+			ticket := p.Sent(p.now)
+			p.now += 20 * ms
+			p.Answered(p.now, ticket, window.Success)
+		}
+		for range taken {
+			accept()
+			p.now += 300 * ms
+		}
+		p.outage(20*ms, time.Second)
+		accept()
+		require.Equal(t, kept, p.State().Cwnd > 2, "%d accepted, window %g", taken, p.State().Cwnd)
+	}
+}
+
+// "Where a refusal lasts for more than 45, a window below one grows by 2/3 of itself. If 20 are refused there, and 20
+// accepted, slower is no better, and that ends." A success adds 1.3% to a window of .01 then, and elsewhere more than a
+// tenth.
+func TestProbeGrowsAgainWhereSlowerIsNoBetter(t *testing.T) {
+	p := newProbed(t, window.Settings{})
+	var quick string
+	for range 25 {
+		for _, o := range []window.Outcome{window.Success, window.Overload} {
+			require.NoError(t, p.Restored(window.State{Cwnd: 0.01, Ssthresh: 1, Pace: window.Spaced, Trip: 20 * ms}))
+			p.now += 2 * time.Second
+			ticket := p.Sent(p.now)
+			p.now += 20 * ms
+			p.Answered(p.now, ticket, o)
+			switch grown := p.State().Cwnd > 0.011; {
+			case o == window.Overload:
+			case grown:
+				quick += "+"
+			default:
+				quick += "-"
+			}
+		}
+	}
+	require.Equal(t, "+++++"+strings.Repeat("-", 15)+"++++-", quick, "five refusals show that they last")
 }
 
 // The attempt after the first cut in a row comes at once, so a rest that is shorter than the gap stops nothing.
