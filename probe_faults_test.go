@@ -196,3 +196,26 @@ func TestTheLawEndsWhereSlowerIsNoBetter(t *testing.T) {
 		}
 	}
 }
+
+// At 1100 slots with answers of different lengths the first 20 answers can seem to show that growth gains nothing. Then
+// the window climbed so slowly that such a job took 17 s in place of 3.
+func TestALookTooEarlyCostsAJobLittle(t *testing.T) {
+	for name, c := range map[string]struct {
+		spread sim.Spread
+		within time.Duration
+	}{
+		"exponential": {sim.Spread{Kind: "exponential"}, 9 * time.Second},
+		"lognormal":   {sim.Spread{Kind: "lognormal", Width: 1}, 13 * time.Second},
+	} {
+		for seed := range uint64(31) {
+			s := sim.Scenario{
+				Server:   sim.Server{Service: 110 * ms, Slots: 1100, Spread: c.spread, Refusal: sim.Refusal{Time: 5 * ms}},
+				NoTraces: true, Horizon: time.Hour, Optimum: time.Second,
+				Clients: sim.Clients{Count: 1, Operations: 22000},
+			}
+			r, err := sim.Run(s, sim.Strategy{Name: "probe", Shared: true, Window: sim.Window{NewLaw: aimd.Probe}}, 500+seed)
+			require.NoError(t, err)
+			assert.Less(t, r.End, c.within, "%s, seed %d", name, seed)
+		}
+	}
+}

@@ -172,12 +172,12 @@ func TestProbeConstants(t *testing.T) {
 		{"a floor in an outage", "touch", 1. / 60, 1, "an outage", services["outage"], "outage_sent", 51, 57, 65, 67},
 		{"a sample before a verdict", "batch", 20, 5, "8 slots, a quarter refused", services["random"], "span", 3.6885, 3.8332, 4.5267, 6.5075},
 		{"a cut must pay", "fall", 2.5, 1e9, "8 slots, a quarter refused", services["random"], "span", 4.1034, 3.8332, 6.2087, 18.919},
-		{"clearly more", "more", 1.5, 1e9, "an uplink", services["uplink"], "watch_peak_in_flight", 39, 27, 53, 2010},
+		{"clearly more", "more", 1.5, 1e9, "an uplink", services["uplink"], "watch_peak_in_flight", 39, 30, 57, 2010},
 		{"a trial", "reach", 8, 1, "8 slots, a quarter refused", services["random"], "span", 2.1766, 3.8332, 9.5764, 1.7615},
 		{"early attempts are tried again", "learn", 0.02, 0, "10 slots", services["ten"], "span", 1.128, 1.0995, 1.0392, 1.164},
 		{"no hold at a slow rate", "slowest", 3, 0, "60 clients, 12 slots", services["crowd"], "attempts_per_op", 3.2642, 3.16, 3.1492, 3.3267},
-		{"growth must pay", "stays", 0.9, math.Inf(1), "an uplink", services["uplink"], "watch_peak_in_flight", 30, 27, 44, 41},
-		{"looks are rare", "every", 30, 0, "an uplink", services["uplink"], "span", 1.0474, 1.0263, 1.0129, 1.2043},
+		{"growth must pay", "stays", 0.9, math.Inf(1), "answers of many lengths", services["lengths"], "span", 1.4086, 1.3679, 1.681, 2.0007},
+		{"looks are rare", "every", 30, 0, "an uplink", services["uplink"], "span", 1.0536, 1.025, 1.0127, 1.2445},
 		{"a share more at a few a minute", "minute", 45, 1e9, "15 a minute", services["15 a minute"], "attempts_per_op", 1.33, 1.41, 5.41, 5.41},
 	} {
 		var best [5]time.Duration
