@@ -178,12 +178,13 @@ func (r *reader) said(key, value string) {
 	switch key = fold(key); key {
 	case "@type": // type.googleapis.com/google.rpc.QuotaFailure
 		r.code(value[strings.LastIndexByte(value, '/')+1:])
-	case "code", "type", "reason", "error", "errorcode", "errcode", "status", "exception", "errortype", "subcode", "tag", "faultcode":
+	case "code", "type", "reason", "error", "errorcode", "errcode", "status", "exception", "errortype", "subcode", "tag", "faultcode",
+		"statuscode":
 		r.code(value)
 		if strings.ContainsRune(value, ' ') { // a sentence as the error
 			r.says(value)
 		}
-	case "message", "msg", "detail", "details", "description", "errordescription", "errormessage", "errormsg", "title", "quotaid", "quotalimit":
+	case "message", "msg", "detail", "details", "description", "errordescription", "errormessage", "errormsg", "title", "quotaid", "quotalimit", "statustext":
 		r.says(value)
 	default:
 		r.told(key, value)
