@@ -168,9 +168,9 @@ func (c Config) fixed() string {
 // error names the field.
 //
 // Waiting operations and attempts in flight stay, and cwnd within the new bounds. If a bound changed, the law
-// starts with an empty state. A pause for all operations ends no later than the new settings allow. The backoff of
-// an operation does not change. A new MaxAttempts also holds for operations under way, a new AttemptTimeout for
-// later attempts.
+// starts with an empty state. A pause for all operations ends no later than the new settings allow. If it lasts for
+// longer than a new MaxWait, the operations that wait for it end with ErrWait. The backoff of an operation does not
+// change. A new MaxAttempts also holds for operations under way, a new AttemptTimeout for later attempts.
 //
 // Two calls at once take effect one after the other: the second gets the settings of the first. change is called
 // once, without the lock: it may call the limiter, except for Reconfigure.
@@ -220,5 +220,6 @@ func (l *Limiter) reconfigure(change func(*Config)) (time.Duration, error) {
 	l.queue.Bound, l.pauseMin = c.QueueBound, pauseMin
 	l.settings.Store(&c)
 	l.note(now, Event{Kind: EventReconfigured, Before: before})
+	l.dismiss(now)
 	return now, nil
 }

@@ -81,6 +81,26 @@ func TestAPauseThatIsOverTurnsNoOperationAway(t *testing.T) {
 	})
 }
 
+// A MaxWait that was lowered held only for operations that came later: those that waited for a pause waited on.
+func TestALowerMaxWaitHoldsForWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter(t, 2, func(c *aimd.Config) {})
+		for range 3 { // the second cut in a row begins a pause
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			p.Done(aimd.Overload)
+		}
+		waits := make(chan error)
+		go func() { _, err := l.Acquire(t.Context()); waits <- err }()
+		synctest.Wait()
+		require.Equal(t, 1, l.Snapshot().Queued)
+		require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxWait = time.Millisecond }))
+		synctest.Wait()
+		require.Zero(t, l.Snapshot().Queued)
+		require.ErrorIs(t, <-waits, aimd.ErrWait)
+	})
+}
+
 // waiting begins operations in this order, which note how they end, in text, and after what time.
 func waiting(t *testing.T, l *aimd.Limiter, all ...float64) (ends []string, wait func()) {
 	t.Helper()
