@@ -9,7 +9,7 @@ replace (
 
 require (
 	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.24.0
-	github.com/Azure/azure-sdk-for-go/sdk/storage/azblob v1.7.0
+	github.com/Azure/azure-sdk-for-go/sdk/storage/azblob v1.7.0 // from 1.8 on it compiles Apache Arrow
 	github.com/IBM/sarama v1.61.1
 	github.com/aimd-go/aimd v0.1.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0
