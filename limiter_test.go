@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -32,6 +33,45 @@ var laws = map[string]struct {
 }{
 	"tahoe": {aimd.Tahoe, 4, 20},
 	"reno":  {func(factor, _ float64) window.NewLaw { return aimd.Reno(factor) }, 5, 10},
+}
+
+// "All requests complete within 25s ... The client performs 2085 request attempts overall (i.e., 85 fail)"
+// ([Syncmusings]): the limiter that users have, with goroutines, against the text's service, on virtual time.
+func TestTheFiguresOfTheText(t *testing.T) {
+	busy := errors.New("busy")
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{
+			Law:        aimd.Reno(0.9),
+			Classifier: func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Refused} },
+		})
+		require.NoError(t, err)
+		var inService, attempts, refused atomic.Int64
+		request := func(context.Context) error {
+			attempts.Inc()
+			time.Sleep(100 * time.Millisecond) // "the connection/request time is 100ms"
+			defer inService.Dec()
+			if inService.Inc() > 50 {
+				refused.Inc()
+				time.Sleep(50 * time.Millisecond) // "error responses in 50ms"
+				return busy
+			}
+			time.Sleep(500 * time.Millisecond) // "succesful responses are served in 500ms"
+			return nil
+		}
+		start := time.Now()
+		var all sync.WaitGroup
+		for i := range 2000 { // "initially generated at a 1000/s rate"
+			all.Go(func() {
+				time.Sleep(time.Duration(i) * time.Millisecond)
+				assert.NoError(t, l.Do(t.Context(), request))
+			})
+		}
+		all.Wait()
+		assert.Equal(t, 25205*time.Millisecond, time.Since(start))
+		assert.EqualValues(t, 2085, attempts.Load())
+		assert.EqualValues(t, 85, refused.Load())
+		l.Close()
+	})
 }
 
 func wantWindow(t *testing.T, l *aimd.Limiter, cwnd, ssthresh float64) {
