@@ -1,6 +1,7 @@
 package retry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,8 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/budget"
 	"github.com/aimd-go/aimd/internal/check"
+	"github.com/aimd-go/aimd/internal/sliding"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -46,45 +47,85 @@ type BudgetConfig struct {
 	Floor int
 }
 
+func (c BudgetConfig) withDefaults() (BudgetConfig, error) {
+	// The floor is our choice: one operation, or two, can use up their retries without other requests. A client of
+	// three requests a second has its three retries by the share.
+	c.Floor = max(cmp.Or(c.Floor, 3), -1)
+	return c, cmp.Or(
+		// "only 10% of outgoing requests can be retries" ("Safe Client Behaviour", 2018).
+		check.Share("Share", &c.Share, 0.1),
+		// Our choice. Short, so that the share of a good time is soon used up in an outage.
+		check.Duration("Window", &c.Window, 10*time.Second, time.Second, time.Hour),
+	)
+}
+
 // Budget is a guard that bounds the retries of its users to a share of their requests. One Budget is for one
 // service: share it among all callers of the process. Put it last among the guards: requests that other guards
 // reject must not count. It is safe for any number of goroutines.
+//
+//	"Limit retries to a percentage of total outgoing requests." ("Safe Client Behaviour", 2018)
+//
+// Invariant: whenever a retry goes, no more than the share of all requests are retries, over the window
+// and also over its newest tenth, or no more than the floor. Without the tenth, the share of the whole
+// window would go in one burst when an outage begins.
 type Budget struct {
 	clock clock.Clock
-	// made is the start of the core's time. share is the Share of its Config.
 	made  time.Time
-	share float64
-	mu    sync.Mutex
-	core  budget.Core
+	// own is the Share of its Config.
+	own float64
+
+	mu     sync.Mutex
+	config BudgetConfig
+	// sent counts all attempts; retries are marked.
+	sent sliding.Counter
 }
+
+// The window has 50 parts, and the newest tenth 5.
+const (
+	buckets       = 50
+	newestBuckets = buckets / 10
+)
 
 // NewBudget returns a budget without requests, or an error that names the wrong setting, its value and
 // the allowed ones.
 func NewBudget(c BudgetConfig) (*Budget, error) {
-	core, err := budget.New(budget.Settings{Share: c.Share, Window: c.Window, Floor: c.Floor})
+	c, err := c.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
 	source := clock.New()
-	return &Budget{clock: source, made: source.Now(), share: core.Share, core: core}, nil
+	return &Budget{clock: source, made: source.Now(), own: c.Share, config: c, sent: sliding.New(c.Window, buckets)}, nil
 }
 
 // Admit counts an operation's attempt. The first (or 0, not known) is always admitted; the others are
 // retries, and get an [ErrBudget] when the budget is exhausted.
 func (b *Budget) Admit(_ context.Context, attempt int) error {
-	now := b.clock.Since(b.made)
+	return b.AdmitAt(b.clock.Since(b.made), attempt)
+}
+
+// AdmitAt is Admit for a program with a clock of its own: now is the time since any start that stays the same. A time
+// before the last one counts as the last one.
+func (b *Budget) AdmitAt(now time.Duration, attempt int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if attempt <= 1 {
-		b.core.Sent(now)
-		return nil
+	retry := attempt > 1
+	if retry {
+		if all := b.sent.Sum(now); !b.allows(all) {
+			return &budgetError{all.All, all.Marked, b.config.Window, b.config.Share}
+		}
+		if newest := b.sent.Within(now, newestBuckets); !b.allows(newest) {
+			return &budgetError{newest.All, newest.Marked, b.config.Window * newestBuckets / buckets, b.config.Share}
+		}
 	}
-	if b.core.Asked(now) {
-		return nil
-	}
-	e := budgetError{share: b.core.Share}
-	e.over, e.requests, e.retries = b.core.Exhausted(now)
-	return &e
+	b.sent.Added(now, retry)
+	return nil
+}
+
+// allows decides over a span with these counts.
+func (b *Budget) allows(sent sliding.Counts) bool {
+	// Both with the one that is asked for.
+	retries, requests := sent.Marked+1, sent.All+1
+	return retries <= b.config.Floor || float64(retries) <= b.config.Share*float64(requests)
 }
 
 // Ended makes no difference: a retry is paid for however it ends.
@@ -93,11 +134,11 @@ func (b *Budget) Ended(context.Context, window.Outcome) {}
 // SetShare changes the share: greater than 0, less than 1; 0 brings the one of NewBudget back. If it returns an
 // error, the old one stays.
 func (b *Budget) SetShare(share float64) error {
-	if err := check.Share("Share", &share, b.share); err != nil {
+	if err := check.Share("Share", &share, b.own); err != nil {
 		return fmt.Errorf("retry: %w", err)
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.core.Share = share
+	b.config.Share = share
 	return nil
 }

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/benbjohnson/clock"
-
-	"github.com/aimd-go/aimd/internal/grid"
 )
 
 // Config has the settings of a Schedule.
@@ -38,7 +36,7 @@ type Schedule struct {
 	changed chan struct{}
 
 	mu      sync.Mutex
-	core    grid.Core // guarded by mu, as are the fields below
+	core    plan // guarded by mu, as are the fields below
 	stopped bool
 	runs    uint64
 	// running: a Run has not returned.
@@ -52,16 +50,11 @@ type Schedule struct {
 func New(c Config) (*Schedule, error) { return newOn(clock.New(), c) }
 
 func newOn(source clock.Clock, c Config) (*Schedule, error) {
-	if c.Rand == nil {
-		c.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	}
-	core, err := grid.New(source.Now(), grid.Settings{
-		Period: c.Period, StartWithin: c.StartWithin, JitterPeriod: c.JitterPeriod, Rand: c.Rand,
-	})
+	c, err := c.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("schedule: %w", err)
 	}
-	return &Schedule{clock: source, core: core, period: c.Period, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
+	return &Schedule{clock: source, core: newPlan(source.Now(), c), period: c.Period, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
 }
 
 // Run calls the job at the times of the schedule, one call at a time, in this goroutine and with this context. It

@@ -2,8 +2,6 @@ package sim
 
 import (
 	"time"
-
-	"github.com/aimd-go/aimd/internal/grid"
 )
 
 // arrivals says when operations are born.
@@ -82,10 +80,7 @@ func (b *arrivals) first(e *engine, c *client) {
 	case b.conf.Arrivals == onceWord:
 	case b.conf.Arrivals == closedWord:
 		d = b.think(e)
-	case b.conf.Form == jitteredTime:
-		c.schedule = checked(grid.New(beginning, grid.Settings{Period: b.conf.Period, Rand: e.random.Rand}))
-		d = planned(c)
-	case b.conf.Form == jitteredSlip:
+	case b.conf.onGrid():
 		d = b.period(e, c)
 	case b.conf.Start == jittered:
 		d = b.jittered(e)
@@ -96,10 +91,6 @@ func (b *arrivals) first(e *engine, c *client) {
 }
 
 func (b *arrivals) turn(e *engine, c *client) {
-	if c.schedule != nil && !c.schedule.Begin(e.date()) {
-		e.at(planned(c), turnKind, c.id, 0)
-		return
-	}
 	n := 1
 	if b.conf.Arrivals == onceWord {
 		n = c.left
@@ -129,12 +120,6 @@ func (b *arrivals) think(e *engine) time.Duration {
 	return stretched(b.conf.Think, e.random.ExpFloat64())
 }
 
-// planned is the time when the client's schedule has its next operation.
-func planned(c *client) time.Duration {
-	next, _ := c.schedule.Next()
-	return next.Sub(beginning)
-}
-
 // jittered is "period * random(.5, 1.5)".
 func (b *arrivals) jittered(e *engine) time.Duration {
 	return stretched(b.conf.Period, 0.5+e.random.Float64())
@@ -151,9 +136,15 @@ func (b *arrivals) period(e *engine, c *client) time.Duration {
 		// period)": the wrong way round.
 		c.grid = (c.grid + stretched(p, 1+e.random.Float64())) / p * p
 		return c.grid
+	default:
+		// "truncate(next_execution, period)", and then "next_execution += random(1.0, 2.0) * period". If that has
+		// passed, the same from now on, as package schedule does.
+		c.grid = c.grid.Truncate(p) + p + time.Duration(e.random.Float64()*float64(p))
+		if c.grid < e.now {
+			c.grid = e.now.Truncate(p) + p + time.Duration(e.random.Float64()*float64(p))
+		}
+		return c.grid
 	}
-	c.schedule.Ended(e.date())
-	return planned(c)
 }
 
 // over reports whether no operation will be born any longer.

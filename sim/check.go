@@ -9,8 +9,8 @@ import (
 
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/check"
-	"github.com/aimd-go/aimd/internal/grid"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/setting"
 )
 
@@ -325,7 +325,7 @@ func (s Clients) check(c checker) {
 	c.when(s.Stagger > 0 && arrivals != onceWord && arrivals != closedWord, "stagger", s.Stagger, none, arrivals)
 	c.when(s.Burst > 0 && (arrivals == closedWord || arrivals == periodicWord), "burst", s.Burst, none, arrivals)
 	if arrivals == periodicWord {
-		_, err := grid.New(beginning, grid.Settings{Period: s.Period})
+		_, err := schedule.New(schedule.Config{Period: s.Period})
 		c.wrong(err)
 		c.when(s.Start != "" && s.onGrid(), "start", strconv.Quote(s.Start), "none with form: %s, which has a start of its own", s.withDefaults().Form)
 	}

@@ -10,7 +10,7 @@
 //	                  '---- the wait before a retry <----- an error ----'-------------------------'-----------'             success
 //
 // The library itself makes the decisions in a run: the limiter's gate and queue, the laws, the backoffs, the
-// budget, the throttle and the schedule are the code that users run. Only the world around them is simulated.
+// budget and the throttle are the code that users run. Only the world around them is simulated.
 //
 // The same scenario, strategy and seed give the same result on every machine: a run has no goroutine, clock
 // or global randomness. Runs may be parallel.

@@ -5,12 +5,11 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	loop "github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/budget"
-	"github.com/aimd-go/aimd/internal/grid"
-	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -23,8 +22,8 @@ type party struct {
 	// wake is the time when the core must be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards, or nil.
-	budget   *budget.Core
-	throttle *rejection.Core
+	budget   *retry.Budget
+	throttle *throttle.Throttle
 }
 
 // client asks the service.
@@ -33,9 +32,8 @@ type client struct {
 	*party
 	// left is the number of operations that it may still bear, negative: no end.
 	left int
-	// schedule plans the times of a client of jitteredTime; grid is the time of a client of jitteredSlip.
-	schedule *grid.Core
-	grid     time.Duration
+	// grid is the time of the next operation of a client of jitteredTime or jitteredSlip.
+	grid time.Duration
 	// done is the number of operations that were done, and last the time of the last one.
 	done int
 	last time.Duration
@@ -93,23 +91,24 @@ type attempt struct {
 func newParty(e *engine, id int32) *party {
 	p := &party{id: id}
 	if w := e.strategy.Window; w.on() {
-		p.core = checked(limiter.NewGate(w.MakeLaw(), w.settings(e.random.Rand)))
+		gate := checked(limiter.NewGate(w.MakeLaw(), w.settings(e.random.Rand)))
+		p.core = &gate
 	}
 	if share := e.strategy.Budget; share > 0 {
-		p.budget = checked(budget.New(budget.Settings{Share: share}))
+		p.budget = checked(retry.NewBudget(retry.BudgetConfig{Share: share}))
 	}
 	if k := e.strategy.Throttle; k > 0 {
-		p.throttle = checked(rejection.New(rejection.Settings{K: k, Rand: e.random.Rand}))
+		p.throttle = checked(throttle.New(throttle.Config{K: k, Rand: e.random.Rand}))
 	}
 	return p
 }
 
 // checked is for values whose settings were checked before.
-func checked[T any](v T, err error) *T {
+func checked[T any](v T, err error) T {
 	if err != nil {
 		panic("sim: " + err.Error())
 	}
-	return &v
+	return v
 }
 
 // bear makes a new operation for a client.
@@ -134,22 +133,8 @@ func (e *engine) bear(c *client) {
 // a loop.Runner does, and the budget last.
 func (e *engine) admitted(op *operation) bool {
 	p := op.client.party
-	if p.throttle != nil && !p.throttle.Asked(e.now, tag.Critical) {
-		return false
-	}
-	switch {
-	case p.budget == nil:
-		return true
-	case op.failures == 0:
-		p.budget.Sent(e.now)
-		return true
-	case p.budget.Asked(e.now):
-		return true
-	}
-	if p.throttle != nil {
-		p.throttle.Ended(e.now, tag.Critical, 0)
-	}
-	return false
+	return (p.throttle == nil || p.throttle.AdmitAt(e.now, tag.Critical) == nil) &&
+		(p.budget == nil || p.budget.AdmitAt(e.now, op.failures+1) == nil)
 }
 
 // giveUp ends an operation whose attempt the guards refused.
@@ -177,7 +162,7 @@ func (e *engine) try(op *operation) {
 	if e.server.free(e.now) < e.strategy.Sense {
 		e.meter.Rejected++
 		if t := op.client.throttle; t != nil {
-			t.Ended(e.now, tag.Critical, 0)
+			t.EndedAt(e.now, tag.Critical, 0)
 		}
 		e.failed(op, loop.Verdict{Meaning: answer.Refused})
 		return
@@ -256,7 +241,7 @@ func (e *engine) ending(a *attempt, v loop.Verdict) {
 		c.core.Answered(e.now, a.ticket, o, v.Wait)
 	}
 	if c.throttle != nil {
-		c.throttle.Ended(e.now, tag.Critical, o)
+		c.throttle.EndedAt(e.now, tag.Critical, o)
 	}
 	if o == window.Success {
 		c.done++

@@ -35,11 +35,6 @@ func newThrottle(t *testing.T, c throttle.Config) (*throttle.Throttle, *clock.Mo
 	return th, mock
 }
 
-func TestWrongSettingsAreNamed(t *testing.T) {
-	_, err := throttle.New(throttle.Config{K: 0.9})
-	require.EqualError(t, err, "throttle: K: 0.9 is not allowed, want a number from 1 to 100")
-}
-
 // refuse counts n refused requests.
 func refuse(ctx context.Context, th *throttle.Throttle, n int) {
 	for range n {

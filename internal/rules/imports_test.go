@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"queue":     {},
 	"tag":       {"attempt", "internal/check"},
 	"backoff":   {"internal/check"},
-	"schedule":  {"internal/grid"},
+	"schedule":  {"internal/check"},
 	"answer":    {"internal/unpack"},
 	"attempt":   {"window", "answer", "internal/reason", "internal/ahead", "internal/delay"},
 	"limiter":   {"window", "answer", "internal/delay", "internal/quota", "internal/check"},
@@ -53,26 +53,22 @@ var mayImport = map[string][]string{
 
 	"internal/pipenet": {},
 
-	"internal/grid":      {"internal/check"},
-	"internal/budget":    {"internal/check", "internal/sliding"},
-	"internal/rejection": {"window", "tag", "internal/check", "internal/sliding"},
-
 	"s3test": {"internal/pipenet"},
 	"job":    {"", "attempt"},
 	"live":   {"", "window"},
 
-	"throttle": {"answer", "window", "attempt", "tag", "internal/rejection"},
-	"retry":    {"answer", "window", "attempt", "backoff", "internal/check", "internal/reason", "internal/budget", "internal/delay"},
+	"throttle": {"answer", "window", "attempt", "tag", "internal/check", "internal/sliding"},
+	"retry":    {"answer", "window", "attempt", "backoff", "internal/check", "internal/reason", "internal/sliding", "internal/delay"},
 
 	"remote": {"", "answer", "attempt", "window", "retry", "schedule", "tag", "internal/check"},
 
-	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/delay", "internal/grid", "internal/budget", "internal/rejection"},
+	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/delay", "retry", "schedule", "throttle"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
 	"setting", "answer", "window", "queue", "limiter", "backoff", "sim",
-	"internal/check", "internal/sliding", "internal/delay", "internal/quota", "internal/grid", "internal/budget", "internal/rejection",
+	"internal/check", "internal/sliding", "internal/delay", "internal/quota",
 }
 
 // impure packages may not be imported by pure ones.
@@ -135,6 +131,7 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 // cores are pure files of packages that are not pure.
 var cores = map[string][]string{
 	"attempt":   {"decide.go"},
+	"schedule":  {"plan.go"},
 	"admission": {"core.go", "line.go", "config.go"},
 }
 

@@ -1,6 +1,4 @@
-// Package grid has the times of work that repeats: jittered times on a grid that all clients share, or jittered
-// intervals. It is the pure core of package schedule.
-package grid
+package schedule
 
 import (
 	"cmp"
@@ -13,37 +11,29 @@ import (
 // Bounds of the period. Our choice: less is a loop and no schedule, and more than a year has no meaning
 // to a process.
 const (
-	MinPeriod = 10 * time.Millisecond
-	MaxPeriod = 365 * 24 * time.Hour
+	minPeriod = 10 * time.Millisecond
+	maxPeriod = 365 * 24 * time.Hour
 )
 
 // tolerance is the allowed lateness of a run: a hundredth of the period, so that one in a hundred clients that
 // stood still runs at once. It is at least a second, which a busy machine may need. Our choice.
 func tolerance(period time.Duration) time.Duration { return max(period/100, time.Second) }
 
-// Settings has the rules of a Core; schedule.Config documents its fields. A nil Rand is a source with a fixed
-// seed.
-type Settings struct {
-	Period, StartWithin time.Duration
-	JitterPeriod        bool
-	Rand                *rand.Rand
-}
-
-func (s Settings) withDefaults() (Settings, error) {
-	s.Rand = cmp.Or(s.Rand, rand.New(rand.NewPCG(3, 3)))
-	return s, cmp.Or(checkPeriod(s.Period), check.Duration("StartWithin", &s.StartWithin, 0, 0, MaxPeriod))
+func (c Config) withDefaults() (Config, error) {
+	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	return c, cmp.Or(checkPeriod(c.Period), check.Duration("StartWithin", &c.StartWithin, 0, 0, maxPeriod))
 }
 
 func checkPeriod(p time.Duration) error {
-	return check.Duration("Period", &p, 0, MinPeriod, MaxPeriod)
+	return check.Duration("Period", &p, 0, minPeriod, maxPeriod)
 }
 
-// Core says when work that repeats is to be done. It is pure; a time older than the last one counts as the
-// last one. A driver waits until Next, asks Begin, does the work, and calls Ended. Make one with New.
+// plan says when work that repeats is to be done. It is pure; a time older than the last one counts as the
+// last one. A driver waits until Next, asks Begin, does the work, and calls Ended.
 //
-// Invariant: between New or Ended and a Begin that is granted, a run is planned, at Next, not before the
+// Invariant: between newPlan or Ended and a Begin that is granted, a run is planned, at Next, not before the
 // time of the last event.
-type Core struct {
+type plan struct {
 	period       time.Duration
 	jitterPeriod bool
 	rand         *rand.Rand
@@ -57,25 +47,20 @@ type Core struct {
 	missed    uint64
 }
 
-// New returns a Core that starts now, or an error that names the wrong setting, its value and the allowed
-// ones.
-func New(now time.Time, s Settings) (Core, error) {
-	s, err := s.withDefaults()
-	if err != nil {
-		return Core{}, err
-	}
-	c := Core{period: s.Period, jitterPeriod: s.JitterPeriod, rand: s.Rand, now: now}
+// newPlan returns a plan that starts now. Its settings are right.
+func newPlan(now time.Time, s Config) plan {
+	c := plan{period: s.Period, jitterPeriod: s.JitterPeriod, rand: s.Rand, now: now}
 	if s.StartWithin > 0 {
 		c.next = now.Add(c.random(s.StartWithin))
 	} else {
 		c.next = c.after(now)
 	}
-	return c, nil
+	return c
 }
 
 // Begin reports whether the run may begin: not before its time, and not while a run is under way. If it is long
 // after its time, the run is planned again, and Next has changed. Ended must follow a granted Begin.
-func (c *Core) Begin(now time.Time) bool {
+func (c *plan) Begin(now time.Time) bool {
 	now = c.at(now)
 	late := now.Sub(c.next)
 	if c.running || late < 0 {
@@ -94,9 +79,9 @@ func (c *Core) Begin(now time.Time) bool {
 // Ended ends the run, and plans the next one in the cell after the last plan. "next_execution =
 // truncate(next_execution, period); next_execution += random(1.0, 2.0) * period" ([SafeClients]), and if
 // that has passed, in the cell after this one. A jittered period counts from now.
-func (c *Core) Ended(now time.Time) {
+func (c *plan) Ended(now time.Time) {
 	if !c.running {
-		panic("grid: Ended without a run under way")
+		panic("schedule: Ended without a run under way")
 	}
 	c.running = false
 	now = c.at(now)
@@ -115,7 +100,7 @@ func (c *Core) Ended(now time.Time) {
 
 // SetPeriod changes the period, or returns an error if it is not allowed. The planned run comes on the new
 // grid if that is sooner, else the run after it.
-func (c *Core) SetPeriod(now time.Time, p time.Duration) error {
+func (c *plan) SetPeriod(now time.Time, p time.Duration) error {
 	if err := checkPeriod(p); err != nil {
 		return err
 	}
@@ -134,16 +119,16 @@ func (c *Core) SetPeriod(now time.Time, p time.Duration) error {
 }
 
 // Next returns the time of the next run, or false while a run is under way.
-func (c *Core) Next() (time.Time, bool) { return c.next, !c.running }
+func (c *plan) Next() (time.Time, bool) { return c.next, !c.running }
 
 // Period returns the period.
-func (c *Core) Period() time.Duration { return c.period }
+func (c *plan) Period() time.Duration { return c.period }
 
 // Missed returns how many times a run was put off to a later cell, because its time had passed.
-func (c *Core) Missed() uint64 { return c.missed }
+func (c *plan) Missed() uint64 { return c.missed }
 
 // at is the time of an event.
-func (c *Core) at(now time.Time) time.Time {
+func (c *plan) at(now time.Time) time.Time {
 	if now.Before(c.now) {
 		return c.now
 	}
@@ -152,7 +137,7 @@ func (c *Core) at(now time.Time) time.Time {
 }
 
 // after is a time for the run that follows what happened at t.
-func (c *Core) after(t time.Time) time.Time {
+func (c *plan) after(t time.Time) time.Time {
 	if c.jitterPeriod {
 		return t.Add(c.period/2 + c.random(c.period))
 	}
@@ -161,12 +146,12 @@ func (c *Core) after(t time.Time) time.Time {
 
 // inCellAfter is a random time in the cell of the grid that follows t's. It is made from t, and so
 // compares with the clock that t came from.
-func (c *Core) inCellAfter(t time.Time) time.Time {
+func (c *plan) inCellAfter(t time.Time) time.Time {
 	since := t.Sub(t.Truncate(c.period))
 	return t.Add(c.period - since + c.random(c.period))
 }
 
 // random is 0 to d, without d itself.
-func (c *Core) random(d time.Duration) time.Duration {
+func (c *plan) random(d time.Duration) time.Duration {
 	return min(time.Duration(c.rand.Float64()*float64(d)), d-1)
 }

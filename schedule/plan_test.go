@@ -1,4 +1,4 @@
-package grid_test
+package schedule
 
 import (
 	"math"
@@ -8,8 +8,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/aimd-go/aimd/internal/grid"
 )
 
 // period is that of [SafeClients]: "period = 300 // Once every 5 minutes".
@@ -20,18 +18,18 @@ var epoch = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
 
 func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 
-func newCore(t *testing.T, now time.Time, s grid.Settings) grid.Core {
+func newTestPlan(t *testing.T, now time.Time, s Config) plan {
 	t.Helper()
 	if s.Period == 0 {
 		s.Period = period
 	}
-	c, err := grid.New(now, s)
+	s, err := s.withDefaults()
 	require.NoError(t, err)
-	return c
+	return newPlan(now, s)
 }
 
 // next is the time of the run that is planned.
-func next(t *testing.T, c *grid.Core) time.Time {
+func next(t *testing.T, c *plan) time.Time {
 	t.Helper()
 	at, planned := c.Next()
 	if !planned {
@@ -41,7 +39,7 @@ func next(t *testing.T, c *grid.Core) time.Time {
 }
 
 // run does the planned run on time, taking that long, and returns when it began.
-func run(t *testing.T, c *grid.Core, takes time.Duration) time.Time {
+func run(t *testing.T, c *plan, takes time.Duration) time.Time {
 	t.Helper()
 	at := next(t, c)
 	if !c.Begin(at) {
@@ -56,7 +54,7 @@ func run(t *testing.T, c *grid.Core, takes time.Duration) time.Time {
 // wait_until(next_execution); send_rpc()".
 func TestTheLastFormToTheLetter(t *testing.T) {
 	now := epoch.Add(77 * time.Second)
-	c := newCore(t, now, grid.Settings{Rand: newRand(1)})
+	c := newTestPlan(t, now, Config{Rand: newRand(1)})
 	r := newRand(1)
 	want := now
 	for range 1000 {
@@ -109,7 +107,7 @@ func TestClientsThatStartTogetherSendAtASteadyRate(t *testing.T) {
 				}
 				return
 			}
-			c := newCore(t, epoch, grid.Settings{Rand: newRand(uint64(client))})
+			c := newTestPlan(t, epoch, Config{Rand: newRand(uint64(client))})
 			for next(t, &c).Sub(epoch) < cells*period {
 				runs(run(t, &c, 0))
 			}
@@ -138,7 +136,7 @@ func TestClientsThatWereHeldUpSpreadAgain(t *testing.T) {
 	from, until := epoch.Add(period*5/2), epoch.Add(period*43/10)
 	for _, still := range []bool{false, true} {
 		count := clients(t, 12, func(client int, runs func(time.Time)) {
-			c := newCore(t, epoch, grid.Settings{Rand: newRand(uint64(client))})
+			c := newTestPlan(t, epoch, Config{Rand: newRand(uint64(client))})
 			for next(t, &c).Sub(epoch) < 12*period {
 				at, takes := next(t, &c), time.Duration(0)
 				if !at.Before(from) && at.Before(until) {
@@ -172,7 +170,7 @@ func TestStartWithin(t *testing.T) {
 	sum := 0.0
 	for seed := range uint64(2000) {
 		now := epoch.Add(200 * time.Second)
-		c := newCore(t, now, grid.Settings{StartWithin: within, Rand: newRand(seed)})
+		c := newTestPlan(t, now, Config{StartWithin: within, Rand: newRand(seed)})
 		first := run(t, &c, 0)
 		require.False(t, first.Before(now))
 		require.True(t, first.Before(now.Add(within)))
@@ -188,7 +186,7 @@ func TestStartWithin(t *testing.T) {
 func TestMissedRunsCollapse(t *testing.T) {
 	kept := 0
 	for seed := range uint64(400) {
-		c := newCore(t, epoch, grid.Settings{Rand: newRand(seed)})
+		c := newTestPlan(t, epoch, Config{Rand: newRand(seed)})
 		at := next(t, &c)
 		require.True(t, c.Begin(at))
 		end := at.Truncate(period).Add(time.Duration(1+seed%2*6)*period + period/2)
@@ -206,7 +204,7 @@ func TestMissedRunsCollapse(t *testing.T) {
 }
 
 func TestALateRunIsPlannedAnewOnce(t *testing.T) {
-	c := newCore(t, epoch, grid.Settings{})
+	c := newTestPlan(t, epoch, Config{})
 	require.True(t, c.Begin(next(t, &c).Add(period/100)), "a timer may be late")
 	c.Ended(next2(&c))
 
@@ -218,12 +216,12 @@ func TestALateRunIsPlannedAnewOnce(t *testing.T) {
 	c.Ended(next2(&c))
 	require.False(t, c.Begin(next(t, &c).Add(5*period)), "the next one may be put off once again")
 
-	c = newCore(t, epoch, grid.Settings{Period: grid.MinPeriod})
+	c = newTestPlan(t, epoch, Config{Period: minPeriod})
 	require.True(t, c.Begin(next(t, &c).Add(time.Second)), "a busy machine is no reason")
 }
 
 // next2 is the time when the run that is under way was planned.
-func next2(c *grid.Core) time.Time {
+func next2(c *plan) time.Time {
 	at, _ := c.Next()
 	return at
 }
@@ -238,7 +236,7 @@ func TestThePeriodChangesLive(t *testing.T) {
 		"the same: nothing":           {to: period},
 		"during a run: from the next": {to: 10 * time.Second, running: true},
 	} {
-		core := newCore(t, epoch, grid.Settings{})
+		core := newTestPlan(t, epoch, Config{})
 		before := next(t, &core)
 		if c.running {
 			require.True(t, core.Begin(before))
@@ -255,7 +253,7 @@ func TestThePeriodChangesLive(t *testing.T) {
 	}
 
 	// To and fro: never later. What is wrong changes nothing.
-	c := newCore(t, epoch, grid.Settings{})
+	c := newTestPlan(t, epoch, Config{})
 	latest, now := next(t, &c), epoch
 	for i := 0; now.Before(latest); i++ {
 		now = now.Add(time.Second)
@@ -269,39 +267,38 @@ func TestThePeriodChangesLive(t *testing.T) {
 }
 
 func TestATimeOlderThanTheLastCountsAsThat(t *testing.T) {
-	c := newCore(t, epoch, grid.Settings{})
+	c := newTestPlan(t, epoch, Config{})
 	require.NoError(t, c.SetPeriod(next(t, &c), time.Hour))
 	require.True(t, c.Begin(epoch), "the run's time has been before")
 	c.Ended(epoch.Add(-time.Hour))
 	assert.Zero(t, c.Missed())
 	assert.False(t, c.Begin(epoch))
-	assert.PanicsWithValue(t, "grid: Ended without a run under way", func() { c.Ended(epoch) })
+	assert.PanicsWithValue(t, "schedule: Ended without a run under way", func() { c.Ended(epoch) })
 }
 
 func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
 	for _, c := range []struct {
-		grid.Settings
+		Config
 		want string
 	}{
-		{grid.Settings{}, "Period: 0s is not allowed, want a duration from 10ms to 8760h0m0s"},
-		{grid.Settings{Period: math.MaxInt64}, "Period: 2562047h47m16.854775807s is not allowed, want a duration from 10ms to 8760h0m0s"},
-		{grid.Settings{Period: period, StartWithin: -1}, "StartWithin: -1ns is not allowed, want a duration from 0s to 8760h0m0s"},
-		{grid.Settings{Period: period, StartWithin: math.MaxInt64}, "StartWithin: 2562047h47m16.854775807s is not allowed, want a duration from 0s to 8760h0m0s"},
+		{Config{}, "Period: 0s is not allowed, want a duration from 10ms to 8760h0m0s"},
+		{Config{Period: math.MaxInt64}, "Period: 2562047h47m16.854775807s is not allowed, want a duration from 10ms to 8760h0m0s"},
+		{Config{Period: period, StartWithin: -1}, "StartWithin: -1ns is not allowed, want a duration from 0s to 8760h0m0s"},
+		{Config{Period: period, StartWithin: math.MaxInt64}, "StartWithin: 2562047h47m16.854775807s is not allowed, want a duration from 0s to 8760h0m0s"},
 	} {
-		_, err := grid.New(epoch, c.Settings)
+		_, err := c.Config.withDefaults()
 		require.EqualError(t, err, c.want)
 	}
 }
 
-// FuzzCore: whatever the driver does, no two runs at once, none before its time, none put off for ever,
+// FuzzPlan: whatever the driver does, no two runs at once, none before its time, none put off for ever,
 // at most one in each cell while the period stays.
-func FuzzCore(f *testing.F) {
+func FuzzPlan(f *testing.F) {
 	f.Add(uint64(1), []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 0, 1, 1, 2, 2})
 	f.Add(uint64(2), []byte{255, 254, 253, 3, 3, 3, 6, 0, 6, 0, 6, 0, 9, 200, 100})
 	f.Fuzz(func(t *testing.T, seed uint64, ops []byte) {
 		now := epoch
-		c, err := grid.New(now, grid.Settings{Period: period, Rand: newRand(seed)})
-		require.NoError(t, err)
+		c := newPlan(now, Config{Period: period, Rand: newRand(seed)})
 		running := false
 		var cell time.Time // of the last plan that ran
 		refusals := 0
@@ -332,7 +329,7 @@ func FuzzCore(f *testing.F) {
 					c.Ended(now)
 					require.False(t, next2(&c).Before(now))
 				} else if op > 240 {
-					p := grid.MinPeriod + time.Duration(op-240)*time.Minute
+					p := minPeriod + time.Duration(op-240)*time.Minute
 					require.NoError(t, c.SetPeriod(now, p))
 					require.False(t, next2(&c).After(at))
 					cell = time.Time{} // another grid
@@ -346,7 +343,7 @@ func FuzzCore(f *testing.F) {
 // ([SafeClients]).
 func TestAJitteredPeriodToTheLetter(t *testing.T) {
 	now := epoch.Add(77 * time.Second)
-	c := newCore(t, now, grid.Settings{JitterPeriod: true, Rand: newRand(1)})
+	c := newTestPlan(t, now, Config{JitterPeriod: true, Rand: newRand(1)})
 	r := newRand(1)
 	for range 1000 {
 		now = now.Add(time.Duration((0.5 + r.Float64()) * float64(period)))
@@ -360,7 +357,7 @@ func TestAJitteredPeriodToTheLetter(t *testing.T) {
 // The waits are between a half and one and a half of the period, whatever a run takes. Found late, as after a sleep,
 // a run is planned anew, so that many do not come at once; a shorter period counts at once.
 func TestAJitteredPeriodKeepsItsDistance(t *testing.T) {
-	c := newCore(t, epoch, grid.Settings{JitterPeriod: true, StartWithin: time.Second})
+	c := newTestPlan(t, epoch, Config{JitterPeriod: true, StartWithin: time.Second})
 	first := next(t, &c)
 	require.Less(t, first.Sub(epoch), time.Second)
 	run(t, &c, 10*period)

@@ -1,4 +1,4 @@
-package rejection_test
+package throttle_test
 
 import (
 	"fmt"
@@ -11,27 +11,33 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/internal/rejection"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/window"
 )
 
 const start = 12 * time.Hour
 
-func newCore(t testing.TB, s rejection.Settings) *rejection.Core {
+func newCore(t testing.TB, s throttle.Config) *throttle.Throttle {
 	t.Helper()
-	c, err := rejection.New(s)
+	c, err := throttle.New(s)
 	require.NoError(t, err)
 	for of := tag.Sheddable; of <= tag.CriticalPlus; of++ {
-		require.True(t, c.Asked(start, of), "the first request goes")
+		require.True(t, c.AdmitAt(start, of) == nil, "the first request goes")
 	}
-	return &c
+	return c
+}
+
+// rejection is the probability at that time.
+func rejection(c *throttle.Throttle, now time.Duration, of tag.Criticality) float64 {
+	_, _, p := c.CountsAt(now, of)
+	return p
 }
 
 // end tells of n requests that ended with the outcome.
-func end(c *rejection.Core, now time.Duration, of tag.Criticality, n int, o window.Outcome) {
+func end(c *throttle.Throttle, now time.Duration, of tag.Criticality, n int, o window.Outcome) {
 	for range n {
-		c.Ended(now, of, o)
+		c.EndedAt(now, of, o)
 	}
 }
 
@@ -55,10 +61,10 @@ func TestTheFormula(t *testing.T) {
 		{4, 25, 75, 0},
 		{4, 24, 76, 4.0 / 101},
 	} {
-		c := newCore(t, rejection.Settings{K: x.k})
+		c := newCore(t, throttle.Config{K: x.k})
 		end(c, start, tag.Critical, x.accepted, window.Success)
 		end(c, start, tag.Critical, x.refused, window.Overload)
-		assert.InDelta(t, x.want, c.Rejection(start, tag.Critical), 1e-12, "%+v", x)
+		assert.InDelta(t, x.want, rejection(c, start, tag.Critical), 1e-12, "%+v", x)
 	}
 }
 
@@ -66,12 +72,12 @@ func TestTheFormula(t *testing.T) {
 func TestDocTable(t *testing.T) {
 	var row []string
 	for _, c := range []struct{ accepted, refused int }{{33, 0}, {33, 33}, {33, 66}, {33, 99}, {33, 297}, {0, 99}} {
-		core := newCore(t, rejection.Settings{})
+		core := newCore(t, throttle.Config{})
 		end(core, start, tag.Critical, c.accepted, window.Success)
 		end(core, start, tag.Critical, c.refused, window.Overload)
-		row = append(row, fmt.Sprintf("%.0f%%", 100*core.Rejection(start, tag.Critical)))
+		row = append(row, fmt.Sprintf("%.0f%%", 100*rejection(core, start, tag.Critical)))
 	}
-	doc, err := os.ReadFile("../../throttle/doc.go")
+	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
 	_, line, _ := strings.Cut(string(doc), "//\trejected ")
 	line, _, _ = strings.Cut(line, "\n")
@@ -88,34 +94,34 @@ func TestWhatCountsAsAccepted(t *testing.T) {
 		window.Timeout:  {1, 0},
 		0:               {0, 0}, // nothing is known
 	} {
-		c := newCore(t, rejection.Settings{})
-		requests, _ := c.Counts(start, tag.Critical)
+		c := newCore(t, throttle.Config{})
+		requests, _, _ := c.CountsAt(start, tag.Critical)
 		assert.Zero(t, requests, "a request in flight does not count")
-		c.Ended(start, tag.Critical, o)
-		requests, accepts := c.Counts(start, tag.Critical)
+		c.EndedAt(start, tag.Critical, o)
+		requests, accepts, _ := c.CountsAt(start, tag.Critical)
 		assert.Equal(t, want, [2]int{requests, accepts}, "%v", o)
 	}
 }
 
 func TestManyAtOnceFromTheStartRejectNothing(t *testing.T) {
-	c := newCore(t, rejection.Settings{})
+	c := newCore(t, throttle.Config{})
 	for range 10_000 {
-		require.True(t, c.Asked(start, tag.Critical))
+		require.True(t, c.AdmitAt(start, tag.Critical) == nil)
 	}
 }
 
 // "Requests: the number of requests attempted by the application layer", the rejected ones among them: so
 // "the client continues to issue requests ... the rejection probability rises".
 func TestARejectedRequestCountsAsARequest(t *testing.T) {
-	c := newCore(t, rejection.Settings{})
+	c := newCore(t, throttle.Config{})
 	end(c, start, tag.Critical, 1000, window.Overload)
 	rejected := 0
 	for range 1000 {
-		if !c.Asked(start, tag.Critical) {
+		if c.AdmitAt(start, tag.Critical) != nil {
 			rejected++
 		}
 	}
-	requests, accepts := c.Counts(start, tag.Critical)
+	requests, accepts, _ := c.CountsAt(start, tag.Critical)
 	assert.Equal(t, 1000+rejected, requests)
 	assert.Zero(t, accepts)
 	assert.Greater(t, rejected, 980, "of 1000 with a probability of 0.999 and rising")
@@ -123,11 +129,10 @@ func TestARejectedRequestCountsAsARequest(t *testing.T) {
 
 // "For the last two minutes of its history".
 func TestTheWindowIsTwoMinutes(t *testing.T) {
-	c := newCore(t, rejection.Settings{})
-	assert.Equal(t, 2*time.Minute, c.Window())
+	c := newCore(t, throttle.Config{})
 	end(c, start, tag.Critical, 100, window.Overload)
 	for after, want := range map[time.Duration]int{0: 100, 2 * time.Minute: 100, 2*time.Minute + 2*time.Second: 0} {
-		requests, _ := c.Counts(start+after, tag.Critical)
+		requests, _, _ := c.CountsAt(start+after, tag.Critical)
 		assert.Equal(t, want, requests, "after %v; events leave with their bucket", after)
 	}
 }
@@ -135,7 +140,7 @@ func TestTheWindowIsTwoMinutes(t *testing.T) {
 // The floor: even while everything is refused, some requests pass.
 func TestProbesGoOn(t *testing.T) {
 	for _, probe := range []time.Duration{0, 250 * time.Millisecond} {
-		c := newCore(t, rejection.Settings{Probe: probe})
+		c := newCore(t, throttle.Config{Probe: probe})
 		every := probe
 		if probe == 0 {
 			every = time.Second
@@ -144,12 +149,12 @@ func TestProbesGoOn(t *testing.T) {
 		last, sent := start, 0
 		// 1000 requests a second for ten minutes, all refused.
 		for now := start; now < start+10*time.Minute; now += time.Millisecond {
-			if !c.Asked(now, tag.Critical) {
+			if c.AdmitAt(now, tag.Critical) != nil {
 				continue
 			}
 			require.LessOrEqual(t, now-last, every)
 			last, sent = now, sent+1
-			c.Ended(now, tag.Critical, window.Overload)
+			c.EndedAt(now, tag.Critical, window.Overload)
 		}
 		most := int(10*time.Minute/every) + 30 // and what the formula lets pass
 		assert.LessOrEqual(t, sent, most, "of 600 000")
@@ -161,7 +166,7 @@ func TestProbesGoOn(t *testing.T) {
 // way round.
 func TestEachCriticalityByItself(t *testing.T) {
 	for refused := tag.Sheddable; refused <= tag.CriticalPlus; refused++ {
-		c := newCore(t, rejection.Settings{})
+		c := newCore(t, throttle.Config{})
 		for of := tag.Sheddable; of <= tag.CriticalPlus; of++ {
 			o := window.Success
 			if of == refused {
@@ -170,17 +175,17 @@ func TestEachCriticalityByItself(t *testing.T) {
 			end(c, start, of, 100, o)
 		}
 		for of := tag.Sheddable; of <= tag.CriticalPlus; of++ {
-			assert.Equal(t, of == refused, c.Rejection(start, of) > 0, "%v refused, asked for %v", refused, of)
+			assert.Equal(t, of == refused, rejection(c, start, of) > 0, "%v refused, asked for %v", refused, of)
 		}
 	}
-	c := newCore(t, rejection.Settings{})
+	c := newCore(t, throttle.Config{})
 	end(c, start, tag.CriticalPlus+3, 9, window.Overload)
-	assert.Positive(t, c.Rejection(start, tag.CriticalPlus), "what is none counts as the nearest")
-	assert.Zero(t, c.Rejection(start, tag.Sheddable-3))
+	assert.Positive(t, rejection(c, start, tag.CriticalPlus), "what is none counts as the nearest")
+	assert.Zero(t, rejection(c, start, tag.Sheddable-3))
 }
 
-func TestWrongSettingsAreNamed(t *testing.T) {
-	for want, s := range map[string]rejection.Settings{
+func TestEachWrongSettingIsNamed(t *testing.T) {
+	for want, s := range map[string]throttle.Config{
 		"Window: 1ms is not allowed, want a duration from 1s to 1h0m0s":           {Window: time.Millisecond},
 		"Window: 2h0m0s is not allowed, want a duration from 1s to 1h0m0s":        {Window: 2 * time.Hour},
 		"K: 0.9 is not allowed, want a number from 1 to 100":                      {K: 0.9},
@@ -188,8 +193,8 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 		"Probe: 3s is not allowed, want a duration from 1ms to the window, 2s":    {Window: 2 * time.Second, Probe: 3 * time.Second},
 		"Probe: -1s is not allowed, want a duration from 1ms to the window, 2m0s": {Probe: -time.Second},
 	} {
-		_, err := rejection.New(s)
-		assert.EqualError(t, err, want)
+		_, err := throttle.New(s)
+		assert.EqualError(t, err, "throttle: "+want)
 	}
 }
 
@@ -199,7 +204,7 @@ func FuzzCore(f *testing.F) {
 	f.Add(2.0, []byte{0, 1, 2, 3, 4, 250, 6})
 	f.Add(1.0, []byte{2, 2, 2, 2, 7, 7, 7, 7, 199})
 	f.Fuzz(func(t *testing.T, k float64, steps []byte) {
-		c, err := rejection.New(rejection.Settings{K: k, Window: 10 * time.Second})
+		c, err := throttle.New(throttle.Config{K: k, Window: 10 * time.Second})
 		if err != nil {
 			return
 		}
@@ -208,19 +213,19 @@ func FuzzCore(f *testing.F) {
 			now += time.Duration(s) * 7 * time.Millisecond
 			of := tag.Sheddable + tag.Criticality(s%4)
 			if s%3 == 0 {
-				if went := c.Asked(now, of); now-last[of] >= time.Second {
+				if went := c.AdmitAt(now, of) == nil; now-last[of] >= time.Second {
 					require.True(t, went, "a probe was due")
 					last[of] = now
 				} else if went {
 					last[of] = now
 				}
 			} else {
-				c.Ended(now, of, window.Outcome(s%5))
+				c.EndedAt(now, of, window.Outcome(s%5))
 			}
 			for of := tag.Sheddable; of <= tag.CriticalPlus; of++ {
-				p := c.Rejection(now, of)
+				p := rejection(c, now, of)
 				require.True(t, p >= 0 && p < 1, "%v", p)
-				requests, accepts := c.Counts(now, of)
+				requests, accepts, _ := c.CountsAt(now, of)
 				require.True(t, 0 <= accepts && accepts <= requests, "%d of %d", accepts, requests)
 			}
 		}
