@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -194,34 +194,34 @@ func (p Permit) Done(o window.Outcome) {
 		o = Neutral
 	}
 	if !o.Valid() {
-		p.release(Neutral, attempt.Verdict{}, nil) // a slot that is kept narrows the limiter for ever
+		p.release(Neutral, verdict.Verdict{}, nil) // a slot that is kept narrows the limiter for ever
 		panic(fmt.Sprintf("aimd: Permit.Done: %d is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
 	}
-	p.release(o, attempt.Verdict{}, nil)
+	p.release(o, verdict.Verdict{}, nil)
 }
 
 // End releases the permit with the classifier's verdict on the attempt's error, and returns the verdict: whether
 // another attempt may succeed, and when. nil is a success. A second call releases nothing, and counts as late. An
 // error that the classifier does not know is neutral and final. If the classifier panics, the permit is released
 // all the same, and the panic continues.
-func (p Permit) End(err error) attempt.Verdict {
+func (p Permit) End(err error) verdict.Verdict {
 	if err == nil {
-		p.release(Success, attempt.Verdict{}, nil)
-		return attempt.Verdict{Meaning: answer.Success}
+		p.release(Success, verdict.Verdict{}, nil)
+		return verdict.Verdict{Meaning: answer.Success}
 	}
-	v := attempt.Verdict{Meaning: answer.Final}
+	v := verdict.Verdict{Meaning: answer.Final}
 	defer func() { p.release(v.Outcome(), v, err) }() // after a panic of the classifier too
 	if p.l != nil && p.l.config.Classifier != nil {
 		v = p.l.config.Classifier(err)
 	} else {
-		v = attempt.Classify(err)
+		v = verdict.Classify(err)
 	}
 	v.Meaning = cmp.Or(v.Meaning, answer.Final)
 	return v
 }
 
 // release is Done for an attempt that failed with err, and for its verdict.
-func (p Permit) release(o window.Outcome, v attempt.Verdict, err error) {
+func (p Permit) release(o window.Outcome, v verdict.Verdict, err error) {
 	l := p.l
 	if l == nil {
 		return

@@ -17,7 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -90,7 +90,7 @@ func TestPermitTakesExactlyOneOutcome(t *testing.T) {
 	p[0].Done(window.Neutral)
 	for range 3 {
 		p[0].Done(window.Overload)                            // no effect
-		p[0].Settle(attempt.Verdict{Meaning: answer.Refused}) // no effect
+		p[0].Settle(verdict.Verdict{Meaning: answer.Refused}) // no effect
 	}
 	acquire(t, l, 1)
 	_, ok = l.TryAcquire()
@@ -297,20 +297,20 @@ func TestSnapshotInOneLine(t *testing.T) {
 func TestAPermitEndsWithAnError(t *testing.T) {
 	mine := errors.New("mine")
 	l := newLimiter(t, 4, func(c *aimd.Config) {
-		c.Classifier = attempt.FirstOf(func(err error) attempt.Verdict {
+		c.Classifier = verdict.FirstOf(func(err error) verdict.Verdict {
 			if errors.Is(err, mine) {
-				return attempt.Verdict{Meaning: answer.Refused, Wait: time.Second}
+				return verdict.Verdict{Meaning: answer.Refused, Wait: time.Second}
 			}
-			return attempt.Verdict{}
-		}, attempt.Classify)
+			return verdict.Verdict{}
+		}, verdict.Classify)
 	})
 	for _, c := range []struct {
 		err  error
-		want attempt.Verdict
+		want verdict.Verdict
 	}{
-		{nil, attempt.Verdict{Meaning: answer.Success}},
-		{mine, attempt.Verdict{Meaning: answer.Refused, Wait: time.Second}},
-		{errors.New("unheard of"), attempt.Verdict{Meaning: answer.Final}},
+		{nil, verdict.Verdict{Meaning: answer.Success}},
+		{mine, verdict.Verdict{Meaning: answer.Refused, Wait: time.Second}},
+		{errors.New("unheard of"), verdict.Verdict{Meaning: answer.Final}},
 	} {
 		p, err := l.Acquire(t.Context())
 		require.NoError(t, err)

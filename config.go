@@ -12,6 +12,7 @@ import (
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/setting"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -32,8 +33,8 @@ type Config struct {
 	// observer the limiter reads the clock at every event. For two observers, set a function that calls both. It
 	// may be nil.
 	Observer func(Event)
-	// Classifier reads an attempt's error; nil: attempt.Classify.
-	Classifier attempt.Classifier
+	// Classifier reads an attempt's error; nil: verdict.Classify.
+	Classifier verdict.Classifier
 	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
 	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
 	Policy attempt.Policy

@@ -22,6 +22,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -165,13 +166,13 @@ func ExampleNew() {
 // A classifier for errors of your own, in front of the one for all others.
 func ExampleConfig_classifier() {
 	errBusy := errors.New("tenant is busy")
-	mine := func(err error) attempt.Verdict {
+	mine := func(err error) verdict.Verdict {
 		if errors.Is(err, errBusy) {
-			return attempt.Verdict{Meaning: answer.Refused}
+			return verdict.Verdict{Meaning: answer.Refused}
 		}
-		return attempt.Verdict{} // not mine: ask the next
+		return verdict.Verdict{} // not mine: ask the next
 	}
-	config := aimd.Config{Classifier: attempt.FirstOf(mine, attempt.Classify)}
+	config := aimd.Config{Classifier: verdict.FirstOf(mine, verdict.Classify)}
 	classify := config.Classifier
 	fmt.Println(classify(errBusy).Outcome(), classify(context.DeadlineExceeded).Outcome())
 	// Output: overload timeout

@@ -7,14 +7,14 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // Reacquire waits at the front of the queue, as the attempts of Do and Begin after the first do.
 func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, true) }
 
 // Settle releases the permit as the end of such an attempt does.
-func (p Permit) Settle(v attempt.Verdict) {
+func (p Permit) Settle(v verdict.Verdict) {
 	p.release(v.Outcome(), v, errors.New("429 Too Many Requests"))
 }
 

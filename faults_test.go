@@ -15,12 +15,13 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
 // A classifier that panics kept the slot of its permit for ever.
 func TestAPermitIsReleasedIfTheClassifierPanics(t *testing.T) {
-	l, err := aimd.New(aimd.Config{Classifier: func(error) attempt.Verdict { panic("classifier") }})
+	l, err := aimd.New(aimd.Config{Classifier: func(error) verdict.Verdict { panic("classifier") }})
 	require.NoError(t, err)
 	p, err := l.Acquire(t.Context())
 	require.NoError(t, err)
@@ -243,8 +244,8 @@ func TestALimiterThatNewHasNotMadePanics(t *testing.T) {
 func TestALimiterInAPauseIsEvictedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		keyed, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) {
-			return aimd.New(aimd.Config{Classifier: func(error) attempt.Verdict {
-				return attempt.Verdict{Meaning: answer.Stopped, Wait: time.Hour}
+			return aimd.New(aimd.Config{Classifier: func(error) verdict.Verdict {
+				return verdict.Verdict{Meaning: answer.Stopped, Wait: time.Hour}
 			}})
 		}, aimd.KeyedConfig{Keys: 2, Idle: time.Minute})
 		require.NoError(t, err)

@@ -19,6 +19,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/setting"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -42,7 +43,7 @@ func TestTheFiguresOfTheText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := aimd.New(aimd.Config{
 			Law:        aimd.Reno(0.9),
-			Classifier: func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Refused} },
+			Classifier: func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Refused} },
 		})
 		require.NoError(t, err)
 		var inService, attempts, refused atomic.Int64
@@ -144,11 +145,11 @@ func (c *capped) serve(context.Context) error {
 	return nil
 }
 
-func refusals(err error) attempt.Verdict {
+func refusals(err error) verdict.Verdict {
 	if errors.Is(err, errRefused) {
-		return attempt.Verdict{Meaning: answer.Refused}
+		return verdict.Verdict{Meaning: answer.Refused}
 	}
-	return attempt.Verdict{}
+	return verdict.Verdict{}
 }
 
 // 2000 operations against 32 slots, through Do's goroutines and through Each: all done, hardly a refusal,

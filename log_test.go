@@ -15,7 +15,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -211,7 +211,7 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 		start, p := time.Now(), acquire(t, l, 26)
 		time.Sleep(time.Second)
 		for _, permit := range p {
-			permit.Settle(attempt.Verdict{Meaning: answer.Refused, Wait: time.Second})
+			permit.Settle(verdict.Verdict{Meaning: answer.Refused, Wait: time.Second})
 		}
 		s, at := l.Snapshot(), 40.0
 		for i, e := range s.Decisions {
@@ -253,7 +253,7 @@ func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 		for _, after := range []time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, time.Minute} {
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
-			p.Settle(attempt.Verdict{Meaning: answer.Refused, Wait: after})
+			p.Settle(verdict.Verdict{Meaning: answer.Refused, Wait: after})
 		}
 		held := told()
 		require.Len(t, held, 5)

@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // pause is a pause for all operations, which the gate has begun, or the wait for a quota.
@@ -24,7 +24,7 @@ type pause struct {
 }
 
 // paused notes a pause that has begun, and dismisses the operations that cannot wait for its end.
-func (l *Limiter) paused(now, wait time.Duration, v attempt.Verdict, refusal error) {
+func (l *Limiter) paused(now, wait time.Duration, v verdict.Verdict, refusal error) {
 	l.counts.Pauses++
 	l.pause = pause{until: l.made.Add(now + wait)}
 	stop := v.Meaning == answer.Stopped

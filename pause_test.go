@@ -12,7 +12,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -117,7 +117,7 @@ func TestAPauseEndsTheWaitsThatCannotBeMet(t *testing.T) {
 		queueUp(short, "short", l.Acquire, to)
 		queueUp(long, "long", l.Acquire, to)
 		queueUp(short, "short", l.Reacquire, to)
-		refused := attempt.Verdict{Meaning: answer.Refused, Wait: 4 * time.Minute}
+		refused := verdict.Verdict{Meaning: answer.Refused, Wait: 4 * time.Minute}
 		p.Settle(refused)
 		g := <-to
 		require.Equal(t, "short", g.name, "a retry waits at the front")

@@ -16,8 +16,8 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // Reports of users about the law. Each keeps its test here, whatever mechanism mended it.
@@ -28,7 +28,7 @@ func TestOneCallFirstCostsNothing(t *testing.T) {
 	busy := errors.New("503")
 	run := func(first bool, rest time.Duration) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			l, err := aimd.New(aimd.Config{Classifier: func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Refused} }})
+			l, err := aimd.New(aimd.Config{Classifier: func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Refused} }})
 			require.NoError(t, err)
 			var mu sync.Mutex
 			in, random := 0, rand.New(rand.NewPCG(1, 1))

@@ -18,6 +18,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/setting"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -232,7 +233,7 @@ func TestReconfigureNamesWhatCannotChange(t *testing.T) {
 		"Law": func(c *aimd.Config) { c.Law = aimd.Probe }, "Name": func(c *aimd.Config) { c.Name = "videos" },
 		"InitialWindow": func(c *aimd.Config) { c.InitialWindow = 8 }, "Rand": func(c *aimd.Config) { c.Rand = noJitter() },
 		"Observer":   func(c *aimd.Config) { c.Observer = func(aimd.Event) {} },
-		"Classifier": func(c *aimd.Config) { c.Classifier = attempt.Classify },
+		"Classifier": func(c *aimd.Config) { c.Classifier = verdict.Classify },
 		"Policy":     func(c *aimd.Config) { c.Policy = policy(nil) },
 		"Guards":     func(c *aimd.Config) { c.Guards = []attempt.Guard{nil} },
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -23,11 +24,11 @@ func (s *slots) Take(ctx context.Context, retry bool) (window.Ticket, error) {
 	return p.t, err
 }
 
-func (s *slots) Settle(t window.Ticket, v attempt.Verdict, err error) {
+func (s *slots) Settle(t window.Ticket, v verdict.Verdict, err error) {
 	Permit{s.limiter(), t}.release(v.Outcome(), v, err)
 }
 
-func (s *slots) Reported(t window.Ticket, v attempt.Verdict, reports []answer.Quota) {
+func (s *slots) Reported(t window.Ticket, v verdict.Verdict, reports []answer.Quota) {
 	l := s.limiter()
 	l.lock()
 	now := l.now()
@@ -50,7 +51,7 @@ func (s *slots) Limits() attempt.Limits {
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
 
-func (s *slots) Delays(failures int, last window.Outcome, v attempt.Verdict) (backoff, obeyed, pause time.Duration) {
+func (s *slots) Delays(failures int, last window.Outcome, v verdict.Verdict) (backoff, obeyed, pause time.Duration) {
 	l := s.limiter()
 	l.lock()
 	defer l.mu.Unlock()
@@ -112,7 +113,7 @@ func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 	if begun {
 		wait := l.gate.PausedUntil() - now
 		l.note(now, Event{Kind: EventBlocked, Wait: wait, Err: err})
-		l.paused(now, wait, attempt.Verdict{}, err)
+		l.paused(now, wait, verdict.Verdict{}, err)
 	}
 	l.unlock(now)
 	return blocked

@@ -21,8 +21,8 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -178,7 +178,7 @@ var reset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read",
 func TestAServiceThatWasNeverReached(t *testing.T) {
 	for name, c := range map[string]struct {
 		err        error
-		classifier attempt.Classifier
+		classifier verdict.Classifier
 		contact    time.Duration
 		took       time.Duration
 	}{
@@ -234,7 +234,7 @@ func TestAServiceThatIsWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		err, answer error
 		takes       time.Duration
-		classifier  attempt.Classifier
+		classifier  verdict.Classifier
 		contact     time.Duration
 		away        int
 	}{

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -61,7 +62,7 @@ type rest struct {
 	limited context.Context
 	cancel  context.CancelFunc
 	// verdict is the verdict on the head of the answer, and then on the attempt; settled is its end.
-	verdict Verdict
+	verdict verdict.Verdict
 	settled time.Time
 	// refusal is the error that the verdict is about.
 	refusal error
@@ -99,10 +100,10 @@ func (a *Attempt) limit(d time.Duration) {
 // Head notes the head of an answer whose end comes later. err is the error of the head, nil for a success. quotas
 // are its reports: the limiter paces the attempts by the valid reports. Head returns the verdict on the head. Call
 // it once, before the end. If the rest breaks off, the service has answered nevertheless.
-func (a *Attempt) Head(err error, quotas ...answer.Quota) Verdict {
-	v := Verdict{Meaning: answer.Success}
+func (a *Attempt) Head(err error, quotas ...answer.Quota) verdict.Verdict {
+	v := verdict.Verdict{Meaning: answer.Success}
 	if err != nil {
-		v = a.judged(err, walk(err))
+		v = a.judged(err, verdict.Read(err))
 		r := a.more()
 		r.verdict, r.refusal = v, err
 	}
@@ -115,7 +116,7 @@ func (a *Attempt) Head(err error, quotas ...answer.Quota) Verdict {
 }
 
 // reported passes the reports on. An attempt without its own slot reports for the attempt that has the slot.
-func (a *Attempt) reported(s Slots, v Verdict, reports []answer.Quota) {
+func (a *Attempt) reported(s Slots, v verdict.Verdict, reports []answer.Quota) {
 	if len(reports) == 0 {
 		return
 	}
@@ -133,9 +134,9 @@ func (a *Attempt) reported(s Slots, v Verdict, reports []answer.Quota) {
 // End ends the attempt: it classifies the error, gives the slot back and notifies the guards. nil is a success, or what
 // the Head said. End returns the verdict, or the zero Verdict if the attempt had ended before. If the classifier panics,
 // the attempt ends as with Drop, and the panic continues.
-func (a *Attempt) End(err error) Verdict {
+func (a *Attempt) End(err error) verdict.Verdict {
 	if !a.claim() {
-		return Verdict{}
+		return verdict.Verdict{}
 	}
 	return a.end(err)
 }
@@ -151,13 +152,13 @@ func (a *Attempt) Drop() {
 func (a *Attempt) claim() bool { return !a.ended.Swap(true) }
 
 // end is End after the claim.
-func (a *Attempt) end(err error) Verdict {
-	v := Verdict{Meaning: answer.Final}
+func (a *Attempt) end(err error) verdict.Verdict {
+	v := verdict.Verdict{Meaning: answer.Final}
 	var heard window.Outcome // what the guards hear
 	defer func() { a.settle(v, heard, err) }()
-	f := walk(err)
+	f := verdict.Read(err)
 	v = a.verdict(err, f)
-	if heard = v.Outcome(); (heard == window.Neutral || heard == window.Unclear) && !a.heard && (f.unanswered() || a.over() != nil) {
+	if heard = v.Outcome(); (heard == window.Neutral || heard == window.Unclear) && !a.heard && (f.Unanswered || a.over() != nil) {
 		heard = 0
 	}
 	v = a.noted(v, f, err)
@@ -166,7 +167,7 @@ func (a *Attempt) end(err error) Verdict {
 
 // drop is Drop after the claim.
 func (a *Attempt) drop() {
-	v, heard := Verdict{Meaning: answer.Final}, window.Outcome(0)
+	v, heard := verdict.Verdict{Meaning: answer.Final}, window.Outcome(0)
 	if a.heard {
 		if head := a.begun(); head.Outcome().Overloaded() {
 			v = head
@@ -176,7 +177,7 @@ func (a *Attempt) drop() {
 	a.settle(v, heard, nil)
 }
 
-func (a *Attempt) settle(v Verdict, heard window.Outcome, err error) {
+func (a *Attempt) settle(v verdict.Verdict, heard window.Outcome, err error) {
 	if v.Meaning != answer.Success {
 		r := a.more()
 		r.verdict, r.settled = v, wall.Now()
@@ -197,17 +198,17 @@ func (a *Attempt) settle(v Verdict, heard window.Outcome, err error) {
 }
 
 // begun is the verdict on the head, a success without one.
-func (a *Attempt) begun() Verdict {
-	if a.rest == nil || a.rest.verdict == (Verdict{}) {
-		return Verdict{Meaning: answer.Success}
+func (a *Attempt) begun() verdict.Verdict {
+	if a.rest == nil || a.rest.verdict == (verdict.Verdict{}) {
+		return verdict.Verdict{Meaning: answer.Success}
 	}
 	return a.rest.verdict
 }
 
-func (a *Attempt) verdict(err error, f *tree) Verdict {
+func (a *Attempt) verdict(err error, f verdict.Reading) verdict.Verdict {
 	switch {
 	case err == nil && !a.heard:
-		return Verdict{Meaning: answer.Success}
+		return verdict.Verdict{Meaning: answer.Success}
 	case err == nil, a.heard && a.begun().Outcome().Overloaded(): // how a refusal breaks off is no news
 		return a.begun()
 	}
@@ -215,13 +216,13 @@ func (a *Attempt) verdict(err error, f *tree) Verdict {
 }
 
 // judged is the classifier's verdict. If the classifier does not know more, it depends on whose time ran out.
-func (a *Attempt) judged(err error, f *tree) Verdict {
-	v := a.runner.classify(f).reasoned()
-	if o := v.Outcome(); !v.known() || o == window.Timeout || o == window.Neutral && f.ofContext() && !f.unsent() {
+func (a *Attempt) judged(err error, f verdict.Reading) verdict.Verdict {
+	v := f.By(a.runner.Classifier)
+	if o := v.Outcome(); !v.Known() || o == window.Timeout || o == window.Neutral && f.OfContext && !f.Unsent {
 		v = a.timed(v)
 	}
 	switch {
-	case !v.known():
+	case !v.Known():
 		v.Meaning = answer.Final
 	case v.Meaning == answer.Denied && a.owns && a.runner.Slots.Denied(a.ticket, err, a.number > 1):
 		v.Meaning = answer.Refused
@@ -230,16 +231,16 @@ func (a *Attempt) judged(err error, f *tree) Verdict {
 }
 
 // timed is the verdict by whose time ran out, or v if no time did.
-func (a *Attempt) timed(v Verdict) Verdict {
+func (a *Attempt) timed(v verdict.Verdict) verdict.Verdict {
 	switch over := a.over(); {
 	case over == nil && a.rest != nil && a.rest.limited != nil && passed(a.rest.limited) != nil:
-		return Verdict{Meaning: answer.Slow, Wait: v.Wait}
+		return verdict.Verdict{Meaning: answer.Slow, Wait: v.Wait}
 	case over == nil:
 		return v
 	case a.patient && errors.Is(over, context.DeadlineExceeded):
-		return Verdict{Meaning: answer.Slow}
+		return verdict.Verdict{Meaning: answer.Slow}
 	}
-	return Verdict{Meaning: answer.Final}
+	return verdict.Verdict{Meaning: answer.Final}
 }
 
 // over is why the caller's context is over, nil if it is not.
@@ -280,13 +281,13 @@ func (s *scope) Value(key any) any {
 func holds(ctx context.Context, s Slots) bool { return ctx.Value(s) != nil }
 
 // noted updates the first contact after the end of the attempt, and returns the verdict.
-func (a *Attempt) noted(v Verdict, f *tree, err error) Verdict {
+func (a *Attempt) noted(v verdict.Verdict, f verdict.Reading, err error) verdict.Verdict {
 	s := a.runner.Slots
 	switch {
 	case s == nil, a.heard:
 	case err == nil:
 		s.Contact(true, nil)
-	case f.unreached(), a.hungUp(v, f):
+	case f.Unreached, a.hungUp(v, f):
 		if a.over() != nil {
 			return v // the caller has gone
 		}
@@ -296,11 +297,11 @@ func (a *Attempt) noted(v Verdict, f *tree, err error) Verdict {
 			v.Reason = reason
 		} else {
 			// The name of a service that was there is not found: an outage of the resolver or of our network.
-			if f.forgotten() && v.Reason == nil && !v.Retry() {
+			if f.Forgotten && v.Reason == nil && !v.Retry() {
 				v.Meaning, a.more().forgotten = answer.Passing, true
 			}
 		}
-	case !f.unanswered() && !f.ofContext():
+	case !f.Unanswered && !f.OfContext:
 		s.Contact(true, nil)
 	}
 	return v
@@ -311,13 +312,13 @@ func (a *Attempt) noted(v Verdict, f *tree, err error) Verdict {
 const brief = time.Second
 
 // hungUp reports a connection closed at once, as by a proxy or a tunnel without a service behind it.
-func (a *Attempt) hungUp(v Verdict, f *tree) bool {
-	return a.began != 0 && v.Meaning == answer.Passing && f.unanswered() && !f.unsent() &&
+func (a *Attempt) hungUp(v verdict.Verdict, f verdict.Reading) bool {
+	return a.began != 0 && v.Meaning == answer.Passing && f.Unanswered && !f.Unsent &&
 		now()-a.began < brief
 }
 
 // quiet is the verdict without its outcome for load.
-func quiet(v Verdict) Verdict {
+func quiet(v verdict.Verdict) verdict.Verdict {
 	if v.Retry() {
 		v.Meaning = answer.Passing
 	} else {

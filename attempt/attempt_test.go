@@ -12,6 +12,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -127,7 +128,7 @@ func TestTheAttemptsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
 		d.timeout = time.Second
-		r := &attempt.Runner{Slots: d, Classifier: func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Final} }}
+		r := &attempt.Runner{Slots: d, Classifier: func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Final} }}
 		require.Error(t, r.Do(t.Context(), func(ctx context.Context) error { <-ctx.Done(); return errOpaque }))
 		require.Equal(t, window.Neutral, d.last(t))
 		r.Classifier = nil
@@ -228,7 +229,7 @@ func TestAPanicLeavesNothingBehind(t *testing.T) {
 			fn     func(context.Context) error
 		}{
 			"fn":         {func(*attempt.Runner) {}, func(context.Context) error { bang(); return nil }},
-			"classifier": {func(r *attempt.Runner) { r.Classifier = func(error) attempt.Verdict { bang(); return overload } }, fails},
+			"classifier": {func(r *attempt.Runner) { r.Classifier = func(error) verdict.Verdict { bang(); return overload } }, fails},
 			"policy": {func(r *attempt.Runner) {
 				r.Policy = &policy{decide: func(attempt.Failure) attempt.Decision { bang(); return attempt.Decision{} }}
 			}, fails},

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // Error is the error of an operation that did not succeed. errors.Is and errors.As find both its reason and its
@@ -47,9 +48,10 @@ func (e *Error) Timeout() bool {
 }
 
 // Facts implements Factual: without an attempt nothing was sent. If the caller cancelled, the cause does not count.
-func (e *Error) Facts() (f Facts) {
+func (e *Error) Facts() (f verdict.Facts) {
+	f.Several = e.Attempts > 1
 	if e.Attempts == 0 {
-		f.Reach = Unsent
+		f.Reach = verdict.Unsent
 	}
 	if errors.Is(e.Reason, context.Canceled) {
 		f.Verdict.Meaning = answer.Final

@@ -10,6 +10,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -77,12 +78,12 @@ type lineBusy struct{ wait time.Duration }
 
 func (e lineBusy) Error() string { return "the line is busy" }
 
-func (e lineBusy) Facts() attempt.Facts {
-	return attempt.Facts{Verdict: attempt.Verdict{Meaning: answer.Refused, Wait: e.wait}, Reach: attempt.Heard}
+func (e lineBusy) Facts() verdict.Facts {
+	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Refused, Wait: e.wait}, Reach: verdict.Heard}
 }
 
 func ExampleFactual() {
-	v := attempt.Classify(fmt.Errorf("dial: %w", lineBusy{time.Minute}))
+	v := verdict.Classify(fmt.Errorf("dial: %w", lineBusy{time.Minute}))
 	fmt.Println(v.Meaning, v.Wait, v.Outcome(), v.Retry())
 	// Output: refused 1m0s overload true
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -30,7 +32,7 @@ type desk struct {
 
 	mu      sync.Mutex
 	taken   []string
-	settled []attempt.Verdict
+	settled []verdict.Verdict
 }
 
 var errShut = errors.New("shut")
@@ -66,7 +68,7 @@ func (d *desk) Take(ctx context.Context, retry bool) (window.Ticket, error) {
 	return window.Ticket{}, nil
 }
 
-func (d *desk) Settle(_ window.Ticket, v attempt.Verdict, _ error) {
+func (d *desk) Settle(_ window.Ticket, v verdict.Verdict, _ error) {
 	d.mu.Lock()
 	d.settled = append(d.settled, v)
 	d.mu.Unlock()
@@ -74,7 +76,7 @@ func (d *desk) Settle(_ window.Ticket, v attempt.Verdict, _ error) {
 }
 
 func (d *desk) Reached() bool                                           { return true }
-func (d *desk) Reported(window.Ticket, attempt.Verdict, []answer.Quota) {}
+func (d *desk) Reported(window.Ticket, verdict.Verdict, []answer.Quota) {}
 func (d *desk) Contact(bool, error) (bool, error)                       { return true, nil }
 func (d *desk) Used(window.Ticket, float64)                             {}
 func (d *desk) Denied(window.Ticket, error, bool) bool                  { return false }
@@ -86,7 +88,7 @@ func (d *desk) Limits() attempt.Limits {
 }
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
 
-func (d *desk) Delays(failures int, last window.Outcome, v attempt.Verdict) (backoff, obeyed, pause time.Duration) {
+func (d *desk) Delays(failures int, last window.Outcome, v verdict.Verdict) (backoff, obeyed, pause time.Duration) {
 	if last != window.Neutral {
 		failures = 0
 	}
@@ -162,4 +164,30 @@ func failing(times int, err error) (func(context.Context) error, *int) {
 		}
 		return nil
 	}, &calls
+}
+
+// status is an error with an HTTP status and a Retry-After.
+type status struct {
+	code  int
+	after time.Duration
+}
+
+func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
+func (s status) HTTPStatusCode() int       { return s.code }
+func (s status) RetryAfter() time.Duration { return s.after }
+
+type unsent struct{}
+
+func (unsent) Error() string        { return "not sent" }
+func (unsent) Facts() verdict.Facts { return verdict.Facts{Reach: verdict.Unsent} }
+
+var (
+	overload = verdict.Verdict{Meaning: answer.Refused}
+	again    = verdict.Verdict{Meaning: answer.Passing}
+	final    = verdict.Verdict{Meaning: answer.Final}
+)
+
+func after(v verdict.Verdict, d time.Duration) verdict.Verdict {
+	v.Wait = d
+	return v
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -33,7 +34,7 @@ type Failure struct {
 	Attempt int
 	// Err is the error of the attempt, never nil, and Verdict the classifier's verdict.
 	Err     error
-	Verdict Verdict
+	Verdict verdict.Verdict
 	// Backoff is the number of the delay by which the operation backs off, from 1. 0: it needs no delay, since a
 	// limiter's window paces it for the first five overloads in a row.
 	Backoff int

@@ -10,6 +10,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/internal/reason"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -25,19 +26,15 @@ type Runner struct {
 	// Guards are asked before each attempt, before the delay that precedes it.
 	Guards []Guard
 	// Classifier reads an attempt's error; nil means Classify.
-	Classifier Classifier
+	Classifier verdict.Classifier
 	// AttemptTimeout ends the context of a single attempt of Do; 0: no limit. With Slots, their Limits count.
 	AttemptTimeout time.Duration
 }
 
 var wall = clock.New()
 
-func (r *Runner) classify(f *tree) Verdict {
-	if r.Classifier == nil {
-		return Classify(f)
-	}
-	return r.Classifier(f.Unwrap())
-}
+// soon is the longest Retry-After without a limiter.
+const soon = 5 * time.Minute
 
 // Do runs fn as one operation, as aimd.Limiter.Do.
 func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
@@ -51,7 +48,7 @@ func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
 // Operation is work of one or more attempts whose answers may still be open, as in HTTP: see Attempt.Drive.
 type Operation interface {
 	// Try makes an attempt, and ends it or leaves that to the body of its answer.
-	Try(a *Attempt) (Verdict, error)
+	Try(a *Attempt) (verdict.Verdict, error)
 	// Between is called before the wait for another attempt. It ends the attempt before, if a body holds it.
 	Between()
 }
@@ -59,7 +56,7 @@ type Operation interface {
 // function is an operation whose attempt ends when the function returns.
 type function func(context.Context) error
 
-func (fn function) Try(a *Attempt) (Verdict, error) {
+func (fn function) Try(a *Attempt) (verdict.Verdict, error) {
 	timeout := a.runner.AttemptTimeout
 	if s := a.runner.Slots; s != nil {
 		timeout = s.Limits().Timeout
@@ -125,7 +122,7 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, Failure) (bool, 
 	}
 }
 
-func (a *Attempt) attempted(op Operation) (Verdict, error) {
+func (a *Attempt) attempted(op Operation) (verdict.Verdict, error) {
 	returned := false
 	defer func() {
 		if !returned { // a panic, or an exit of the goroutine
@@ -172,7 +169,7 @@ func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) D
 }
 
 // spent reports that the operation got nothing but refusals that are guessed, for as long as the longest Retry-After.
-func (a *Attempt) spent(v Verdict) bool {
+func (a *Attempt) spent(v verdict.Verdict) bool {
 	if v.Meaning != answer.Guessed {
 		if a.rest != nil {
 			a.rest.guessed = time.Time{}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -93,7 +94,7 @@ func TestAnOperationUnderASlot(t *testing.T) {
 		}))
 		require.Equal(t, 3*time.Second, time.Since(start))
 		require.Equal(t, []string{"back"}, d.taken)
-		require.Equal(t, []attempt.Verdict{{Meaning: answer.Success}}, d.settled)
+		require.Equal(t, []verdict.Verdict{{Meaning: answer.Success}}, d.settled)
 		require.Equal(t, []string{"admitted 1", "admitted 2", "overload", "admitted 3", "success", "success"}, w.log)
 		require.False(t, attempt.Holds(t.Context(), d))
 	})
@@ -202,7 +203,7 @@ func TestDecide(t *testing.T) {
 		{"a policy alone", refused, says(attempt.Decision{Retry: true, Delay: 5}), false, 0, attempt.Decision{Retry: true, Delay: 5}, 3},
 		{"a policy in a limiter", refused, says(attempt.Decision{Retry: true}), true, 4, attempt.Decision{Retry: true}, 0},
 		{"an error of no load", failed, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Retry: true}, 3},
-		{"the verdict's reason", attempt.Failure{Attempt: 1, Verdict: attempt.Verdict{Reason: enough}}, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Reason: enough}, 0},
+		{"the verdict's reason", attempt.Failure{Attempt: 1, Verdict: verdict.Verdict{Reason: enough}}, says(attempt.Decision{Retry: true}), true, 0, attempt.Decision{Reason: enough}, 0},
 		{"a policy's no", refused, says(attempt.Decision{}), true, 0, attempt.Decision{}, 0},
 		{"a policy's reason", refused, says(attempt.Decision{Reason: enough}), true, 3, attempt.Decision{Reason: enough}, 0},
 	} {
@@ -281,7 +282,7 @@ func TestAPolicyDecides(t *testing.T) {
 		err := r.Do(t.Context(), func(context.Context) error { time.Sleep(time.Second); return cause })
 		require.EqualError(t, err, "gave up after 3 attempts: three is enough; last error: 404 Not Found")
 		require.ErrorIs(t, err, reason)
-		v := attempt.Verdict{Meaning: answer.Fault}
+		v := verdict.Verdict{Meaning: answer.Fault}
 		require.Equal(t, []attempt.Failure{
 			{Attempt: 1, Backoff: 1, Err: cause, Verdict: v, Elapsed: time.Second},
 			{Attempt: 2, Backoff: 2, Err: cause, Verdict: v, Last: time.Minute, Elapsed: time.Minute + 2*time.Second},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -15,10 +16,10 @@ type Slots interface {
 	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
 	Take(ctx context.Context, retry bool) (window.Ticket, error)
 	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
-	Settle(t window.Ticket, v Verdict, err error)
+	Settle(t window.Ticket, v verdict.Verdict, err error)
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket; v is the verdict
 	// on the head.
-	Reported(t window.Ticket, v Verdict, quotas []answer.Quota)
+	Reported(t window.Ticket, v verdict.Verdict, quotas []answer.Quota)
 	// Used notes what the attempt with the ticket cost: see aimd.Permit.Used.
 	Used(t window.Ticket, amount float64)
 	// Reached reports whether the service has ever answered.
@@ -31,7 +32,7 @@ type Slots interface {
 	// Delays returns three times: for which the operation backs off, for which it waits for the service, and until
 	// the end of the pause of all operations. failures is the number of its failures, v the last verdict. last is
 	// the verdict's outcome, or window.Neutral for an operation that no window paces.
-	Delays(failures int, last window.Outcome, v Verdict) (backoff, obeyed, pause time.Duration)
+	Delays(failures int, last window.Outcome, v verdict.Verdict) (backoff, obeyed, pause time.Duration)
 	// Denied notes a 403, and reports whether it belongs to a block: see limiter.Gate.Denied.
 	Denied(t window.Ticket, err error, again bool) bool
 	// Limits returns the present limits of an operation.

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // parsed is an answer from its bytes.
@@ -52,10 +52,10 @@ func TestEveryDoorReadsAlike(t *testing.T) {
 			whole, err := io.ReadAll(parsed(t, raw).Body)
 			require.NoError(t, err)
 			said := parsed(t, raw)
-			want := attempt.Classify(httplimit.Check(said))
-			var seen attempt.Verdict
-			l := narrow(t, aimd.Config{Classifier: func(err error) attempt.Verdict {
-				seen = attempt.Classify(err)
+			want := verdict.Classify(httplimit.Check(said))
+			var seen verdict.Verdict
+			l := narrow(t, aimd.Config{Classifier: func(err error) verdict.Verdict {
+				seen = verdict.Classify(err)
 				return seen
 			}})
 			sent := parsed(t, raw)
@@ -66,14 +66,14 @@ func TestEveryDoorReadsAlike(t *testing.T) {
 			require.Equal(t, string(whole), string(body), "the caller gets all of it")
 			alike(t, want, seen)
 			if said.StatusCode >= 400 && said.StatusCode < 600 {
-				alike(t, want, attempt.Classify(fmt.Errorf("a call: %w", &sdkError{parsed(t, raw)})))
+				alike(t, want, verdict.Classify(fmt.Errorf("a call: %w", &sdkError{parsed(t, raw)})))
 			}
 		})
 	}
 }
 
 // alike requires that two verdicts are the same; a date may be read a moment later.
-func alike(t *testing.T, want, got attempt.Verdict) {
+func alike(t *testing.T, want, got verdict.Verdict) {
 	t.Helper()
 	require.InDelta(t, want.Wait.Seconds(), got.Wait.Seconds(), 1)
 	want.Wait = got.Wait

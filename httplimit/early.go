@@ -8,7 +8,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // early is the time in which a service hangs up that does not want the body. Our choice: some round trips, less
@@ -35,7 +35,7 @@ func watched(req *http.Request) (*http.Request, func(error) error) {
 		}
 	}
 	return sent, func(err error) error {
-		if whole.Load() || !attempt.CutOff(err) {
+		if whole.Load() || !verdict.CutOff(err) {
 			return err
 		}
 		return &cutShort{err, time.Since(began) < early}
@@ -68,8 +68,8 @@ type cutShort struct {
 func (c *cutShort) Unwrap() error { return c.error }
 
 // Facts says that the service does not have the request. It refused the request if it hung up early.
-func (c *cutShort) Facts() attempt.Facts {
-	f := attempt.Facts{Reach: attempt.Unsent}
+func (c *cutShort) Facts() verdict.Facts {
+	f := verdict.Facts{Reach: verdict.Unsent}
 	if c.early {
 		f.Verdict.Meaning = answer.Refused
 	}

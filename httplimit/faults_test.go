@@ -23,9 +23,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -409,7 +409,7 @@ func TestReportsWithinDoLeaveNothing(t *testing.T) {
 // request leaked a connection.
 func TestAPanicOfTheProgramsCodeClosesTheAnswer(t *testing.T) {
 	reads := func(answer.Answer) answer.Answer { panic("no") }
-	classifies := aimd.Config{Classifier: func(error) attempt.Verdict { panic("no") }}
+	classifies := aimd.Config{Classifier: func(error) verdict.Verdict { panic("no") }}
 	opened, closed := 0, 0
 	refuses := base(func(r *http.Request) (*http.Response, error) {
 		opened++
@@ -472,13 +472,13 @@ func TestByNeedsAName(t *testing.T) {
 // A service closes the connections that it has no room for. A broken connection may have any cause, so it cuts no
 // window. docs/recipes.md has the classifier of a service that hangs up for load.
 func TestAServiceThatHangsUpForLoad(t *testing.T) {
-	hungUp := func(err error) attempt.Verdict {
-		if attempt.CutOff(err) {
-			return attempt.Verdict{Meaning: answer.Refused}
+	hungUp := func(err error) verdict.Verdict {
+		if verdict.CutOff(err) {
+			return verdict.Verdict{Meaning: answer.Refused}
 		}
-		return attempt.Verdict{}
+		return verdict.Verdict{}
 	}
-	run := func(c attempt.Classifier) (refused int, cuts uint64) {
+	run := func(c verdict.Classifier) (refused int, cuts uint64) {
 		synctest.Test(t, func(t *testing.T) {
 			inFlight := 0
 			var mu sync.Mutex
@@ -510,7 +510,7 @@ func TestAServiceThatHangsUpForLoad(t *testing.T) {
 		return refused, cuts
 	}
 	lost, none := run(nil)
-	few, cuts := run(attempt.FirstOf(hungUp, attempt.Classify))
+	few, cuts := run(verdict.FirstOf(hungUp, verdict.Classify))
 	require.Zero(t, none)
 	require.Positive(t, cuts)
 	require.Less(t, few*4, lost)

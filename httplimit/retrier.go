@@ -16,6 +16,7 @@ import (
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // NewRetrier returns an http.RoundTripper that sends a request again if a policy allows it, for a retry.Policy of
@@ -79,7 +80,7 @@ func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // send makes an attempt that ends with the head of its answer.
-func (r *retrier) send(a *attempt.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
+func (r *retrier) send(a *attempt.Attempt, req *http.Request) (*http.Response, verdict.Verdict, error) {
 	resp, err := ask(r.base, req, r.read)
 	if resp != nil {
 		defer closeAfterPanic(resp)
@@ -136,7 +137,7 @@ var errNoAnswer = errors.New("httplimit: the base returned neither an answer nor
 
 // sender makes an attempt. If there is an answer, the error is what its head says.
 type sender interface {
-	send(*attempt.Attempt, *http.Request) (*http.Response, attempt.Verdict, error)
+	send(*attempt.Attempt, *http.Request) (*http.Response, verdict.Verdict, error)
 }
 
 // exchange is one request of a Client or a retrier with all its attempts. One goroutine has it.
@@ -158,11 +159,11 @@ func exchanged(a *attempt.Attempt, req *http.Request, by sender, may func(contex
 }
 
 // Try sends the request once.
-func (x *exchange) Try(a *attempt.Attempt) (attempt.Verdict, error) {
+func (x *exchange) Try(a *attempt.Attempt) (verdict.Verdict, error) {
 	req, err := x.request(a.Context())
 	if err != nil {
 		a.Drop()
-		return attempt.Verdict{Meaning: answer.Final}, err
+		return verdict.Verdict{Meaning: answer.Final}, err
 	}
 	resp, v, err := x.send(a, req)
 	if resp != nil && resp.Request == req {

@@ -21,6 +21,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -239,7 +240,7 @@ func TestARetrierThatIsRefused(t *testing.T) {
 	_, err := newRetrier(t, &script{}, retry.Config{Guards: []attempt.Guard{&warden{refuse: mine}}}).RoundTrip(req)
 	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
-	require.True(t, attempt.NotSent(e))
+	require.True(t, verdict.NotSent(e))
 	require.ErrorIs(t, err, mine)
 	assert.True(t, body.closed.Load())
 }

@@ -9,9 +9,9 @@ import (
 	"unicode"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/ahead"
 	"github.com/aimd-go/aimd/internal/unpack"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 )
 
 // StatusError is an HTTP answer with a status of 400 or more, or a success whose body is an error document.
-// attempt.Classify reads it. Check makes it, and so may a test. It is never changed, so it is safe for any number
+// verdict.Classify reads it. Check makes it, and so may a test. It is never changed, so it is safe for any number
 // of goroutines.
 type StatusError struct {
 	// StatusCode is the status: 503.
@@ -105,9 +105,9 @@ func (e *StatusError) Answer() answer.Answer {
 	return answer.Read(e.StatusCode, e.Header, e.Body, time.Now())
 }
 
-// Facts implements attempt.Factual.
-func (e *StatusError) Facts() attempt.Facts {
-	return attempt.Facts{Verdict: attempt.VerdictOf(e.Answer()), Reach: attempt.Heard}
+// Facts implements verdict.Factual.
+func (e *StatusError) Facts() verdict.Facts {
+	return verdict.Facts{Verdict: verdict.VerdictOf(e.Answer()), Reach: verdict.Heard}
 }
 
 // RetryAfter returns the time for which the service asked to wait, in a header or in the body, or 0.

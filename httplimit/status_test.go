@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // answer is an answer for Check.
@@ -45,7 +45,7 @@ func TestCheckTellsTheStatus(t *testing.T) {
 	assert.Equal(t, "7", status.Header.Get("X-Id"))
 	assert.Equal(t, "Please reduce your request rate.\n", string(status.Body))
 	assert.True(t, body.closed.Load())
-	assert.Equal(t, attempt.Verdict{Meaning: answer.Refused, Wait: 2 * time.Second}, attempt.Classify(err))
+	assert.Equal(t, verdict.Verdict{Meaning: answer.Refused, Wait: 2 * time.Second}, verdict.Classify(err))
 
 	body = &tracked{Reader: endless{}}
 	require.ErrorAs(t, httplimit.Check(replied(500, nil, body)), &status)
@@ -72,7 +72,7 @@ func TestARetryAfterIsReadOnce(t *testing.T) {
 func TestAStatusErrorOfACodeAlone(t *testing.T) {
 	assert.EqualError(t, &httplimit.StatusError{StatusCode: 500}, "httplimit: 500 Internal Server Error")
 	err := &httplimit.StatusError{StatusCode: 503, Status: "503 Service Unavailable", Header: http.Header{"Retry-After": {"30"}}}
-	assert.Equal(t, attempt.Verdict{Meaning: answer.Refused, Wait: 30 * time.Second}, attempt.Classify(err))
+	assert.Equal(t, verdict.Verdict{Meaning: answer.Refused, Wait: 30 * time.Second}, verdict.Classify(err))
 	assert.EqualError(t, err, "httplimit: 503 Service Unavailable (Retry-After 30s)")
 }
 

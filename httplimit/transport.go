@@ -13,6 +13,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/check"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -149,7 +150,7 @@ func (t *Transport) begin(ctx context.Context, req *http.Request) (*attempt.Atte
 }
 
 // send makes the attempt, which ends with the answer's body. The error is the base's, or the head's.
-func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response, attempt.Verdict, error) {
+func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response, verdict.Verdict, error) {
 	open := false
 	defer func() {
 		if !open { // no effect after an end
@@ -198,7 +199,7 @@ func quotas(resp *http.Response, err error) []answer.Quota {
 type unanswered struct{ error }
 
 func (u unanswered) Unwrap() error        { return u.error }
-func (u unanswered) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unanswered} }
+func (u unanswered) Facts() verdict.Facts { return verdict.Facts{Reach: verdict.Unanswered} }
 
 // bodyless reports whether an answer has no body that could end later. HTTP/2 does not use http.NoBody
 // for that. With HTTP/1 hand-made answers often leave ContentLength unset.

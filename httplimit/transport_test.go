@@ -28,6 +28,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -36,12 +37,12 @@ import (
 func TestWhatAnAnswerSays(t *testing.T) {
 	after := http.Header{"Retry-After": {"1"}}
 	fails := func(err error) base { return func(*http.Request) (*http.Response, error) { return nil, err } }
-	own := aimd.Config{Classifier: func(err error) attempt.Verdict {
+	own := aimd.Config{Classifier: func(err error) verdict.Verdict {
 		var status *httplimit.StatusError
 		if errors.As(err, &status) && status.StatusCode == 500 {
-			return attempt.Verdict{Meaning: answer.Refused}
+			return verdict.Verdict{Meaning: answer.Refused}
 		}
-		return attempt.Verdict{}
+		return verdict.Verdict{}
 	}}
 	for name, c := range map[string]struct {
 		base  base
@@ -237,7 +238,7 @@ func TestAPanicReleasesTheSlot(t *testing.T) {
 		"classifier of an error":   func(*http.Request) (*http.Response, error) { return nil, errors.New("failed") },
 		"classifier within a Read": answers(200, nil, broken{errors.New("failed")}),
 	} {
-		l := one(t, aimd.Config{Classifier: func(error) attempt.Verdict { panic("boom") }})
+		l := one(t, aimd.Config{Classifier: func(error) verdict.Verdict { panic("boom") }})
 		require.PanicsWithValue(t, "boom", func() {
 			resp, err := limited(b, l.Limiter).RoundTrip(get(t.Context(), anyURL))
 			require.NoError(t, err)
@@ -284,7 +285,7 @@ func TestNotSent(t *testing.T) {
 				var story *attempt.Error
 				require.ErrorAs(t, err, &story)
 				require.ErrorIs(t, err, c.want)
-				assert.True(t, attempt.NotSent(story))
+				assert.True(t, verdict.NotSent(story))
 				assert.Equal(t, c.timeout, story.Timeout())
 				assert.Equal(t, c.timeout, strings.Contains(err.Error(), "waited 1m0s in the queue, place 1 of 1, window 1"), err)
 				assert.True(t, body.closed.Load(), "a RoundTripper closes the body of the request on errors too")

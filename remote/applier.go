@@ -13,11 +13,11 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -180,6 +180,6 @@ func (f featureOff) Error() string        { return fmt.Sprintf("%v: %q", ErrFeat
 func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
 
 // Facts says that the service was not asked, and no retry helps.
-func (f featureOff) Facts() attempt.Facts {
-	return attempt.Facts{Verdict: attempt.Verdict{Meaning: answer.Final}, Reach: attempt.Unsent}
+func (f featureOff) Facts() verdict.Facts {
+	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent}
 }

@@ -15,13 +15,13 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -222,8 +222,8 @@ func TestFeatures(t *testing.T) {
 	err := f.Admit(ctx("a"), 1)
 	require.ErrorIs(t, err, remote.ErrFeatureOff)
 	require.EqualError(t, err, `aimd: feature is off: "a"`)
-	require.Equal(t, attempt.Verdict{Meaning: answer.Final}, attempt.Classify(fmt.Errorf("wrapped: %w", err)))
-	require.True(t, attempt.NotSent(err))
+	require.Equal(t, verdict.Verdict{Meaning: answer.Final}, verdict.Classify(fmt.Errorf("wrapped: %w", err)))
+	require.True(t, verdict.NotSent(err))
 	require.Error(t, f.Admit(ctx("b"), 1))
 	require.NoError(t, f.Admit(ctx("A"), 1))
 	require.NoError(t, f.Admit(ctx("ab"), 1))

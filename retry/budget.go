@@ -10,9 +10,9 @@ import (
 
 	"github.com/benbjohnson/clock"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/sliding"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -35,7 +35,7 @@ func (e *budgetError) Error() string {
 func (e *budgetError) Unwrap() error { return ErrBudget }
 
 // Facts says that the request was not sent; other guards do not count the attempt.
-func (e *budgetError) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unsent} }
+func (e *budgetError) Facts() verdict.Facts { return verdict.Facts{Reach: verdict.Unsent} }
 
 // BudgetConfig has the settings of a Budget. Zero fields take the documented default.
 type BudgetConfig struct {

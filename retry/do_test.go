@@ -22,6 +22,7 @@ import (
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/throttle"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 var _ attempt.Policy = (*retry.Policy)(nil)
@@ -49,7 +50,7 @@ func (c coded) ErrorCode() string { return c.text }
 // unsent is the error of a request that got no slot.
 type unsent struct{ error }
 
-func (unsent) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unsent} }
+func (unsent) Facts() verdict.Facts { return verdict.Facts{Reach: verdict.Unsent} }
 func (u unsent) Unwrap() error      { return u.error }
 
 func newPolicy(t testing.TB, c retry.Config) *retry.Policy {

@@ -16,6 +16,7 @@ import (
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/internal/reason"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -44,7 +45,7 @@ type Config struct {
 	// twice.
 	Timeouts bool
 	// If decides alone which errors are tried again, idempotent or not; nil means the terms of Policy. An
-	// error with an attempt.Verdict.Reason, such as a used quota, is final anyway.
+	// error with an verdict.Verdict.Reason, such as a used quota, is final anyway.
 	If func(error) bool
 	// MaxRetryAfter is the longest Retry-After; a longer Retry-After counts as this time. 1 ms to 24 h; 0 means 5
 	// min.
@@ -58,8 +59,8 @@ type Config struct {
 
 	// A limiter has these settings itself, and uses its own.
 
-	// Classifier reads an attempt's error; nil means attempt.Classify.
-	Classifier attempt.Classifier
+	// Classifier reads an attempt's error; nil means verdict.Classify.
+	Classifier verdict.Classifier
 	// AttemptTimeout ends the context of one attempt, which is then a timeout; 0: no timeout.
 	AttemptTimeout time.Duration
 }
@@ -79,7 +80,7 @@ type Config struct {
 //     (Config.Timeouts).
 //   - "Don't retry on out of quota": an error code that says so is final, even with a 429.
 //
-// The classifier decides the kind of an error (attempt.Classify). A Retry-After is obeyed, with jitter added: up to
+// The classifier decides the kind of an error (verdict.Classify). A Retry-After is obeyed, with jitter added: up to
 // half of the Retry-After, at most a second.
 //
 // It is safe for any number of goroutines. Make one with New; nil is the default policy.
@@ -218,7 +219,7 @@ func WithOnce(ctx context.Context) context.Context {
 }
 
 // may reports whether the terms allow another attempt after the error, and if not, why.
-func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, error) {
+func (p *Policy) may(ctx context.Context, err error, v verdict.Verdict) (bool, error) {
 	if p.c.If != nil {
 		return p.c.If(err), nil
 	}
@@ -227,7 +228,7 @@ func (p *Policy) may(ctx context.Context, err error, v attempt.Verdict) (bool, e
 	if v.Retry() && twice && !once {
 		return true, nil
 	}
-	unsent := attempt.NotSent(err)
+	unsent := verdict.NotSent(err)
 	// To wait in line again may help, where a classifier knows no more than that there was no answer.
 	full := unsent && (errors.Is(err, reason.ErrQueueFull) || errors.Is(err, context.DeadlineExceeded))
 	switch {

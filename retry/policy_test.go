@@ -21,6 +21,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // The limiter's Do uses the same policy and the same budget: one mechanism.
@@ -55,7 +56,7 @@ func TestALimiterWithThePolicy(t *testing.T) {
 // In a limiter the window paces what is refused; only a Retry-After delays it.
 func TestALimiterPacesOverloads(t *testing.T) {
 	p := newPolicy(t, retry.Config{Idempotent: true})
-	refused := attempt.Failure{Attempt: 1, Err: status{code: 503}, Verdict: attempt.Classify(status{code: 503})}
+	refused := attempt.Failure{Attempt: 1, Err: status{code: 503}, Verdict: verdict.Classify(status{code: 503})}
 	assert.Equal(t, attempt.Decision{Retry: true}, p.Decide(t.Context(), refused))
 	refused.Backoff = 1
 	assert.Positive(t, p.Decide(t.Context(), refused).Delay)
@@ -120,7 +121,7 @@ func TestTheCapOnDelaysIsJittered(t *testing.T) {
 	})
 	delay := func() time.Duration {
 		d := p.Decide(t.Context(), attempt.Failure{
-			Attempt: 1, Backoff: 1, Err: busy, Verdict: attempt.Verdict{Meaning: answer.Refused},
+			Attempt: 1, Backoff: 1, Err: busy, Verdict: verdict.Verdict{Meaning: answer.Refused},
 		})
 		require.True(t, d.Retry)
 		return d.Delay
@@ -211,7 +212,7 @@ func TestAnExhaustedBudgetSaysSo(t *testing.T) {
 	}
 	err := b.Admit(t.Context(), 2)
 	require.ErrorIs(t, err, retry.ErrBudget)
-	require.True(t, attempt.NotSent(err), "other guards do not count it")
+	require.True(t, verdict.NotSent(err), "other guards do not count it")
 	require.EqualError(t, err, "aimd: retry budget exhausted: 3 of 5 requests in 10s were retries, allowed are 10%")
 	require.NoError(t, b.Admit(t.Context(), 1), "first attempts always go")
 	b.Ended(t.Context(), 0)
@@ -302,13 +303,13 @@ func TestSenseLeavesOtherErrorsAlone(t *testing.T) {
 
 // In a limiter a look without room says nothing about load, and a Retry-After of it is obeyed.
 func TestTheVerdictOfALook(t *testing.T) {
-	for cause, want := range map[error]attempt.Verdict{
+	for cause, want := range map[error]verdict.Verdict{
 		errFull: {Meaning: answer.Passing},
 		status{code: 503, after: 3 * time.Second}: {Meaning: answer.Passing, Wait: 3 * time.Second},
 	} {
 		err := retry.Sense(func(context.Context) error { return cause }, nil)(t.Context())
-		assert.Equal(t, want, attempt.Classify(fmt.Errorf("in a limiter: %w", err)))
-		assert.True(t, attempt.NotSent(err))
+		assert.Equal(t, want, verdict.Classify(fmt.Errorf("in a limiter: %w", err)))
+		assert.True(t, verdict.NotSent(err))
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // ErrSense: carrier sense found no room. It wraps the error of the look too.
@@ -19,9 +19,9 @@ func (e *senseError) Unwrap() []error { return []error{ErrSense, e.cause} }
 
 // Facts says that another attempt may succeed, also for work that may not be done twice. A Retry-After of the cause
 // is obeyed.
-func (e *senseError) Facts() attempt.Facts {
-	v := attempt.Verdict{Meaning: answer.Passing, Wait: attempt.Classify(e.cause).Wait}
-	return attempt.Facts{Verdict: v, Reach: attempt.Unsent}
+func (e *senseError) Facts() verdict.Facts {
+	v := verdict.Verdict{Meaning: answer.Passing, Wait: verdict.Classify(e.cause).Wait}
+	return verdict.Facts{Verdict: v, Reach: verdict.Unsent}
 }
 
 // Sense is carrier sense, Ethernet's look before sending. It returns a function for Do, here or of a limiter, that

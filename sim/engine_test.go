@@ -17,7 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // modelServer is an engine: all requests in it share its steps, and from 64 on each step takes as much longer as there
@@ -185,7 +185,7 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 						}
 						own := *conf
 						own.Rand = rand.New(rand.NewPCG(seed, stream))
-						own.Classifier = func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Refused} }
+						own.Classifier = func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Refused} }
 						l, err := aimd.New(own)
 						require.NoError(t, err)
 						t.Cleanup(func() { _ = l.Close() })

@@ -10,6 +10,7 @@ import (
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -164,7 +165,7 @@ func (e *engine) try(op *operation) {
 		if t := op.client.throttle; t != nil {
 			t.EndedAt(e.now, tag.Critical, 0)
 		}
-		e.failed(op, loop.Verdict{Meaning: answer.Refused})
+		e.failed(op, verdict.Verdict{Meaning: answer.Refused})
 		return
 	}
 	e.send(op, window.Ticket{})
@@ -205,7 +206,7 @@ func (e *engine) read(a *attempt) {
 	if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
 		c.core.Reported(e.now, a.ticket, limiter.Head{Refused: a.means == answer.Refused, RetryAfter: a.retryAfter, Reports: a.reports})
 	}
-	v := loop.Verdict{Meaning: a.means, Wait: a.retryAfter, Reason: a.final}
+	v := verdict.Verdict{Meaning: a.means, Wait: a.retryAfter, Reason: a.final}
 	if c := a.op.client; c.core != nil && a.final == errForbidden {
 		if blocked, _ := c.core.Denied(e.now, a.ticket, a.tries > 0); blocked {
 			v.Meaning, v.Reason = answer.Refused, nil
@@ -218,7 +219,7 @@ func (e *engine) read(a *attempt) {
 func (e *engine) timedOut(a *attempt) {
 	if a.waited {
 		a.waited = false
-		e.ending(a, loop.Verdict{Meaning: answer.Slow})
+		e.ending(a, verdict.Verdict{Meaning: answer.Slow})
 		e.settled(a)
 	}
 }
@@ -233,7 +234,7 @@ func (e *engine) settled(a *attempt) {
 }
 
 // ending: an attempt has ended for its client.
-func (e *engine) ending(a *attempt, v loop.Verdict) {
+func (e *engine) ending(a *attempt, v verdict.Verdict) {
 	o := v.Outcome()
 	e.meter.ended(e, o)
 	op, c := a.op, a.op.client
@@ -257,7 +258,7 @@ func (e *engine) ending(a *attempt, v loop.Verdict) {
 }
 
 // failed: an operation's attempt failed, or was not even sent.
-func (e *engine) failed(op *operation, v loop.Verdict) {
+func (e *engine) failed(op *operation, v verdict.Verdict) {
 	op.failures++
 	d, again := e.delay(op, v)
 	switch {
@@ -272,7 +273,7 @@ func (e *engine) failed(op *operation, v loop.Verdict) {
 }
 
 // delay is the time for which an operation waits before its next attempt, and whether there is one.
-func (e *engine) delay(op *operation, v loop.Verdict) (time.Duration, bool) {
+func (e *engine) delay(op *operation, v verdict.Verdict) (time.Duration, bool) {
 	since := op.sent
 	if since < 0 { // carrier sense kept back every attempt so far
 		since = op.born

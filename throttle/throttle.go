@@ -15,6 +15,7 @@ import (
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/internal/sliding"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -56,8 +57,8 @@ type Config struct {
 	Probe time.Duration
 	// Rand is the source of chance, used under the throttle's lock; nil: one with a random seed.
 	Rand *rand.Rand
-	// Classifier reads the errors of Do; nil: attempt.Classify.
-	Classifier attempt.Classifier
+	// Classifier reads the errors of Do; nil: verdict.Classify.
+	Classifier verdict.Classifier
 }
 
 // New returns a throttle without requests, or an error that names the wrong setting.
@@ -180,8 +181,8 @@ type throttled struct{}
 func (throttled) Error() string { return "throttle: rejected by the client" }
 
 // Facts says that the service was not asked.
-func (throttled) Facts() attempt.Facts {
-	return attempt.Facts{Verdict: attempt.Verdict{Meaning: answer.Final}, Reach: attempt.Unsent}
+func (throttled) Facts() verdict.Facts {
+	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent}
 }
 
 type rejected struct {

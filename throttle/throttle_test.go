@@ -20,6 +20,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -142,11 +143,11 @@ func TestWhatDoCounts(t *testing.T) {
 		{io.ErrUnexpectedEOF, 0, 0},
 		{other(t), 0, 0}, // of another throttle, beneath
 	} {
-		th, err := throttle.New(throttle.Config{Classifier: func(err error) attempt.Verdict {
+		th, err := throttle.New(throttle.Config{Classifier: func(err error) verdict.Verdict {
 			if errors.Is(err, refused) {
-				return attempt.Verdict{Meaning: answer.Refused}
+				return verdict.Verdict{Meaning: answer.Refused}
 			}
-			return attempt.FirstOf(attempt.Classify)(err)
+			return verdict.FirstOf(verdict.Classify)(err)
 		}})
 		require.NoError(t, err)
 		th.SetClock(clock.NewMock())

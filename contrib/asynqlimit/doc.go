@@ -9,7 +9,7 @@
 //	mux.HandleFunc("upload", upload)
 //	err = asynq.NewServer(redis, cfg).Run(mux)
 //
-// The handler returns the error of the service, which the limiter's classifier reads (attempt.Classify). A refused
+// The handler returns the error of the service, which the limiter's classifier reads (verdict.Classify). A refused
 // task is tried again in the same worker, before the tasks that wait, and asynq counts no retry. Any other error
 // goes to asynq unchanged. If the service has never answered, a task fails after 10 seconds
 // (aimd.Config.FirstContact), which is a failure for asynq. Give the server more workers than the service has

@@ -21,9 +21,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/awslimit"
 	"github.com/aimd-go/aimd/s3test"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
@@ -177,12 +177,12 @@ func answered(req *http.Request, status int, body string) (*http.Response, error
 // Errors without an answer that are tried again, with this package's retryer and with the SDK's own.
 func TestWhatIsTriedAgain(t *testing.T) {
 	mine, other := errors.New("mine"), errors.New("other")
-	classify := attempt.FirstOf(func(err error) attempt.Verdict {
+	classify := verdict.FirstOf(func(err error) verdict.Verdict {
 		if errors.Is(err, mine) {
-			return attempt.Verdict{Meaning: answer.Passing}
+			return verdict.Verdict{Meaning: answer.Passing}
 		}
-		return attempt.Verdict{}
-	}, attempt.Classify)
+		return verdict.Verdict{}
+	}, verdict.Classify)
 	for err, again := range map[error]bool{
 		errors.New("broken pipe"):             true,
 		mine:                                  true,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // operation is one call of the SDK, and the middleware of its stack in three places: around everything
@@ -125,7 +126,7 @@ func (o *operation) begin(ctx context.Context) (*attempt.Attempt, error) {
 func (o *operation) failed(a *attempt.Attempt, err error) error {
 	o.last, o.cause = a, err
 	known := withRetryAfter(err)
-	var v attempt.Verdict
+	var v verdict.Verdict
 	if o.sent {
 		v = a.End(known)
 	} else {
@@ -259,6 +260,6 @@ type refusal struct {
 func (r *refusal) Unwrap() error { return r.error }
 
 // Facts has the wait; Classify reads the rest.
-func (r *refusal) Facts() attempt.Facts {
-	return attempt.Facts{Verdict: attempt.Verdict{Wait: r.after}}
+func (r *refusal) Facts() verdict.Facts {
+	return verdict.Facts{Verdict: verdict.Verdict{Wait: r.after}}
 }

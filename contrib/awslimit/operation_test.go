@@ -32,6 +32,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/s3test"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -106,7 +107,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 	budget, err := retry.NewBudget(retry.BudgetConfig{})
 	require.NoError(t, err)
 	var heard warden
-	everything := aimd.Config{Classifier: func(error) attempt.Verdict { return attempt.Verdict{Meaning: answer.Refused} }}
+	everything := aimd.Config{Classifier: func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Refused} }}
 	for name, c := range map[string]struct {
 		store  func(*store)
 		opts   aimd.Config

@@ -13,7 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 const (
@@ -23,33 +23,33 @@ const (
 	longestDelay = 365 * 24 * time.Hour
 )
 
-// Classify is an attempt.Classifier for clients without the interceptors of this package, which do the same. It
+// Classify is an verdict.Classifier for clients without the interceptors of this package, which do the same. It
 // leaves errors without a status to the next classifier:
 //
-//	aimd.Config{Classifier: attempt.FirstOf(grpclimit.Classify, attempt.Classify)}
+//	aimd.Config{Classifier: verdict.FirstOf(grpclimit.Classify, verdict.Classify)}
 //
-// It reads the code as attempt.Classify does. Besides:
+// It reads the code as verdict.Classify does. Besides:
 //
 //   - RetryInfo in the details is the service's Retry-After. The interceptors take the longer delay if
 //     there is a grpc-retry-pushback-ms too. Negative delays, and those over a year, do not count.
 //   - A QuotaFailure in the details of a RESOURCE_EXHAUSTED is final, for the reason aimd.ErrQuota,
 //     unless there is a RetryInfo: then the quota comes back soon, as Google's quotas per minute do.
-func Classify(err error) attempt.Verdict {
+func Classify(err error) verdict.Verdict {
 	if _, ok := status.FromError(err); !ok {
-		return attempt.Verdict{}
+		return verdict.Verdict{}
 	}
-	return attempt.Classify(read(err, nil, true))
+	return verdict.Classify(read(err, nil, true))
 }
 
 // answerError is the error of a call with the service's further information.
 type answerError struct {
 	error
-	facts attempt.Facts
+	facts verdict.Facts
 }
 
 func (e *answerError) Unwrap() error              { return e.error }
 func (e *answerError) GRPCStatus() *status.Status { return status.Convert(e.error) }
-func (e *answerError) Facts() attempt.Facts       { return e.facts }
+func (e *answerError) Facts() verdict.Facts       { return e.facts }
 
 // read returns the error with the information of its status and the call's trailer beyond the code, or
 // the same error without such information. reached: the service sent a header or a trailer; an
@@ -59,17 +59,17 @@ func read(err error, trailer metadata.MD, reached bool) error {
 	if err == nil || !ok {
 		return err
 	}
-	var known attempt.Factual
+	var known verdict.Factual
 	if errors.As(err, &known) {
 		return err // of an interceptor inside of this one
 	}
 	unreached := !reached && s.Code() == codes.Unavailable
 	after, forbidden := pushedBack(trailer)
 	after = max(after, retryInfo(s))
-	v := attempt.Classify(err)
+	v := verdict.Classify(err)
 	switch {
 	case after == 0 && outOfQuota(s):
-		v = attempt.Verdict{Meaning: answer.Spent, Reason: aimd.ErrQuota}
+		v = verdict.Verdict{Meaning: answer.Spent, Reason: aimd.ErrQuota}
 	case after == 0 && !forbidden && !unreached:
 		return err
 	default:
@@ -77,9 +77,9 @@ func read(err error, trailer metadata.MD, reached bool) error {
 			v.Reason = errForbidden
 		}
 	}
-	facts := attempt.Facts{Verdict: v}
+	facts := verdict.Facts{Verdict: v}
 	if unreached {
-		facts.Reach = attempt.Unreached
+		facts.Reach = verdict.Unreached
 	}
 	return &answerError{err, facts}
 }

@@ -25,18 +25,18 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
 var (
-	overload = attempt.Verdict{Meaning: answer.Refused}
-	timeout  = attempt.Verdict{Meaning: answer.Slow}
-	final    = attempt.Verdict{Meaning: answer.Final}
+	overload = verdict.Verdict{Meaning: answer.Refused}
+	timeout  = verdict.Verdict{Meaning: answer.Slow}
+	final    = verdict.Verdict{Meaning: answer.Final}
 )
 
-func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
+func after(v verdict.Verdict, d time.Duration) verdict.Verdict {
 	v.Wait = d
 	return v
 }
@@ -54,10 +54,10 @@ func TestClassify(t *testing.T) {
 	second := durationpb.New(time.Second)
 	for _, c := range []struct {
 		err  error
-		want attempt.Verdict
+		want verdict.Verdict
 	}{
-		{errors.New("any"), attempt.Verdict{}},
-		{context.DeadlineExceeded, attempt.Verdict{}},
+		{errors.New("any"), verdict.Verdict{}},
+		{context.DeadlineExceeded, verdict.Verdict{}},
 		{refused, overload},
 		{fmt.Errorf("call: %w", refused), overload},
 		{status.Error(codes.Unavailable, ""), overload},
@@ -85,10 +85,10 @@ func TestClassify(t *testing.T) {
 }
 
 func TestPushback(t *testing.T) {
-	forbidden := attempt.Verdict{Meaning: answer.Refused, Reason: grpclimit.ErrForbidden}
+	forbidden := verdict.Verdict{Meaning: answer.Refused, Reason: grpclimit.ErrForbidden}
 	for _, c := range []struct {
 		trailer []string
-		want    attempt.Verdict
+		want    verdict.Verdict
 	}{
 		{nil, overload},
 		{[]string{"0"}, overload},
@@ -109,7 +109,7 @@ func TestPushback(t *testing.T) {
 				var trailer metadata.MD
 				err := use(t.Context(), client, grpc.Trailer(&trailer))
 				l.told(window.Overload)
-				assert.Equal(t, c.want, attempt.Classify(err))
+				assert.Equal(t, c.want, verdict.Classify(err))
 				requireCode(t, codes.ResourceExhausted, err)
 				assert.Equal(t, []string{"kept"}, trailer.Get("mine"), "the caller's own option still works")
 			})
@@ -122,7 +122,7 @@ func TestPushback(t *testing.T) {
 		return withRetryInfo(codes.Unavailable, durationpb.New(time.Second))
 	}}, grpclimit.Limit(l.Limiter)...))
 	l.told(window.Overload)
-	assert.Equal(t, after(overload, 2*time.Second), attempt.Classify(err), "the limiter's own classifier reads it")
+	assert.Equal(t, after(overload, 2*time.Second), verdict.Classify(err), "the limiter's own classifier reads it")
 	assert.Equal(t, 2*time.Second, grpclimit.Classify(err).Wait)
 	assert.EqualError(t, err, "rpc error: code = Unavailable desc = later")
 	assert.Len(t, status.Convert(err).Details(), 2)
@@ -217,9 +217,9 @@ func quotaFailure(details ...*errdetails.RetryInfo) error {
 // A QuotaFailure is final, unless the service says when to come back. A call that is tried again by a
 // limiter says so, and a stream with the answer or with the header before it.
 func TestOutOfQuota(t *testing.T) {
-	assert.Equal(t, attempt.Verdict{Meaning: answer.Spent, Reason: aimd.ErrQuota}, grpclimit.Classify(quotaFailure()))
+	assert.Equal(t, verdict.Verdict{Meaning: answer.Spent, Reason: aimd.ErrQuota}, grpclimit.Classify(quotaFailure()))
 	soon := &errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}
-	assert.Equal(t, attempt.Verdict{Meaning: answer.Refused, Wait: time.Second}, grpclimit.Classify(quotaFailure(soon)))
+	assert.Equal(t, verdict.Verdict{Meaning: answer.Refused, Wait: time.Second}, grpclimit.Classify(quotaFailure(soon)))
 
 	ways := maps.Clone(both)
 	ways["stream and its header"] = func(ctx context.Context, c pb.TestServiceClient, _ ...grpc.CallOption) error {

@@ -19,6 +19,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // Limit returns the options that put the limiter in front of all calls of a client.
@@ -136,7 +137,7 @@ func (e *callError) Error() string {
 }
 
 // Facts says that a call which was not sent is final, whatever its code.
-func (e *callError) Facts() (f attempt.Facts) {
+func (e *callError) Facts() (f verdict.Facts) {
 	if e.story.Attempts == 0 {
 		f.Verdict.Meaning = answer.Final
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -71,11 +72,11 @@ var methods = map[string]func(grpc.ClientStream) error{
 // The limiter, its classifier and its guards learn how a call ends, and a stream at each of its methods.
 // The caller gets the error as it is, and what watches the context is gone.
 func TestWhatAnErrorSays(t *testing.T) {
-	own := aimd.Config{Classifier: func(err error) attempt.Verdict {
+	own := aimd.Config{Classifier: func(err error) verdict.Verdict {
 		if status.Code(err) == codes.NotFound {
-			return attempt.Verdict{Meaning: answer.Refused}
+			return verdict.Verdict{Meaning: answer.Refused}
 		}
-		return attempt.Verdict{}
+		return verdict.Verdict{}
 	}}
 	for name, c := range map[string]struct {
 		err         error
@@ -330,7 +331,7 @@ func TestAPanicGivesTheSlotBack(t *testing.T) {
 		},
 		"RecvMsg": func(l watched) { _ = opened(t, t.Context(), l, boom).RecvMsg(nil) },
 	} {
-		l := one(t, aimd.Config{Classifier: func(error) attempt.Verdict { panic("mine") }})
+		l := one(t, aimd.Config{Classifier: func(error) verdict.Verdict { panic("mine") }})
 		assert.PanicsWithValue(t, "mine", func() { call(l) }, name)
 		l.told(window.Neutral)
 	}
@@ -373,11 +374,11 @@ func TestNotSent(t *testing.T) {
 					err = send(ctx, l)
 					var story *attempt.Error
 					require.ErrorAs(t, err, &story)
-					assert.True(t, attempt.NotSent(story))
+					assert.True(t, verdict.NotSent(story))
 					requireCode(t, c.code, err)
 					assert.ErrorIs(t, err, c.want)
 					assert.EqualError(t, err, "rpc error: code = "+c.code.String()+" desc = grpclimit: not sent: "+story.Reason.Error())
-					assert.Equal(t, final, attempt.Classify(err), "whatever its code")
+					assert.Equal(t, final, verdict.Classify(err), "whatever its code")
 					l.held()
 					p.Done(window.Neutral)
 					l.told(window.Neutral)

@@ -19,9 +19,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/admission"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // Do waits for slots and retries; the calls within go with the slot that Do has.
@@ -79,7 +79,7 @@ func ExampleRetry() {
 
 // Within Do around a client without the interceptors, for what a status says besides its code.
 func ExampleClassify() {
-	config := aimd.Config{Classifier: attempt.FirstOf(grpclimit.Classify, attempt.Classify)}
+	config := aimd.Config{Classifier: verdict.FirstOf(grpclimit.Classify, verdict.Classify)}
 	v := config.Classifier(errTooMuch) // RESOURCE_EXHAUSTED with a RetryInfo
 	fmt.Println(v.Meaning, v.Retry(), v.Wait)
 	// Output: refused true 1.5s

@@ -24,6 +24,7 @@ import (
 	"github.com/aimd-go/aimd/contrib/grpclimit"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -119,7 +120,7 @@ func TestTheErrorOfACallThatWasTriedAgain(t *testing.T) {
 	l.Close()
 	err = call(t.Context(), to(t, &service{}, retried(l.Limiter)...))
 	require.ErrorAs(t, err, &story)
-	require.True(t, attempt.NotSent(story))
+	require.True(t, verdict.NotSent(story))
 	require.ErrorIs(t, err, aimd.ErrClosed)
 	requireCode(t, codes.Canceled, err)
 

@@ -15,7 +15,7 @@
 // The other way is a client with MaxRetries 1 and no limiter under it, inside Do of a limiter that knows
 // minio-go's errors:
 //
-//	lim, err := aimd.New(aimd.Config{Classifier: attempt.FirstOf(miniolimit.Classify, attempt.Classify)})
+//	lim, err := aimd.New(aimd.Config{Classifier: verdict.FirstOf(miniolimit.Classify, verdict.Classify)})
 //	...
 //	err = lim.Do(ctx, func(ctx context.Context) error {
 //		_, err := client.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{})

@@ -13,7 +13,7 @@ import (
 	"github.com/aimd-go/aimd/contrib/miniolimit"
 	"github.com/aimd-go/aimd/httplimit"
 
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 func ExampleLimit() {
@@ -50,7 +50,7 @@ func ExampleLimit() {
 }
 
 func ExampleClassify() {
-	lim, err := aimd.New(aimd.Config{Classifier: attempt.FirstOf(miniolimit.Classify, attempt.Classify)})
+	lim, err := aimd.New(aimd.Config{Classifier: verdict.FirstOf(miniolimit.Classify, verdict.Classify)})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -33,9 +33,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/miniolimit"
 	"github.com/aimd-go/aimd/s3test"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -256,10 +256,10 @@ func TestAWrongPort(t *testing.T) {
 }
 
 func TestClassify(t *testing.T) {
-	overload := attempt.Verdict{Meaning: answer.Refused}
-	again := attempt.Verdict{Meaning: answer.Passing}
-	classify := attempt.FirstOf(miniolimit.Classify, attempt.Classify)
-	for err, want := range map[error]attempt.Verdict{
+	overload := verdict.Verdict{Meaning: answer.Refused}
+	again := verdict.Verdict{Meaning: answer.Passing}
+	classify := verdict.FirstOf(miniolimit.Classify, verdict.Classify)
+	for err, want := range map[error]verdict.Verdict{
 		minio.ErrorResponse{Code: "SlowDown", StatusCode: 503}:                                overload,
 		minio.ErrorResponse{Code: "SlowDown", StatusCode: 200}:                                overload,
 		minio.ErrorResponse{Code: "503 Service Unavailable", StatusCode: 503}:                 overload,
@@ -282,7 +282,7 @@ func TestHungUp(t *testing.T) {
 	l := newLimiter(t, aimd.Config{})
 	err := put(t.Context(), s.client(t, l, func(o *minio.Options) { o.MaxRetries = 1 }), "a", "x")
 	require.Error(t, err)
-	require.Equal(t, attempt.Verdict{Meaning: answer.Passing}, miniolimit.Classify(err), "%v", err)
+	require.Equal(t, verdict.Verdict{Meaning: answer.Passing}, miniolimit.Classify(err), "%v", err)
 	require.EqualValues(t, 1, l.Snapshot().Neutrals)
 	requireIdle(t, l)
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/minio/minio-go/v7"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
-// Classify is an attempt.Classifier for what attempt.Classify cannot read of minio-go's errors: a connection that
+// Classify is an verdict.Classifier for what verdict.Classify cannot read of minio-go's errors: a connection that
 // was cut off comes as text. It is neutral and tried again. Classify leaves all others, the codes and statuses of an
-// ErrorResponse, to the next of attempt.FirstOf:
+// ErrorResponse, to the next of verdict.FirstOf:
 //
-//	aimd.Config{Classifier: attempt.FirstOf(miniolimit.Classify, attempt.Classify)}
-func Classify(err error) attempt.Verdict {
+//	aimd.Config{Classifier: verdict.FirstOf(miniolimit.Classify, verdict.Classify)}
+func Classify(err error) verdict.Verdict {
 	var said minio.ErrorResponse
 	if !errors.As(err, &said) && hungUp(err) {
-		return attempt.Verdict{Meaning: answer.Passing}
+		return verdict.Verdict{Meaning: answer.Passing}
 	}
-	return attempt.Verdict{}
+	return verdict.Verdict{}
 }
 
 // hungUp reports whether the service closed the connection before it answered: minio-go makes a text of

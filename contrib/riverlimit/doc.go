@@ -7,7 +7,7 @@
 //	}
 //	client, err := river.NewClient(riverpgxv5.New(pool), cfg)
 //
-// The worker returns the error of the service, which the limiter's classifier reads (attempt.Classify). A refused
+// The worker returns the error of the service, which the limiter's classifier reads (verdict.Classify). A refused
 // job is worked again in the same worker, before the waiting jobs, and river counts no attempt. It decodes the
 // arguments, starts JobTimeout, and calls the hooks WorkBegin and WorkEnd again. JobTimeout does not run while the
 // job waits. Any other error goes to river unchanged. If the service has never answered, a job fails after 10

@@ -33,19 +33,19 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 const service = "http://service.example/"
 
 var (
-	refused = attempt.Verdict{Meaning: answer.Refused}
-	again   = attempt.Verdict{Meaning: answer.Passing}
-	unknown = attempt.Verdict{}
+	refused = verdict.Verdict{Meaning: answer.Refused}
+	again   = verdict.Verdict{Meaning: answer.Passing}
+	unknown = verdict.Verdict{}
 )
 
-// What attempt.Classify says of the error that an SDK makes from an answer, its own retries turned off, is what it says
+// What verdict.Classify says of the error that an SDK makes from an answer, its own retries turned off, is what it says
 // of the answer itself.
 func TestTheErrorsOfSDKs(t *testing.T) {
 	for name, call := range map[string]func(context.Context, *http.Client) error{
@@ -68,11 +68,11 @@ func TestTheErrorsOfSDKs(t *testing.T) {
 			tr, calls := serve(captured(t, name))
 			plain, err := (&http.Client{Transport: tr}).Get(service)
 			require.NoError(t, err)
-			want := attempt.Classify(httplimit.Check(plain))
-			require.NotEqual(t, attempt.Verdict{}, want)
+			want := verdict.Classify(httplimit.Check(plain))
+			require.NotEqual(t, verdict.Verdict{}, want)
 			err = call(t.Context(), &http.Client{Transport: tr})
 			require.Equal(t, 2, *calls, "%v", err)
-			assert.Equal(t, want, attempt.Classify(err), "%T: %v", err, err)
+			assert.Equal(t, want, verdict.Classify(err), "%T: %v", err, err)
 		})
 	}
 }
@@ -81,7 +81,7 @@ func TestTheErrorsOfSDKs(t *testing.T) {
 func TestTheErrorsOfOtherProtocols(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		want attempt.Verdict
+		want verdict.Verdict
 	}{
 		{mysqlRefuses(t), refused},
 		{&mysql.MySQLError{Number: 1213, SQLState: [5]byte{'4', '0', '0', '0', '1'}, Message: "Deadlock found when trying to get lock"}, again},
@@ -89,7 +89,7 @@ func TestTheErrorsOfOtherProtocols(t *testing.T) {
 		{kerr.ThrottlingQuotaExceeded, refused},
 	} {
 		require.Error(t, c.err)
-		assert.Equal(t, c.want, attempt.Classify(c.err), "%T: %v", c.err, c.err)
+		assert.Equal(t, c.want, verdict.Classify(c.err), "%T: %v", c.err, c.err)
 	}
 }
 
@@ -195,9 +195,9 @@ func mysqlRefuses(t *testing.T) error {
 // Errors that have no shape to read, and the classifiers of the recipes.
 func TestTheErrorsThatNeedAClassifier(t *testing.T) {
 	for name, c := range map[string]struct {
-		classify attempt.Classifier
+		classify verdict.Classifier
 		err      error
-		want     attempt.Verdict
+		want     verdict.Verdict
 	}{
 		"mongo, no primary":    {mongoErrors, mongo.CommandError{Code: 10107, Name: "NotWritablePrimary", Labels: []string{"RetryableWriteError"}}, again},
 		"mongo, a transaction": {mongoErrors, mongo.CommandError{Code: 112, Name: "WriteConflict", Labels: []string{"TransientTransactionError"}}, again},
@@ -205,7 +205,7 @@ func TestTheErrorsThatNeedAClassifier(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Error(t, c.err)
-			assert.Equal(t, unknown, attempt.Classify(c.err), "%T: %v: needs no recipe", c.err, c.err)
+			assert.Equal(t, unknown, verdict.Classify(c.err), "%T: %v: needs no recipe", c.err, c.err)
 			assert.Equal(t, c.want, c.classify(c.err), "%T: %v", c.err, c.err)
 		})
 	}
@@ -213,10 +213,10 @@ func TestTheErrorsThatNeedAClassifier(t *testing.T) {
 
 // The refusals of clients without codes are read by their words.
 func TestRefusalsWithoutACode(t *testing.T) {
-	guessed := attempt.Verdict{Meaning: answer.Guessed}
+	guessed := verdict.Verdict{Meaning: answer.Guessed}
 	for _, c := range []struct {
 		err  error
-		want attempt.Verdict
+		want verdict.Verdict
 	}{
 		{mongo.CommandError{Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{"SystemOverloadedError", "RetryableError"}}, guessed},
 		{fmt.Errorf("send: %w", sarama.ErrThrottlingQuotaExceeded), guessed},
@@ -225,28 +225,28 @@ func TestRefusalsWithoutACode(t *testing.T) {
 		{redisSays(t, "WRONGTYPE Operation against a key holding the wrong kind of value"), unknown},
 	} {
 		require.Error(t, c.err)
-		assert.Equal(t, c.want, attempt.Classify(c.err), "%T: %v", c.err, c.err)
+		assert.Equal(t, c.want, verdict.Classify(c.err), "%T: %v", c.err, c.err)
 	}
 }
 
-func mongoErrors(err error) attempt.Verdict {
+func mongoErrors(err error) verdict.Verdict {
 	var labels mongo.LabeledError
 	switch {
 	case !errors.As(err, &labels):
 	case labels.HasErrorLabel("RetryableWriteError"), labels.HasErrorLabel("TransientTransactionError"):
-		return attempt.Verdict{Meaning: answer.Passing}
+		return verdict.Verdict{Meaning: answer.Passing}
 	}
-	return attempt.Verdict{}
+	return verdict.Verdict{}
 }
 
-func saramaErrors(err error) attempt.Verdict {
+func saramaErrors(err error) verdict.Verdict {
 	var code sarama.KError
 	errors.As(err, &code)
 	switch code {
 	case sarama.ErrRequestTimedOut, sarama.ErrLeaderNotAvailable, sarama.ErrNotLeaderForPartition, sarama.ErrNotEnoughReplicas:
-		return attempt.Verdict{Meaning: answer.Passing}
+		return verdict.Verdict{Meaning: answer.Passing}
 	}
-	return attempt.Verdict{}
+	return verdict.Verdict{}
 }
 
 // redisSays is the error of a server that answers this.

@@ -20,17 +20,17 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 func kafkaLimiter() (*aimd.Limiter, error) {
-	throttled := func(err error) attempt.Verdict {
+	throttled := func(err error) verdict.Verdict {
 		if errors.Is(err, kafka.ThrottlingQuotaExceeded) {
-			return attempt.Verdict{Meaning: answer.Refused}
+			return verdict.Verdict{Meaning: answer.Refused}
 		}
-		return attempt.Verdict{} // kafka-go has Timeout and Temporary for the others
+		return verdict.Verdict{} // kafka-go has Timeout and Temporary for the others
 	}
-	return aimd.New(aimd.Config{Classifier: attempt.FirstOf(throttled, attempt.Classify)})
+	return aimd.New(aimd.Config{Classifier: verdict.FirstOf(throttled, verdict.Classify)})
 }
 
 func send(ctx context.Context, lim *aimd.Limiter, client *kafka.Client, topic string, value []byte) error {
@@ -75,14 +75,14 @@ func TestKafka(t *testing.T) {
 }
 
 func execLimiter() (*aimd.Limiter, error) {
-	codes := func(err error) attempt.Verdict {
+	codes := func(err error) verdict.Verdict {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) && exit.ExitCode() == 75 { // EX_TEMPFAIL of sysexits.h
-			return attempt.Verdict{Meaning: answer.Refused}
+			return verdict.Verdict{Meaning: answer.Refused}
 		}
-		return attempt.Verdict{} // any other is final
+		return verdict.Verdict{} // any other is final
 	}
-	return aimd.New(aimd.Config{Classifier: attempt.FirstOf(codes, attempt.Classify)})
+	return aimd.New(aimd.Config{Classifier: verdict.FirstOf(codes, verdict.Classify)})
 }
 
 func run(ctx context.Context, lim *aimd.Limiter, name string, args ...string) ([]byte, error) {

@@ -12,16 +12,16 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/verdict"
 )
 
-func ownWords(err error) attempt.Verdict {
+func ownWords(err error) verdict.Verdict {
 	var e *httplimit.StatusError
 	if errors.As(err, &e) && bytes.Contains(e.Body, []byte("come back tomorrow")) {
-		return attempt.Verdict{Meaning: answer.Refused, Wait: e.RetryAfter()}
+		return verdict.Verdict{Meaning: answer.Refused, Wait: e.RetryAfter()}
 	}
-	return attempt.Verdict{}
+	return verdict.Verdict{}
 }
 
 // A service says "later" in words of its own, with a status that means something else.
@@ -33,7 +33,7 @@ func TestAServiceThatAnswersInItsOwnWay(t *testing.T) {
 		}
 	}))
 	defer s.Close()
-	lim, err := aimd.New(aimd.Config{Classifier: attempt.FirstOf(ownWords, attempt.Classify)})
+	lim, err := aimd.New(aimd.Config{Classifier: verdict.FirstOf(ownWords, verdict.Classify)})
 	require.NoError(t, err)
 	require.NoError(t, lim.Do(t.Context(), func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)

@@ -5,7 +5,7 @@ import "time"
 
 const (
 	// stopMin is the pause after a refusal that speaks for everybody and has no time: GitHub's "wait for at least
-	// one minute", longer each time (see attempt.Classify).
+	// one minute", longer each time (see verdict.Classify).
 	stopMin = time.Minute
 	// stopDoublings is the number of times that this pause doubles: up to about an hour. Our choice.
 	stopDoublings = 6

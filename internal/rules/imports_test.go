@@ -27,7 +27,7 @@ var root, _ = filepath.Abs("../..")
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"internal/reason", "setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/delay"},
+	"":          {"internal/reason", "setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/delay", "verdict"},
 	"window":    {"internal/check"},
 	"setting":   {},
 	"queue":     {},
@@ -35,10 +35,11 @@ var mayImport = map[string][]string{
 	"backoff":   {"internal/check"},
 	"schedule":  {"internal/check"},
 	"answer":    {"internal/unpack"},
-	"attempt":   {"window", "answer", "internal/reason", "internal/ahead", "internal/delay"},
+	"verdict":   {"window", "answer", "internal/reason", "internal/ahead"},
+	"attempt":   {"window", "answer", "verdict", "internal/reason", "internal/delay"},
 	"limiter":   {"window", "answer", "internal/delay", "internal/quota", "internal/check"},
 	"admission": {"window", "queue", "tag", "limiter", "internal/check"},
-	"httplimit": {"", "answer", "attempt", "internal/ahead", "internal/unpack", "retry", "window", "tag", "internal/check"},
+	"httplimit": {"", "answer", "attempt", "internal/ahead", "internal/unpack", "retry", "window", "tag", "internal/check", "verdict"},
 
 	"internal/check":   {"setting"},
 	"internal/ahead":   {"internal/unpack"},
@@ -57,12 +58,12 @@ var mayImport = map[string][]string{
 	"job":    {"", "attempt"},
 	"live":   {"", "window"},
 
-	"throttle": {"answer", "window", "attempt", "tag", "internal/check", "internal/sliding"},
-	"retry":    {"answer", "window", "attempt", "backoff", "internal/check", "internal/reason", "internal/sliding", "internal/delay"},
+	"throttle": {"answer", "window", "attempt", "tag", "internal/check", "internal/sliding", "verdict"},
+	"retry":    {"answer", "window", "attempt", "backoff", "internal/check", "internal/reason", "internal/sliding", "internal/delay", "verdict"},
 
-	"remote": {"", "answer", "attempt", "window", "retry", "schedule", "tag", "internal/check"},
+	"remote": {"", "answer", "attempt", "window", "retry", "schedule", "tag", "internal/check", "verdict"},
 
-	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/delay", "retry", "schedule", "throttle"},
+	"sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "internal/delay", "retry", "schedule", "throttle", "verdict"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // rule gives exit statuses, and words on standard error, one meaning.
 type rule struct {
 	name, about string
-	verdict     attempt.Verdict
+	verdict     verdict.Verdict
 	statuses    []int
 	words       []string
 }
@@ -23,8 +23,8 @@ type rule struct {
 type rules []*rule
 
 var (
-	final   = attempt.Verdict{Meaning: answer.Final}
-	another = attempt.Verdict{Meaning: answer.Passing}
+	final   = verdict.Verdict{Meaning: answer.Final}
+	another = verdict.Verdict{Meaning: answer.Passing}
 )
 
 func (rs *rules) flags(f *pflag.FlagSet) {
@@ -56,7 +56,7 @@ func (rs rules) listen() bool {
 }
 
 // judge returns the verdict on a try that ended with that status, and the reason.
-func (rs rules) judge(status int, h *heard) (attempt.Verdict, string) {
+func (rs rules) judge(status int, h *heard) (verdict.Verdict, string) {
 	why, narrow := fmt.Sprintf("status %d", status), false
 	for _, r := range rs {
 		if i := slices.IndexFunc(r.words, h.says); i >= 0 {

@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // tooLong is the status of a command that took too long and yet ended with 0, as in
@@ -31,7 +31,7 @@ const grace = 5 * time.Second
 type failure struct {
 	why     string
 	status  int
-	verdict attempt.Verdict
+	verdict verdict.Verdict
 	// stopped reports that a signal asked aimd to end during the try.
 	stopped bool
 }
@@ -39,7 +39,7 @@ type failure struct {
 func (f *failure) Error() string { return f.why }
 
 // Facts has the verdict of the rules. If it is the zero value, package attempt decides.
-func (f *failure) Facts() attempt.Facts { return attempt.Facts{Verdict: f.verdict} }
+func (f *failure) Facts() verdict.Facts { return verdict.Facts{Verdict: f.verdict} }
 
 type try struct {
 	command  []string

@@ -16,10 +16,10 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/contrib/awslimit"
 	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -59,8 +59,8 @@ func (u *run) connect(ctx context.Context) (err error) {
 
 // classify notes the error of a store that cannot be reached or cannot do its work, as with a full disk. A
 // refusal is no such error: the progress counts refusals.
-func (u *run) classify(err error) attempt.Verdict {
-	v := attempt.Classify(err)
+func (u *run) classify(err error) verdict.Verdict {
+	v := verdict.Classify(err)
 	switch {
 	case v.Outcome() == window.Overload:
 		u.silence.Stop()

@@ -1,4 +1,4 @@
-package attempt
+package verdict
 
 import (
 	"cmp"
@@ -22,6 +22,8 @@ type Facts struct {
 	Verdict Verdict
 	// Reach is the progress of the attempt. Any error in a tree may know it.
 	Reach Reach
+	// Several: the error is of several attempts. If the last was not sent, those before it may have been.
+	Several bool
 }
 
 // Reach is the progress of an attempt.
@@ -60,6 +62,7 @@ type told struct {
 	verdict Verdict
 	wait    time.Duration
 	reach   uint8
+	several bool
 	asked   bool
 }
 
@@ -78,11 +81,12 @@ func (f *tree) facts() *told {
 			continue
 		}
 		facts := known.Facts()
-		if !t.verdict.known() {
+		if !t.verdict.Known() {
 			t.verdict = facts.Verdict
 		}
 		t.wait = cmp.Or(t.wait, max(0, facts.Verdict.Wait))
 		t.reach |= 1 << min(facts.Reach, Heard)
+		t.several = t.several || facts.Several
 	}
 	return t
 }

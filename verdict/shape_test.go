@@ -1,4 +1,4 @@
-package attempt_test
+package verdict_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // The errors of SDKs, with the names and types of their fields and methods. docs/recipes has the real ones.
@@ -183,7 +183,7 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 	perDay := map[string]any{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{map[string]any{"quotaId": "RequestsPerDay"}}}
 	for name, c := range map[string]struct {
 		err  error
-		want attempt.Verdict
+		want verdict.Verdict
 	}{
 		"googleapi 429":               {&googleError{Code: 429}, overload},
 		"googleapi 503":               {&googleError{Code: 503, Header: http.Header{"Retry-After": {"7"}}}, after(overload, 7*time.Second)},
@@ -252,18 +252,18 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 		"a method that panics":   {loud{1}, unknown},
 		"a field comes first":    {loud{503}, overload},
 	} {
-		assert.Equal(t, c.want, attempt.Classify(c.err), name)
+		assert.Equal(t, c.want, verdict.Classify(c.err), name)
 	}
 	circle := &selfish{}
 	circle.Errors = []*selfish{circle}
-	require.Equal(t, unknown, attempt.Classify(circle))
+	require.Equal(t, unknown, verdict.Classify(circle))
 }
 
 // The range of a status, by its first and last numbers.
 func TestShapesHaveAStatus(t *testing.T) {
-	for status, want := range map[int]attempt.Verdict{399: unknown, 400: final, 599: timeout, 600: unknown} {
-		assert.Equal(t, want, attempt.Classify(&twilioError{Status: status}), status)
-		assert.Equal(t, want, attempt.Classify(methodical(status)), status)
+	for status, want := range map[int]verdict.Verdict{399: unknown, 400: final, 599: timeout, 600: unknown} {
+		assert.Equal(t, want, verdict.Classify(&twilioError{Status: status}), status)
+		assert.Equal(t, want, verdict.Classify(methodical(status)), status)
 	}
 }
 
@@ -275,8 +275,8 @@ func TestShapesInADeepTree(t *testing.T) {
 		}
 		return err
 	}
-	require.Equal(t, overload, attempt.Classify(deep(63)))
-	require.Equal(t, unknown, attempt.Classify(deep(64)))
+	require.Equal(t, overload, verdict.Classify(deep(63)))
+	require.Equal(t, unknown, verdict.Classify(deep(64)))
 }
 
 // A list may be longer than what is read of it.
@@ -284,7 +284,7 @@ func TestShapesWithALongList(t *testing.T) {
 	list := func(n int) error {
 		return &googleError{Code: 403, Errors: append(make([]googleItem, n), googleItem{Reason: "rateLimitExceeded"})}
 	}
-	require.Equal(t, overload, attempt.Classify(list(63)))
-	require.Equal(t, denied, attempt.Classify(list(64)))
-	require.Equal(t, denied, attempt.Classify(&googleError{Code: 403, Body: `{"reason":"` + strings.Repeat("x", 64<<10) + `","code":"rateLimitExceeded"}`}))
+	require.Equal(t, overload, verdict.Classify(list(63)))
+	require.Equal(t, denied, verdict.Classify(list(64)))
+	require.Equal(t, denied, verdict.Classify(&googleError{Code: 403, Body: `{"reason":"` + strings.Repeat("x", 64<<10) + `","code":"rateLimitExceeded"}`}))
 }

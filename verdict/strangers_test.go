@@ -1,4 +1,4 @@
-package attempt_test
+package verdict_test
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // grpcNames are the codes of gRPC.
@@ -20,7 +20,7 @@ var grpcNames = strings.Fields("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_E
 	"RESOURCE_EXHAUSTED FAILED_PRECONDITION ABORTED OUT_OF_RANGE UNIMPLEMENTED INTERNAL UNAVAILABLE DATA_LOSS UNAUTHENTICATED")
 
 // meant is a meaning as a file of answer/testdata has it.
-var meant = map[string]attempt.Verdict{
+var meant = map[string]verdict.Verdict{
 	"unclear": unclear, "fault": refused, "final": final, "passing": again, "slow": timeout, "refused": overload, "guessed": guessed,
 	"spent": spent, "closed": closed,
 }
@@ -90,7 +90,7 @@ func TestCodesOfStrangers(t *testing.T) {
 		wait, _ := time.ParseDuration(asked)
 		want, known := meant[meaning]
 		require.True(t, known, line)
-		got := attempt.Classify(strangeError(t, part[1], part[2], part[3], wait))
+		got := verdict.Classify(strangeError(t, part[1], part[2], part[3], wait))
 		if got == unknown { // final, or an error of the program's own
 			got = final
 			if meaning == "unclear" {

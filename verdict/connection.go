@@ -1,4 +1,4 @@
-package attempt
+package verdict
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"syscall"
 )
 
@@ -14,12 +13,7 @@ import (
 func (f *tree) unsent() bool { return f.facts().says(Unsent) && !f.several() }
 
 // several: the error is of several attempts. If the last was not sent, those before it may have been.
-func (f *tree) several() bool {
-	return slices.ContainsFunc(f.nodes, func(n node) bool {
-		story, ok := n.err.(*Error)
-		return ok && story.Attempts > 1
-	})
-}
+func (f *tree) several() bool { return f.facts().several }
 
 // ofContext: the error is a context's.
 func (f *tree) ofContext() bool { return f.isAny(context.Canceled, context.DeadlineExceeded) }
@@ -127,7 +121,7 @@ func (f *tree) noRoute() bool {
 
 // NotSent reports whether the service did none of the work, so that any work may be sent again. The error says that
 // no request was sent, that there was no connection, or that an HTTP/2 server did not look at it. After several
-// attempts (Error.Attempts) that is not certain. err may be nil.
+// attempts (Facts.Several) that is not certain. err may be nil.
 func NotSent(err error) bool {
 	return walk(err).undone()
 }

@@ -1,4 +1,4 @@
-package attempt_test
+package verdict_test
 
 import (
 	"context"
@@ -22,6 +22,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/reason"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 type apiError struct {
@@ -57,10 +58,10 @@ func (strange) Error() string      { return "strange" }
 func (strange) GRPCStatus() string { return "none" }
 
 // judged knows what it means, unless it is zero, and has a code that says otherwise.
-type judged attempt.Verdict
+type judged verdict.Verdict
 
 func (judged) Error() string           { return "judged" }
-func (j judged) Facts() attempt.Facts  { return attempt.Facts{Verdict: attempt.Verdict(j)} }
+func (j judged) Facts() verdict.Facts  { return verdict.Facts{Verdict: verdict.Verdict(j)} }
 func (judged) GRPCStatus() *grpcStatus { return &grpcStatus{8} }
 
 type temporary bool
@@ -69,20 +70,20 @@ func (temporary) Error() string     { return "temporary" }
 func (t temporary) Temporary() bool { return bool(t) }
 
 var (
-	overload = attempt.Verdict{Meaning: answer.Refused}
-	timeout  = attempt.Verdict{Meaning: answer.Slow}
-	again    = attempt.Verdict{Meaning: answer.Passing}
-	final    = attempt.Verdict{Meaning: answer.Final}
-	denied   = attempt.Verdict{Meaning: answer.Denied}
-	spent    = attempt.Verdict{Meaning: answer.Spent, Reason: reason.ErrQuota}
-	closed   = attempt.Verdict{Meaning: answer.Closed, Reason: reason.ErrQuota}
-	refused  = attempt.Verdict{Meaning: answer.Fault}
-	unclear  = attempt.Verdict{Meaning: answer.Unclear}
-	guessed  = attempt.Verdict{Meaning: answer.Guessed}
-	unknown  = attempt.Verdict{}
+	overload = verdict.Verdict{Meaning: answer.Refused}
+	timeout  = verdict.Verdict{Meaning: answer.Slow}
+	again    = verdict.Verdict{Meaning: answer.Passing}
+	final    = verdict.Verdict{Meaning: answer.Final}
+	denied   = verdict.Verdict{Meaning: answer.Denied}
+	spent    = verdict.Verdict{Meaning: answer.Spent, Reason: reason.ErrQuota}
+	closed   = verdict.Verdict{Meaning: answer.Closed, Reason: reason.ErrQuota}
+	refused  = verdict.Verdict{Meaning: answer.Fault}
+	unclear  = verdict.Verdict{Meaning: answer.Unclear}
+	guessed  = verdict.Verdict{Meaning: answer.Guessed}
+	unknown  = verdict.Verdict{}
 )
 
-func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
+func after(v verdict.Verdict, d time.Duration) verdict.Verdict {
 	v.Wait = d
 	return v
 }
@@ -90,7 +91,7 @@ func after(v attempt.Verdict, d time.Duration) attempt.Verdict {
 func TestClassify(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		want attempt.Verdict
+		want verdict.Verdict
 	}{
 		{errors.New("any"), unknown},
 		{errors.New("object 4291 of 4290"), unknown},
@@ -130,9 +131,9 @@ func TestClassify(t *testing.T) {
 		{apiError{"ServiceQuotaExceededException", 402}, spent},
 		{apiError{"insufficient_quota", 503}, closed},
 		{apiError{"dailyLimitExceeded", 403}, spent},
-		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: reason.ErrQuota, Cause: status{code: 429}}), attempt.Verdict{Meaning: answer.Final, Reason: reason.ErrQuota}},
-		{&attempt.Error{Attempts: 1, Reason: reason.ErrNeverAnswered, Cause: syscall.ECONNREFUSED}, attempt.Verdict{Meaning: answer.Final, Reason: reason.ErrNeverAnswered}},
-		{&attempt.Error{Attempts: 1, Reason: reason.ErrWait, Cause: status{code: 429}}, attempt.Verdict{Meaning: answer.Final, Reason: reason.ErrWait}},
+		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: reason.ErrQuota, Cause: status{code: 429}}), verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrQuota}},
+		{&attempt.Error{Attempts: 1, Reason: reason.ErrNeverAnswered, Cause: syscall.ECONNREFUSED}, verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrNeverAnswered}},
+		{&attempt.Error{Attempts: 1, Reason: reason.ErrWait, Cause: status{code: 429}}, verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrWait}},
 		{apiError{"rateLimitExceeded", 403}, overload},
 		{apiError{"Unheard", 429}, overload},
 		{apiError{"AccessDenied", 403}, final},
@@ -164,30 +165,30 @@ func TestClassify(t *testing.T) {
 		{&net.DNSError{IsNotFound: true}, unknown},
 		{&net.DNSError{IsTimeout: true}, timeout},
 	} {
-		assert.Equal(t, c.want, attempt.Classify(c.err), "%#v", c.err)
+		assert.Equal(t, c.want, verdict.Classify(c.err), "%#v", c.err)
 	}
-	for want, codes := range map[attempt.Verdict][]grpcCode{
+	for want, codes := range map[verdict.Verdict][]grpcCode{
 		overload: {8, 14}, timeout: {4}, refused: {5, 6, 9, 11}, final: {1, 2, 3, 7, 10, 12, 13, 15, 16},
 	} {
 		for _, code := range codes {
-			assert.Equal(t, want, attempt.Classify(grpcError{code}), "%v", code)
+			assert.Equal(t, want, verdict.Classify(grpcError{code}), "%v", code)
 		}
 	}
 }
 
 func TestClassifiersCompose(t *testing.T) {
-	teapot := func(err error) attempt.Verdict {
+	teapot := func(err error) verdict.Verdict {
 		var s status
 		if errors.As(err, &s) && s.code == 418 {
 			return overload
 		}
-		return attempt.Verdict{}
+		return verdict.Verdict{}
 	}
-	classify := attempt.FirstOf(teapot, attempt.Classify)
+	classify := verdict.FirstOf(teapot, verdict.Classify)
 	require.Equal(t, overload, classify(status{code: 418}))
 	require.Equal(t, timeout, classify(status{code: 504}))
-	require.Equal(t, unknown, attempt.FirstOf(teapot)(io.EOF))
-	require.Equal(t, unknown, attempt.FirstOf()(io.EOF))
+	require.Equal(t, unknown, verdict.FirstOf(teapot)(io.EOF))
+	require.Equal(t, unknown, verdict.FirstOf()(io.EOF))
 }
 
 // reset is an error of a stream as net/http has it.
@@ -205,8 +206,8 @@ func (r reset) As(target any) bool {
 }
 
 func TestClassifyStreams(t *testing.T) {
-	for code, want := range map[reset]attempt.Verdict{0x1: unknown, 0x2: again, 0x7: overload, 0x8: again, 0xb: overload} {
-		assert.Equal(t, want, attempt.Classify(fmt.Errorf("get: %w", code)), code)
+	for code, want := range map[reset]verdict.Verdict{0x1: unknown, 0x2: again, 0x7: overload, 0x8: again, 0xb: overload} {
+		assert.Equal(t, want, verdict.Classify(fmt.Errorf("get: %w", code)), code)
 	}
 }
 
@@ -224,7 +225,7 @@ func TestAnErrorOfAnOperationWithin(t *testing.T) {
 		{attempt.Error{Attempts: 2, Reason: reason.ErrAttempts, Cause: context.DeadlineExceeded}, true, false},
 	} {
 		require.Equal(t, c.timeout, c.err.Timeout(), c.err.Error())
-		require.Equal(t, c.unsent, attempt.NotSent(&c.err), c.err.Error())
+		require.Equal(t, c.unsent, verdict.NotSent(&c.err), c.err.Error())
 	}
 }
 
@@ -241,7 +242,7 @@ func (s status) RetryAfter() time.Duration { return s.after }
 type unsent struct{}
 
 func (unsent) Error() string        { return "not sent" }
-func (unsent) Facts() attempt.Facts { return attempt.Facts{Reach: attempt.Unsent} }
+func (unsent) Facts() verdict.Facts { return verdict.Facts{Reach: verdict.Unsent} }
 
 // An error of an SDK may hold the answer in a field: a second look at the body sees the same.
 type holding struct{ Response *http.Response }
@@ -254,10 +255,10 @@ func TestAnErrorThatHoldsItsAnswer(t *testing.T) {
 	}
 	err := held(429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}`)
 	for range 2 {
-		require.ErrorIs(t, attempt.Classify(err).Reason, reason.ErrQuota)
+		require.ErrorIs(t, verdict.Classify(err).Reason, reason.ErrQuota)
 	}
 	for _, err := range []error{held(200, ""), &holding{}, (*holding)(nil)} {
-		require.Zero(t, attempt.Classify(err))
+		require.Zero(t, verdict.Classify(err))
 	}
 }
 
@@ -269,5 +270,5 @@ func TestAStreamOfAServerThatIsReset(t *testing.T) {
 	defer s.Close()
 	_, err := s.Client().Get(s.URL)
 	require.ErrorContains(t, err, "INTERNAL_ERROR")
-	require.Equal(t, attempt.Verdict{Meaning: answer.Passing}, attempt.Classify(err))
+	require.Equal(t, verdict.Verdict{Meaning: answer.Passing}, verdict.Classify(err))
 }

@@ -1,4 +1,4 @@
-package attempt
+package verdict
 
 import (
 	"time"
@@ -79,8 +79,8 @@ func (v Verdict) Retry() bool {
 	return v.Reason == nil && int(v.Meaning) < len(verdicts) && verdicts[v.Meaning].again
 }
 
-// known: the verdict says something of the attempt.
-func (v Verdict) known() bool { return v.Meaning != answer.Unknown || v.Reason != nil }
+// Known reports whether the verdict says something of the attempt.
+func (v Verdict) Known() bool { return v.Meaning != answer.Unknown || v.Reason != nil }
 
 // reasoned returns the verdict with the reason that its meaning has.
 func (v Verdict) reasoned() Verdict {
@@ -99,7 +99,7 @@ type Classifier func(err error) Verdict
 func FirstOf(cs ...Classifier) Classifier {
 	return func(err error) Verdict {
 		for _, c := range cs {
-			if v := c(err); v.known() {
+			if v := c(err); v.Known() {
 				return v
 			}
 		}

@@ -1,4 +1,4 @@
-package attempt_test
+package verdict_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // largeError is gRPC's error of a message that is too large.
@@ -23,7 +23,7 @@ func (e largeError) Error() string { return "rpc error: code = ResourceExhausted
 func TestErrorsOfStrangers(t *testing.T) {
 	for _, c := range []struct {
 		err  error
-		want attempt.Verdict
+		want verdict.Verdict
 	}{
 		// golang/go#76296, curl/curl#5119: on the first stream of a connection, and on a later one.
 		{errors.New("http2: Transport received GOAWAY from server ErrCode:ENHANCE_YOUR_CALM"), overload},
@@ -51,7 +51,7 @@ func TestErrorsOfStrangers(t *testing.T) {
 		{&textproto.Error{Code: 423, Msg: "No such article"}, unknown},
 		{&textproto.Error{Code: 550, Msg: "no such user; rate limit"}, final},
 	} {
-		assert.Equal(t, c.want, attempt.Classify(c.err), "%v", c.err)
+		assert.Equal(t, c.want, verdict.Classify(c.err), "%v", c.err)
 	}
 }
 
@@ -59,6 +59,6 @@ func TestErrorsOfStrangers(t *testing.T) {
 // did not see it.
 func TestAStreamThatBreaksOffIsCutOff(t *testing.T) {
 	for code, want := range map[reset]bool{0x1: false, 0x2: true, 0x7: false, 0x8: true, 0xb: false} {
-		assert.Equal(t, want, attempt.CutOff(fmt.Errorf("get: %w", code)), code)
+		assert.Equal(t, want, verdict.CutOff(fmt.Errorf("get: %w", code)), code)
 	}
 }

@@ -1,4 +1,4 @@
-package attempt
+package verdict
 
 import (
 	"iter"
@@ -15,7 +15,7 @@ var (
 
 func classifyAnswer(f *tree) Verdict {
 	for a := range answersOf(f) {
-		if v := VerdictOf(a); v.known() {
+		if v := VerdictOf(a); v.Known() {
 			return v
 		}
 	}

@@ -1,4 +1,4 @@
-package attempt
+package verdict
 
 import (
 	"context"
@@ -53,17 +53,17 @@ func Classify(err error) Verdict {
 			return Verdict{Meaning: answer.Final, Reason: known}
 		}
 	}
-	if v := f.facts().verdict; v.known() {
+	if v := f.facts().verdict; v.Known() {
 		return v
 	}
 	if f.isAny(context.Canceled) {
 		return Verdict{Meaning: answer.Final}
 	}
-	if v := classifyAnswer(f); v.known() {
+	if v := classifyAnswer(f); v.Known() {
 		return v
 	}
 	for _, classify := range [...]func(*tree) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal, classifyWords} {
-		if v := classify(f); v.known() {
+		if v := classify(f); v.Known() {
 			if v.Retry() {
 				v.Wait = retryAfter(f)
 			}
