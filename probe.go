@@ -193,8 +193,10 @@ func (p *probe) begin(now float64, s window.State, a window.End) {
 // state is the window. Sends are not spaced before the first refusal, nor in the trial of a few: in a longer
 // trial other clients make room, and it seems to pay.
 func (p *probe) state(w float64) window.State {
-	s := window.State{Cwnd: w, Ssthresh: min(max(1, p.ceiling), window.MaxWindow)}
-	refused := p.ceiling <= window.MaxWindow || p.own > 0
+	s, refused := window.State{Cwnd: w, Ssthresh: window.MaxWindow}, p.own > 0
+	if p.ceiling <= window.MaxWindow {
+		s.Ssthresh, refused = max(1, p.ceiling), true
+	}
 	if w < 1 || p.phase != looking && refused && !(p.phase == trying && p.held < p.few) {
 		if s.Pace = window.CatchUp; p.many(p.early) {
 			s.Pace = window.Spaced
@@ -207,7 +209,10 @@ func (p *probe) state(w float64) window.State {
 }
 
 func (p *probe) success(now, w float64, a window.End) float64 {
-	since := max(now-p.succeeded, 1e-9)
+	since := now - p.succeeded
+	if since < 1e-9 {
+		since = 1e-9
+	}
 	silence := now - p.quiet
 	silent := p.refused > 0 && silence > p.trip
 	if silent && p.refused > p.few {

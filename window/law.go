@@ -54,20 +54,26 @@ func (s State) Grown(flying int) State {
 	return s
 }
 
-// End is an attempt that ended, as the law sees it.
+// End is an attempt that ended, as the law sees it. It has four fields and four words, so that the compiler passes it in
+// registers.
 type End struct {
 	// Outcome is the end of the attempt.
 	Outcome Outcome
+	Marks
+	// Flying is the number of attempts in flight, the answered attempt included (the text's size(flying)).
+	Flying int
+	// RTT is the time from send to answer; undefined unless the law is Timed.
+	RTT time.Duration
+}
+
+// Marks are what the window noted of an attempt.
+type Marks struct {
 	// Ignored: the attempt was in flight at the last cut (the text's set "ignored"). Its overload belongs to a
 	// burst that counted already.
 	Ignored bool
-	// Flying is the number of attempts in flight, the answered attempt included (the text's size(flying)).
-	Flying int
 	// Early: the attempt was sent less than Trip/Cwnd/2 after the attempt before. A limit of requests a second
 	// refuses such attempts; a limit of requests at a time does not. False unless the law is Timed.
 	Early bool
-	// RTT is the time from send to answer; undefined unless the law is Timed.
-	RTT time.Duration
 }
 
 // Law decides the window. It gets numbers and returns numbers: it holds no pointer to the window and no lock, reads

@@ -69,7 +69,7 @@ func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now, w.ne
 // Answered ends an attempt, and returns what the law saw, or false if the attempt is not in flight. The order is
 // the text's: read flying with the answered attempt in it, ask the law, then remove the attempt.
 func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a End, ok bool) {
-	a = End{Outcome: o, Ignored: t.id <= w.ignored, Flying: w.flying.n()}
+	a = End{Outcome: o, Marks: Marks{Ignored: t.id <= w.ignored}, Flying: w.flying.n()}
 	f, ok := w.landed(t)
 	if !ok {
 		return End{}, false
@@ -99,17 +99,33 @@ func (w *Window) measure(a End) {
 	rtt, accepted := min(max(a.RTT, time.Microsecond), maxTrip), a.Outcome.Accepted()
 	switch trip := &w.state.Trip; {
 	case accepted && w.known:
-		*trip += time.Duration(float64(rtt-*trip) * (1 / max(2, min(w.state.Cwnd, float64(a.Flying)))))
+		*trip += time.Duration(float64(rtt-*trip) * share(w.state.Cwnd, a.Flying))
 	case accepted || *trip == 0:
 		*trip, w.known = rtt, accepted
 	}
+}
+
+// shares are 1/n: a division takes a twentieth of an acquire and release.
+var shares = func() (s [256]float64) {
+	for n := range s {
+		s[n] = 1 / max(2, float64(n))
+	}
+	return s
+}()
+
+// share is one over the answers of the mean round trip.
+func share(cwnd float64, flying int) float64 {
+	if flying < len(shares) && float64(flying) <= cwnd {
+		return shares[flying]
+	}
+	return 1 / max(2, min(cwnd, float64(flying)))
 }
 
 func (w *Window) decide(next State) {
 	if w.timed {
 		w.state.Pace = next.Pace
 	}
-	if finite(next.Ssthresh) {
+	if next.Ssthresh != w.state.Ssthresh && finite(next.Ssthresh) {
 		w.state.Ssthresh = min(max(next.Ssthresh, MinWindow), MaxWindow)
 	}
 	if !finite(next.Cwnd) {
@@ -123,16 +139,25 @@ func (w *Window) resize(cwnd float64) {
 	if w.state.Pace != AtOnce && least <= MinWindow {
 		least = trip / float64(maxGap)
 	}
-	cwnd = min(max(cwnd, least), w.settings.Max)
-	w.state.Cwnd, w.gap, w.near = cwnd, 0, time.Duration(min(trip/cwnd/2, float64(maxGap)))
-	if w.state.Pace != AtOnce {
-		w.gap = time.Duration(min(math.Round(trip/cwnd), float64(maxGap)))
-		if w.gap <= grain {
+	if cwnd < least {
+		cwnd = least
+	}
+	if cwnd > w.settings.Max {
+		cwnd = w.settings.Max
+	}
+	w.state.Cwnd = cwnd
+	apart := trip / cwnd
+	w.near = time.Duration(apart / 2)
+	if w.gap = 0; w.near > maxGap {
+		w.near = maxGap
+	}
+	if w.state.Pace != AtOnce && apart > float64(grain) {
+		if w.gap = time.Duration(min(math.Round(apart), float64(maxGap))); w.gap <= grain {
 			w.gap = 0
 		}
-	}
-	if w.gap > 0 && cwnd < small && w.streak != 1 {
-		cwnd = min(math.Ceil(cwnd), w.settings.Max)
+		if w.gap > 0 && cwnd < small && w.streak != 1 {
+			cwnd = min(math.Ceil(cwnd), w.settings.Max)
+		}
 	}
 	w.limit = max(1, int(cwnd))
 }
@@ -233,7 +258,7 @@ func (w *Window) Streak() int { return w.streak }
 // Timed is Law.Timed: the window then needs the times of its events.
 func (w *Window) Timed() bool { return w.timed }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+func finite(v float64) bool { return v-v == 0 }
 
 // made puts a new law into the window, with defaults instead of zeros in its settings, or returns an error.
 func (w *Window) made(newLaw NewLaw, s Settings) error {

@@ -348,6 +348,10 @@ func TestTripIsTheMeanRoundTrip(t *testing.T) {
 	cwnd = 4
 	answer(1, 0, window.Neutral, 160*ms)
 	answer(10, 200*ms, window.Success, 170*ms) // a quarter: the window
+	cwnd = 400
+	answer(1, 0, window.Neutral, 170*ms)
+	answer(300, 200*ms, window.Success, 170100*time.Microsecond)
+	answer(500, 210100*time.Microsecond, window.Success, 170200*time.Microsecond) // the window
 	require.NoError(t, w.Restored(window.State{Cwnd: 4, Ssthresh: 4, Trip: 100 * ms}))
 	answer(1, 200*ms, window.Success, 150*ms)
 }
