@@ -28,7 +28,7 @@ RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 # does not look at the simulator and at internal/rules, which start none and would take ten times as long. The tests of
 # the law play simulations, so they run once more without it.
 NO_RACE   := ^github.com/aimd-go/aimd/\(sim\|internal/rules\)$$
-HERMETIC  := $(filter-out e2e,$(MODULES))
+HERMETIC  := $(filter-out proof/e2e,$(MODULES))
 TEST      := go test -vet=off -shuffle=on -timeout 20m
 
 # vet is part of make lint. The race detector would sleep for a second at each package's end.
@@ -41,15 +41,14 @@ test:
 	$(if $(RACE),$(TEST) -run "^TestProbe(Rules|Constants)" .,true) && \
 	$(TEST) $$(go list $(patsubst %,./%/...,$(HERMETIC)) | grep -vxF "$$raced")
 
-# benchmarks, its rivals and docs/recipes compile much code of others.
 short:
-	go test -short -vet=off -timeout 2m $(patsubst %,./%/...,$(filter-out benchmarks benchmarks/rivals docs/recipes,$(HERMETIC)))
+	go test -short -vet=off -timeout 2m $(patsubst %,./%/...,$(filter-out proof%,$(HERMETIC)))
 
-# staticcheck reads the source of all dependencies, and docs/recipes alone has 1.6 million lines of them. CI leaves it to vet.
+# staticcheck reads the source of all dependencies, and proof/recipes alone has 1.6 million lines of them. CI leaves it to vet.
 lint:
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not gofmt-ed: $$bad"; exit 1; }
 	go vet $(patsubst %,./%/...,$(MODULES))
-	go tool staticcheck $(patsubst %,./%/...,$(filter-out $(if $(CI),docs/recipes),$(MODULES)))
+	go tool staticcheck $(patsubst %,./%/...,$(filter-out $(if $(CI),proof/recipes),$(MODULES)))
 
 # No other module has code that depends on the system; the workflow tests all of them there. For
 # macOS only the packages with code for Unix matter: the rest is the same as on Linux.
@@ -65,17 +64,17 @@ fuzz:
 # Most tests wait for limits, so without QUIET many run at a time. Those with a browser run alone.
 e2e: export E2E_QUIET := $(QUIET)
 e2e:
-	cd e2e && go test -v -count=1 -timeout 2h $(if $(QUIET),-p 1,-p 3 -parallel 12) $$(go list ./... | grep -v /browser$$)
-	cd e2e && go test -v -count=1 -timeout 2h ./browser
+	cd proof/e2e && go test -v -count=1 -timeout 2h $(if $(QUIET),-p 1,-p 3 -parallel 12) $$(go list ./... | grep -v /browser$$)
+	cd proof/e2e && go test -v -count=1 -timeout 2h ./browser
 
 bench:
 	go test -vet=off -run '^$$' -bench . -benchtime $(BENCHTIME) $$(git grep -l '^func Benchmark' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
 
 bench-peers:
-	@cd benchmarks && go run .
+	@cd proof/benchmarks && go run .
 
 figures:
-	@go run ./internal/rules/figures
+	@go run ./proof/figures
 
 # As users see them in go doc: functions, types, methods, constants and variables.
 names:

@@ -16,7 +16,7 @@ import (
 	"github.com/aimd-go/aimd/verdict"
 )
 
-// The errors of SDKs, with the names and types of their fields and methods. docs/recipes has the real ones.
+// The errors of SDKs, with the names and types of their fields and methods. proof/recipes has the real ones.
 type (
 	googleError struct {
 		Code    int

@@ -24,7 +24,7 @@ var (
 	descName   = regexp.MustCompile(`fqName: "([^"]*)"`)
 )
 
-// Each metric and each outcome that an alert names is one of the collector's. e2e has promtool look at the file.
+// Each metric and each outcome that an alert names is one of the collector's. proof/e2e has promtool look at the file.
 func TestAlertsNameMetricsThatExist(t *testing.T) {
 	text, err := os.ReadFile("alerts.yaml")
 	require.NoError(t, err)

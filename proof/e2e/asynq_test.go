@@ -15,7 +15,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/asynqlimit"
-	"github.com/aimd-go/aimd/e2e/internal/program"
+	"github.com/aimd-go/aimd/proof/e2e/internal/program"
 )
 
 // redisServer is asynq on a redis-server.

@@ -27,9 +27,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/aimdprom"
-	"github.com/aimd-go/aimd/e2e/internal/program"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/proof/e2e/internal/program"
 )
 
 // atWork returns a limiter at work on a service that takes four requests at a time, until
@@ -88,7 +88,7 @@ func TestPromtoolFindsNothingToSay(t *testing.T) {
 // The alerts fire when they should, and stay silent when they should: testdata/alerts.yaml.
 func TestAlerts(t *testing.T) {
 	promtool := program.Path(t, "promtool", "prometheus")
-	for _, args := range [][]string{{"check", "rules", "../contrib/aimdprom/alerts.yaml"}, {"test", "rules", "testdata/alerts.yaml"}} {
+	for _, args := range [][]string{{"check", "rules", "../../contrib/aimdprom/alerts.yaml"}, {"test", "rules", "testdata/alerts.yaml"}} {
 		said, err := exec.Command(promtool, args...).CombinedOutput()
 		require.NoError(t, err, string(said))
 		require.Contains(t, string(said), "SUCCESS")
@@ -144,7 +144,7 @@ var grafana = strings.NewReplacer("$__rate_interval", "10s", "$__range", "10s", 
 // dashboard has the expressions of its panels, and of its variables.
 func dashboard(t *testing.T) (expressions, variables []string) {
 	t.Helper()
-	text, err := os.ReadFile("../contrib/aimdprom/dashboard.json")
+	text, err := os.ReadFile("../../contrib/aimdprom/dashboard.json")
 	require.NoError(t, err)
 	var d struct {
 		Panels []struct {

@@ -1,4 +1,4 @@
-module github.com/aimd-go/aimd/docs/recipes
+module github.com/aimd-go/aimd/proof/recipes
 
 go 1.26.0
 

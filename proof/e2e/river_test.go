@@ -18,7 +18,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/riverlimit"
-	"github.com/aimd-go/aimd/e2e/internal/program"
+	"github.com/aimd-go/aimd/proof/e2e/internal/program"
 )
 
 // postgres is river on a PostgreSQL of its own.

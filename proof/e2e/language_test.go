@@ -22,7 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/e2e/internal/program"
+	"github.com/aimd-go/aimd/proof/e2e/internal/program"
 )
 
 // guard is a process of aimd proxy.
@@ -156,10 +156,10 @@ func TestAnyLanguage(t *testing.T) {
 
 // What the pages show of Python and JavaScript is right by the words of their own readers. A paragraph is a program.
 func TestTheBlocksOfTheDocs(t *testing.T) {
-	pages, err := filepath.Glob("../docs/*.md")
+	pages, err := filepath.Glob("../../docs/*.md")
 	require.NoError(t, err)
 	seen := map[string]int{}
-	for _, page := range append(pages, "../README.md") {
+	for _, page := range append(pages, "../../README.md") {
 		text, err := os.ReadFile(page)
 		require.NoError(t, err)
 		for _, block := range regexp.MustCompile("(?s)```(python|js)\n(.*?)```").FindAllStringSubmatch(string(text), -1) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/e2e/internal/program"
+	"github.com/aimd-go/aimd/proof/e2e/internal/program"
 )
 
 const (

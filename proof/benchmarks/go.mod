@@ -1,4 +1,4 @@
-module github.com/aimd-go/aimd/benchmarks
+module github.com/aimd-go/aimd/proof/benchmarks
 
 go 1.25.0
 
@@ -43,8 +43,8 @@ require (
 	google.golang.org/protobuf v1.36.11 // indirect
 )
 
-replace github.com/aimd-go/aimd => ..
+replace github.com/aimd-go/aimd => ../..
 
-replace github.com/aimd-go/aimd/contrib/aimdotel => ../contrib/aimdotel
+replace github.com/aimd-go/aimd/contrib/aimdotel => ../../contrib/aimdotel
 
-replace github.com/aimd-go/aimd/contrib/aimdprom => ../contrib/aimdprom
+replace github.com/aimd-go/aimd/contrib/aimdprom => ../../contrib/aimdprom

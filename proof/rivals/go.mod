@@ -1,4 +1,4 @@
-module github.com/aimd-go/aimd/benchmarks/rivals
+module github.com/aimd-go/aimd/proof/rivals
 
 go 1.25.0
 

@@ -73,7 +73,7 @@ var sources = []source{
 	{page: "docs/laws.md", head: "| time @ attempts", command: laws, of: scenarios("span.median", "attempts_per_op.median")},
 	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "regain_s.median")},
 	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "first_send_p99_s.median")},
-	{page: "docs/laws.md", head: "| service: time @ attempts", folder: "benchmarks/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
+	{page: "docs/laws.md", head: "| service: time @ attempts", folder: "proof/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
 	{page: "docs/fleet.md", head: "| processes |", command: "sim run fleet --json", of: fleets},
 	{page: "docs/fleet.md", head: "| clients × slots |", command: "sim run law-fleet-jobs law-fleet-long --json", of: company},
 	{page: "docs/quota.md", head: "| quota | unread |", command: "sim run told --json", of: quotas},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/e2e/internal/program"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/proof/e2e/internal/program"
 )
 
 // backend is a service that reads each request to its end, takes its time, and answers with the request's

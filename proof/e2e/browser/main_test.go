@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/e2e/internal/program"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/proof/e2e/internal/program"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

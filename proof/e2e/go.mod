@@ -1,4 +1,4 @@
-module github.com/aimd-go/aimd/e2e
+module github.com/aimd-go/aimd/proof/e2e
 
 go 1.26.0
 
@@ -122,11 +122,11 @@ require (
 )
 
 replace (
-	github.com/aimd-go/aimd => ../
-	github.com/aimd-go/aimd/contrib/asynqlimit => ../contrib/asynqlimit
-	github.com/aimd-go/aimd/contrib/awslimit => ../contrib/awslimit
-	github.com/aimd-go/aimd/contrib/miniolimit => ../contrib/miniolimit
-	github.com/aimd-go/aimd/contrib/riverlimit => ../contrib/riverlimit
+	github.com/aimd-go/aimd => ../..
+	github.com/aimd-go/aimd/contrib/asynqlimit => ../../contrib/asynqlimit
+	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
+	github.com/aimd-go/aimd/contrib/miniolimit => ../../contrib/miniolimit
+	github.com/aimd-go/aimd/contrib/riverlimit => ../../contrib/riverlimit
 )
 
-replace github.com/aimd-go/aimd/contrib/aimdprom => ../contrib/aimdprom
+replace github.com/aimd-go/aimd/contrib/aimdprom => ../../contrib/aimdprom

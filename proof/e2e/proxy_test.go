@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/e2e/internal/program"
+	"github.com/aimd-go/aimd/proof/e2e/internal/program"
 )
 
 // configure writes a configuration.

@@ -18,11 +18,11 @@ import (
 // The programs of ours that run as processes of their own.
 var (
 	slowgw    = built("cmd/slowgw")
-	aimdTool  = built("../cmd/aimd")
-	fleetTool = built("../examples/fleet")
+	aimdTool  = built("../../cmd/aimd")
+	fleetTool = built("../../examples/fleet")
 
-	stormServerTool = built("../examples/storm/server")
-	stormClientTool = built("../examples/storm/client")
+	stormServerTool = built("../../examples/storm/server")
+	stormClientTool = built("../../examples/storm/client")
 )
 
 // binaries is the folder of these programs, which lasts as long as the tests.

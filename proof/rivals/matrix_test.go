@@ -72,7 +72,7 @@ func TestThePageExplainsItsLosses(t *testing.T) {
 	for _, r := range rivals {
 		head += " " + r.name + " |"
 	}
-	assert.Contains(t, string(text), head, "make the table of docs/laws.md and its figure again: benchmarks/README.md")
+	assert.Contains(t, string(text), head, "make the table of docs/laws.md and its figure again: proof/benchmarks/README.md")
 	bold := names(`(?m)^\| \*\*([\w-]+)\*\* \|`)
 	assert.Greater(t, len(bold), 5)
 	assert.ElementsMatch(t, bold, names(`(?m)^- \*\*([\w-]+)\*\*:`))
