@@ -7,9 +7,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// literalTwin is the algorithm of "Improve on exponential backoff" as it is written there: two scalars,
-// two sets of request ids, a queue, and a deep copy at each reaction. It is slow and simple, and the gate
-// must do just what it does.
+// literalTwin is the algorithm of "Improve on exponential backoff" as it is written there: "use 2 scalar variables
+// cwnd and sshthres ..., two sets of request ids flying and ignored ... (initialized to the empty set), and a queue to
+// hold pending requests". It is slow and simple, and the gate must do just what it does.
 //
 // Two things are settled beside the text: one is always admitted when nothing is in flight, and cwnd
 // stays in bounds, so never below 1.
@@ -41,6 +41,7 @@ func (s *literalTwin) mayFly() bool {
 	return len(s.flying) == 0 || float64(len(s.flying)+1) <= s.cwnd
 }
 
+// arrived: "add new requests to the queue".
 func (s *literalTwin) arrived(op int) { s.queue = append(s.queue, op) }
 
 func (s *literalTwin) rejoined(op int) {
@@ -81,7 +82,7 @@ func (s *literalTwin) succeeded(id uint64) {
 // failed: "on error response, if the request id is not in ignored, set sshthres to cwnd * 0.5 and cwnd to
 // either the initial value (“Tahoe”) or the new sshthres (“Reno”); discard the current value of ignored,
 // replacing it with the current value of flying (i.e., you need an immutable/functional structure or a
-// deep copy)".
+// deep copy)". And "remove [the ids from flying] when you get the corresponding responses/errors".
 func (s *literalTwin) failed(id uint64) {
 	if !s.ignored[id] {
 		s.ssthresh = s.cwnd * s.factor
