@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"cmp"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // MakeDir makes a directory if it does not exist. It ignores "".
@@ -31,4 +35,66 @@ func Reason(err error) error {
 		}
 		err = inner
 	}
+}
+
+// ReadFile reads a regular file. A file that is not there has an error that is fs.ErrNotExist. A device or a pipe is
+// refused: it would hold the reader, or give what nobody kept.
+func ReadFile(path string) ([]byte, error) {
+	if err := regular(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// WriteFile replaces the content of a regular file, or makes one. It refuses anything else, as /dev/null. If the path is
+// a link, it replaces what the link leads to. It writes a new file of its own name beside it, which it then renames: whoever
+// reads has all of the old text or all of the new, also if several processes write. A new file goes through no link.
+func WriteFile(path string, text []byte, mode fs.FileMode) error {
+	path, err := resolved(path)
+	if err == nil {
+		err = regular(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	beside := path + "." + rand.Text() + ".new"
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = cmp.Or(err, f.Close()); err == nil {
+		err = os.Rename(beside, path)
+	}
+	if err != nil {
+		_ = os.Remove(beside)
+	}
+	return err
+}
+
+func regular(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("want a regular file, or none: it is another kind of file")
+	}
+	return err
+}
+
+// resolved is the path of the file to which a link leads, also if that file is not there yet.
+func resolved(path string) (string, error) {
+	for range 40 { // as Linux
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			return path, err
+		}
+		path = filepath.Join(dir, filepath.Base(path))
+		to, err := os.Readlink(path)
+		if err != nil {
+			return path, nil // it is no link
+		}
+		if path = to; !filepath.IsAbs(to) {
+			path = filepath.Join(dir, to)
+		}
+	}
+	return path, errors.New("the link leads in a circle")
 }

@@ -42,8 +42,9 @@ type settings struct {
 	classes string
 	// keys is the most limiters, queue the most requests that wait for one of them.
 	keys, queue int
-	// hold bounds the waits of a request, idle the time without a byte, drain the end of the process.
-	hold, idle, drain time.Duration
+	// hold bounds the waits of a request, idle the time without a byte, drain the end of the process. Before that end
+	// requests are taken for drainDelay.
+	hold, idle, drain, drainDelay time.Duration
 	// buffer is the most bytes of a request's body that are kept to send the request again.
 	buffer int64
 	// memory is the most bytes of all bodies together that are kept.
@@ -55,7 +56,7 @@ type settings struct {
 
 var defaults = settings{
 	listen: "127.0.0.1:8020", keys: 1000, queue: 10_000, buffer: 16 << 20, memory: 1 << 30,
-	hold: 2 * time.Minute, idle: 5 * time.Minute, drain: 30 * time.Second,
+	hold: 2 * time.Minute, idle: 5 * time.Minute, drain: 30 * time.Second, drainDelay: 5 * time.Second,
 }
 
 // Command is aimd proxy.
@@ -80,7 +81,8 @@ func Command() *cobra.Command {
 	f.Var(value.Size(&s.buffer, 0, 1<<30), "buffer", "the largest body that is kept in memory to send a request again")
 	f.Var(value.Size(&s.memory, 1<<20, 1<<40), "memory", "the most memory for all kept bodies together; above it a body waits to be read, and one may pass")
 	f.Var(value.Duration(&s.idle, time.Second, 24*time.Hour), "idle", "longest time without a byte, of the program or of the service")
-	f.Var(value.Duration(&s.drain, 0, time.Hour), "drain", "how long requests may go on after Ctrl-C or SIGTERM")
+	f.Var(value.Duration(&s.drainDelay, 0, time.Hour), "drain-delay", "how long requests are taken after Ctrl-C or SIGTERM, while /healthz says 503")
+	f.Var(value.Duration(&s.drain, 0, time.Hour), "drain", "how long requests may go on after --drain-delay")
 	f.BoolVar(&s.keepHost, "keep-host", false, "send the Host of the request, as a signature of S3 covers it")
 	f.StringVar(&s.rulesFile, "rules", "", "a `file` of rules, a document as package remote reads it; SIGHUP reads it again")
 	f.StringVar(&s.stateFile, "state", "", "a `file` that keeps the windows over a restart")
@@ -171,26 +173,6 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	return p.drained(ctx, server)
 }
 
-// drained stops the server. What is in flight may end within the time for it.
-func (p *proxy) drained(ctx context.Context, server *http.Server) error {
-	p.log.Info("stopping", "within", p.drain.String())
-	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.drain)
-	defer cancel()
-	err := server.Shutdown(end)
-	for err == nil && p.switched.Load() > 0 {
-		select {
-		case <-end.Done():
-			err = end.Err()
-		case <-time.After(100 * time.Millisecond):
-		}
-	}
-	if err != nil {
-		_ = server.Close() // the listener is closed
-		return fmt.Errorf("--drain %s: is over, some requests were cut off", value.ShowDuration(p.drain))
-	}
-	return nil
-}
-
 // half is how many of so many files are for programs; 0 for no bound. Of few files 16 are for all else.
 func half(files int) int {
 	if files == 0 || files > 10_000 {
@@ -228,12 +210,7 @@ func (p *proxy) keeping(again <-chan os.Signal) (end func()) {
 				ends = true
 			case <-time.After(10 * time.Second):
 			}
-			if p.stateFile == "" {
-				continue
-			}
-			if err := p.save(); err != nil {
-				p.log.Warn("the windows are not kept", "err", err)
-			}
+			p.keep()
 		}
 	})
 	return func() { close(ended); all.Wait() }
@@ -242,6 +219,7 @@ func (p *proxy) keeping(again <-chan os.Signal) (end func()) {
 func (p *proxy) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: p.idle, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
+		DisableGeneralOptionsHandler: true, BaseContext: func(net.Listener) context.Context { return p.life },
+		ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 	}
 }

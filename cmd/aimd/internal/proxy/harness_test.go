@@ -50,6 +50,7 @@ func (p *pipes) dial() (net.Conn, error) {
 type bubble struct {
 	*proxy
 	programs *pipes
+	server   *http.Server
 }
 
 // inBubble runs the test in a bubble. serve has each connection to the service.
@@ -63,7 +64,7 @@ func inBubble(t *testing.T, serve func(net.Conn), change func(*settings), test f
 		}
 		p, err := newProxy(s, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
-		b := bubble{p, newPipes()}
+		b := bubble{p, newPipes(), p.server(p)}
 		service := newPipes()
 		p.base.DialContext = func(context.Context, string, string) (net.Conn, error) { return service.dial() }
 		go func() {
@@ -75,10 +76,9 @@ func inBubble(t *testing.T, serve func(net.Conn), change func(*settings), test f
 				go serve(c)
 			}
 		}()
-		server := p.server(p)
-		go server.Serve(b.programs)
+		go b.server.Serve(b.programs)
 		defer func() {
-			assert.NoError(t, server.Close())
+			assert.NoError(t, b.server.Close())
 			assert.NoError(t, service.Close())
 			p.base.CloseIdleConnections()
 			synctest.Wait()

@@ -39,6 +39,9 @@ func (p *patient) WriteHeader(status int) {
 			p.Header()[name] = nil
 		}
 	}
+	if p.wait.proxy.stopping.Load() {
+		p.Header().Set("Connection", "close") // the next request finds another proxy
+	}
 	p.expect(p.wait.proxy.idle / 2)
 	p.ResponseWriter.WriteHeader(status)
 	// Nothing that has come waits here. The FlushInterval of httputil does it with a time.AfterFunc(-1), which with

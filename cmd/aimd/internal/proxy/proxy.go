@@ -3,11 +3,8 @@ package proxy
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"math"
@@ -47,6 +44,10 @@ type proxy struct {
 	metrics *aimdprom.Collector
 	log     *slog.Logger
 	memory  *memory
+	// stopping: no new program should come. life is the context of all requests, which stop ends.
+	stopping atomic.Bool
+	life     context.Context
+	stop     context.CancelCauseFunc
 	// switched counts the connections of another protocol, which net/http does not know any more.
 	switched atomic.Int64
 	// windows are those of an earlier run, by name; rules are those of the file --rules, which remote reads.
@@ -66,6 +67,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 		settings: s, target: target, path: strings.TrimSuffix(target.EscapedPath(), "/"), log: log,
 		base: http.DefaultTransport.(*http.Transport).Clone(), memory: &memory{left: s.memory},
 	}
+	p.life, p.stop = context.WithCancelCause(context.Background())
 	p.base.MaxIdleConns, p.base.MaxIdleConnsPerHost = 0, window.MaxWindow // the windows bound them
 	p.base.ResponseHeaderTimeout, p.base.MaxResponseHeaderBytes = s.idle, 1<<20
 	p.base.DisableCompression = true // a body passes as it is
@@ -198,7 +200,7 @@ func (p *proxy) admin() http.Handler {
 	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	mux := http.NewServeMux()
 	mux.Handle("/", live.Handler(p.limiters, strings.Fields(p.host)...))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	mux.HandleFunc("GET /healthz", p.healthz)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if err := p.refuse(r); err != nil {
 			say(w, r, http.StatusBadRequest, err)
@@ -232,56 +234,6 @@ func (p *proxy) refuse(r *http.Request) error {
 // dots makes a path into what services read in it that resolve dots: some take a backslash for a slash, or leave out what
 // follows a semicolon.
 var dots = strings.NewReplacer(`\`, "/", "..;", "../")
-
-// limiterOf names the limiter of a request.
-func (p *proxy) limiterOf(r *http.Request) string {
-	if p.classes == "" {
-		return p.key(r)
-	}
-	return p.key(r) + " " + httplimit.ReadWrite(r)
-}
-
-// key names who sends a request: a part of the hash of the credential, which tells keys apart and says nothing of
-// the credential. None is kept.
-func (p *proxy) key(r *http.Request) string {
-	if p.one {
-		return all
-	}
-	for _, name := range []string{cmp.Or(p.header, "Authorization"), "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
-		if v := r.Header.Values(name); len(v) > 0 {
-			return keyed(name, strings.Join(v, "\x00"))
-		}
-		if p.header != "" {
-			return all
-		}
-	}
-	// A URL that was signed by AWS's rules has what is else in the header.
-	if _, id, ok := strings.Cut(r.URL.RawQuery, "X-Amz-Credential="); ok {
-		return keyed("Authorization", "AWS4-HMAC-SHA256 Credential="+id[:strings.IndexAny(id+"&", "%/&")]+"/")
-	}
-	return all
-}
-
-const all = "all"
-
-func keyed(header, value string) string {
-	sum := sha256.Sum256([]byte(header + "\x00" + credential(value)))
-	return "key " + hex.EncodeToString(sum[:8])
-}
-
-// credential is the part of a header's value that is the same in each request. That is all of a Bearer, a Basic or a
-// bare key. Other schemes sign each request, and begin with who signs: "AWS4-HMAC-SHA256 Credential=ID/date/...",
-// "SharedKey ID:signature", "Digest username=ID, ...".
-func credential(value string) string {
-	switch scheme, rest, _ := strings.Cut(value, " "); strings.ToLower(scheme) {
-	case "bearer", "basic", "token", strings.ToLower(value):
-	default:
-		if i := strings.IndexAny(rest, ",/:"); i >= 0 {
-			return scheme + rest[:i]
-		}
-	}
-	return value
-}
 
 // RoundTrip sends a request by the limiter of its key. It returns the answer, or the last refusal if no other answer
 // came in time.

@@ -488,7 +488,7 @@ func TestItStopsCleanly(t *testing.T) {
 	ended := make(chan int)
 	go func() {
 		ended <- cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: io.Discard, Stderr: say}.Run(ctx, "proxy",
-			"--to", target.URL, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0")
+			"--to", target.URL, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain-delay", "0")
 	}()
 	lines := bufio.NewScanner(said)
 	var urls []string

@@ -89,7 +89,7 @@ func start(t *testing.T, args ...string) (url string, logged func(has string) st
 	ctx, cancel := context.WithCancel(t.Context())
 	ended, lines := make(chan int, 1), make(chan string, 1000)
 	go func() {
-		ended <- cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: io.Discard, Stderr: say}.Run(ctx, append([]string{"proxy", "--listen", "127.0.0.1:0"}, args...)...)
+		ended <- cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: io.Discard, Stderr: say}.Run(ctx, append([]string{"proxy", "--listen", "127.0.0.1:0", "--drain-delay", "0"}, args...)...)
 		say.Close()
 	}()
 	go func() {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
 // file is a remote.Source: the file that --rules names.
@@ -21,10 +22,13 @@ func (f file) Fetch(context.Context, string) ([]byte, string, error) {
 
 func (f file) String() string { return string(f) }
 
+// windowAge is how long a window is kept that no limiter has: after that Restore would not take it.
+const windowAge = time.Hour
+
 // load reads the windows of an earlier run. A file that is not there has none, nor has an empty one, which a machine may
 // leave that lost its power.
 func load(path string) (windows map[string]aimd.Snapshot, err error) {
-	text, err := os.ReadFile(path)
+	text, err := cli.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 {
 		return nil, nil
 	}
@@ -34,11 +38,16 @@ func load(path string) (windows map[string]aimd.Snapshot, err error) {
 	return windows, err // with an error it is not overwritten: it may be another's
 }
 
-// save writes the windows, with those of the last hour that no program has asked for since.
+// save writes the windows, with those of the last hour that are in the file: another proxy that shares it may have them,
+// or the run before.
 func (p *proxy) save() error {
+	before, err := load(p.stateFile)
+	if err != nil {
+		return err
+	}
 	all := map[string]aimd.Snapshot{}
-	for name, s := range p.windows {
-		if time.Since(s.At) < time.Hour {
+	for name, s := range before {
+		if time.Since(s.At).Abs() < windowAge { // a clock may have been wrong
 			all[name] = s
 		}
 	}
@@ -47,11 +56,18 @@ func (p *proxy) save() error {
 		all[s.Name] = s
 	}
 	text, err := json.Marshal(all)
-	if err == nil {
-		err = os.WriteFile(p.stateFile+".new", text, 0o600)
+	if err != nil {
+		return err
 	}
-	if err == nil {
-		err = os.Rename(p.stateFile+".new", p.stateFile)
+	return cli.WriteFile(p.stateFile, text, 0o600)
+}
+
+// keep saves the windows if there is a file for them.
+func (p *proxy) keep() {
+	if p.stateFile == "" {
+		return
 	}
-	return err
+	if err := p.save(); err != nil {
+		p.log.Warn("the windows are not kept", "err", err)
+	}
 }

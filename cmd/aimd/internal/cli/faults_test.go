@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Two writers of one file leave the text of one of them, and never a part of each. Nothing is left beside it.
+func TestTwoWritersLeaveAWholeFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	texts := [][]byte{bytes.Repeat([]byte("a"), 100), bytes.Repeat([]byte("b"), 100_000)}
+	for range 200 {
+		var all sync.WaitGroup
+		for _, text := range texts {
+			all.Go(func() { assert.NoError(t, WriteFile(path, text, 0o600)) })
+		}
+		all.Wait()
+		got, err := ReadFile(path)
+		require.NoError(t, err)
+		require.Contains(t, []string{string(texts[0]), string(texts[1])}, string(got))
+	}
+	beside, err := os.ReadDir(filepath.Dir(path))
+	require.NoError(t, err)
+	assert.Len(t, beside, 1)
+}
+
+// A path that leads through a link replaces the file behind it, also one that is not there yet. A folder is no file.
+func TestALinkStaysALink(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "volume"), 0o700))
+	behind, link, second := filepath.Join(dir, "volume", "state"), filepath.Join(dir, "link"), filepath.Join(dir, "second")
+	if err := os.Symlink(filepath.Join("volume", "state"), link); err != nil {
+		t.Fatal("links are needed: ", err)
+	}
+	require.NoError(t, os.Symlink("link", second))
+	for _, text := range []string{"new", "old"} {
+		require.NoError(t, WriteFile(second, []byte(text), 0o600))
+		got, err := os.ReadFile(behind)
+		require.NoError(t, err)
+		assert.Equal(t, text, string(got))
+		for _, l := range []string{link, second} {
+			info, err := os.Lstat(l)
+			require.NoError(t, err)
+			assert.NotZero(t, info.Mode()&os.ModeSymlink, "%s is %v", l, info.Mode())
+		}
+	}
+	circle := filepath.Join(dir, "circle")
+	require.NoError(t, os.Symlink("circle", circle))
+	assert.ErrorContains(t, WriteFile(circle, nil, 0o600), "circle")
+	assert.ErrorContains(t, WriteFile(dir, nil, 0o600), "want a regular file")
+	_, err := ReadFile(dir)
+	assert.ErrorContains(t, err, "want a regular file")
+}
