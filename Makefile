@@ -27,7 +27,7 @@ RACE      := $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 # The race detector looks at the library and at the other packages that start goroutines. It
 # does not look at the simulator and at internal/rules, which start none and would take ten times as long. The tests of
 # the law play simulations, so they run once more without it.
-NO_RACE   := ^github.com/aimd-go/aimd/\(sim\|internal/rules\)$$
+NO_RACE   := ^github.com/aimd-go/aimd/internal/\(sim\|rules\)$$
 HERMETIC  := $(filter-out proof/e2e,$(MODULES))
 TEST      := go test -vet=off -shuffle=on -timeout 20m
 

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 	"github.com/aimd-go/aimd/window"
 )
 

@@ -98,31 +98,31 @@ try() { # MODULE
   echo "$out"
 }
 
-# program makes a program with these requirements, or adds them to it. It imports all our public packages. The
-# commands are built with it. It prints how many of our modules have which version.
+# program makes a program with these requirements. It imports all their public packages; if commands are among them,
+# they are built with it. It prints how many of our modules have which version.
 program() { # MODULE@VERSION...
   local root
   root=$(path "$tmp/clone")
+  rm -rf "$tmp/use/all"
   mkdir -p "$tmp/use/all/program"
   cd "$tmp/use/all/program"
   {
-    [ -f go.mod ] || go mod init program
-    go get "$@"
-    {
-      printf 'package main\n\nimport (\n'
-      go list -mod=mod -f '{{if ne .Name "main"}}{{printf "\t_ %q" .ImportPath}}{{end}}' "$root/..." | grep -v /internal/
-      printf ')\n\nfunc main() {}\n'
-    } >main.go
-    go build -mod=mod . "$root/..."
+    go mod init program && go get "$@" &&
+      {
+        printf 'package main\n\nimport (\n'
+        go list -mod=mod -f '{{if ne .Name "main"}}{{printf "\t_ %q" .ImportPath}}{{end}}' "$root/..." | grep -v /internal/
+        printf ')\n\nfunc main() {}\n'
+      } >main.go && go build -mod=mod . "$root/..."
   } >&2 || fail "no program can be built with $*"
   go list -mod=mod -m all | awk -v of="^$root(/|$)" '$1 ~ of {n[$2]++} END {for (v in n) print n[v], "at", v}' | sort -k 3 | paste -sd ,
 }
 
 # rehearse tags a clone with v0.1.0, and has the go command take our modules from there: each alone, and all in one
 # program. Then the root alone gets v0.1.1, in which its internal packages have other names, since a user may
-# update one module without the others. The versions end in the time, so that they are new to every cache.
+# update it without the integrations. A command uses those packages: its go.mod says of which version. The versions
+# end in the time, so that they are new to every cache.
 rehearse() {
-  local m d out commit repository root time all=()
+  local m d out commit repository root time all=() integrations=()
   copy "$(snapshot)" "$tmp/clone"
   cd "$tmp/clone"
   time=-rehearsal.$(date -u +%Y%m%d%H%M%S)
@@ -132,6 +132,7 @@ rehearse() {
   for m in $(released); do
     git tag "$(tag "$m")" "$commit"
     all+=("$(path "$m")@$version")
+    case $m in contrib/*) integrations+=("$(path "$m")@$version") ;; esac
   done
   root=$(path .)
   repository=https://${root%.git}
@@ -150,8 +151,8 @@ rehearse() {
   for d in internal/*/; do mv "$d" "${d%/}_renamed"; done
   version=v0.1.1$time
   git tag "$version" "$(snapshot)"
-  out=$(program "$root@$version")
-  echo "works: the same program with a newer root: $out"
+  out=$(program "${integrations[@]}" "$root@$version")
+  echo "works: the integrations with a newer root: $out"
 }
 
 # compatible fails if a library breaks its API, but the version does not allow that: before v1

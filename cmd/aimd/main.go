@@ -13,4 +13,4 @@ package main
 
 import "github.com/aimd-go/aimd/cmd/aimd/tool"
 
-func main() { tool.Main() }
+func main() { tool.Main(nil) }

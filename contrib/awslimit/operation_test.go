@@ -30,8 +30,8 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/s3test"
 	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/s3test"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )

@@ -25,7 +25,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/awslimit"
-	"github.com/aimd-go/aimd/s3test"
+	"github.com/aimd-go/aimd/internal/s3test"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -5,14 +5,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -504,19 +503,14 @@ func failsafeOurs(t *testing.T) {
 	}
 }
 
-var registered = sync.OnceFunc(register)
-
 // All of them finish a job.
 func TestRivalsFinish(t *testing.T) {
-	registered()
 	s := sim.Scenario{
 		Server:  sim.Server{Service: trip, Slots: 30, Refusal: sim.Refusal{Time: trip / 10}},
 		Clients: sim.Clients{Operations: 2000},
 	}
 	for _, x := range rivals {
-		strategy, ok := sim.StrategyNamed(x.name)
-		require.True(t, ok, x.name)
-		r, err := sim.Run(s, strategy, 1)
+		r, err := sim.Run(s, sim.Strategy{Name: x.name, Window: sim.Window{NewLaw: laws()[x.name]}}, 1)
 		require.NoError(t, err)
 		assert.Equal(t, 2000, r.Done, x.name)
 	}

@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/tool"
-	"github.com/aimd-go/aimd/sim"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -52,19 +51,20 @@ var rivals = []struct {
 }
 
 func main() {
-	register()
 	if len(os.Args) > 1 && os.Args[1] == "matrix" {
 		os.Exit(matrix(os.Args[2:], os.Stdout, os.Stderr))
 	}
-	tool.Main()
+	tool.Main(laws())
 }
 
-func register() {
+func laws() map[string]window.NewLaw {
+	all := map[string]window.NewLaw{}
 	for _, r := range rivals {
-		sim.Register(r.name, func(s window.Settings) window.Law {
+		all[r.name] = func(s window.Settings) window.Law {
 			return &bounded{Law: r.law(s), first: r.first, least: r.least, most: r.most}
-		})
+		}
 	}
+	return all
 }
 
 // bounded is a law with its own first window, which it has from the first answer on, and

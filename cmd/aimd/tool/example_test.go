@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/tool"
-	"github.com/aimd-go/aimd/sim"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -22,6 +21,7 @@ func (halved) Timed() bool { return false }
 
 // The main.go of a tool with a law of one's own: go run . sim run law-50-slots
 func ExampleMain() {
-	sim.Register("halved", func(window.Settings) window.Law { return halved{} })
-	tool.Main() // github.com/aimd-go/aimd/cmd/aimd/tool
+	tool.Main(map[string]window.NewLaw{ // github.com/aimd-go/aimd/cmd/aimd/tool
+		"halved": func(window.Settings) window.Law { return halved{} },
+	})
 }

@@ -5,7 +5,9 @@ package tool
 
 import (
 	"context"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,11 +17,20 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/proxy"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/upload"
+	"github.com/aimd-go/aimd/internal/sim"
+	"github.com/aimd-go/aimd/window"
 )
 
 // Main runs the command line of the program, and exits: with 0 after success, 1 after a failure, 2 if the
-// command line is wrong, 130 after an interruption. Call it from main, after all calls of sim.Register.
-func Main() {
+// command line is wrong, 130 after an interruption. Each of the laws is known by its name, wherever a law is named;
+// nil: the library's alone. Main panics if a name is empty, has blanks, or is the name of a law or a strategy, or if
+// a law is nil. Call it once, from main.
+//
+// The tool is built from packages of the root module that are not public. So update both modules together.
+func Main(laws map[string]window.NewLaw) {
+	for _, name := range slices.Sorted(maps.Keys(laws)) {
+		sim.Register(name, laws[name])
+	}
 	os.Exit(cli.Tool{Commands: commands(), Stdout: os.Stdout, Stderr: os.Stderr}.Run(context.Background(), os.Args[1:]...))
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/s3test"
+	"github.com/aimd-go/aimd/internal/s3test"
 )
 
 // jobs is the work of aimd demo api: requests for an API with a token bucket.

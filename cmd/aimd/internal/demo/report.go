@@ -13,7 +13,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 // Report is all there is to show.

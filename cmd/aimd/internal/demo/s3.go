@@ -23,7 +23,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/contrib/awslimit"
-	"github.com/aimd-go/aimd/s3test"
+	"github.com/aimd-go/aimd/internal/s3test"
 )
 
 // uploads is the work of aimd demo: objects for an S3 store with the objects in memory.

@@ -16,7 +16,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 //go:embed help

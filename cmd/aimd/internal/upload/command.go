@@ -19,7 +19,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 //go:embed help

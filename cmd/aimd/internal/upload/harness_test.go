@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
-	"github.com/aimd-go/aimd/s3test"
+	"github.com/aimd-go/aimd/internal/s3test"
 )
 
 const testBucket = "bucket"

@@ -20,7 +20,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/s3test"
+	"github.com/aimd-go/aimd/internal/s3test"
 )
 
 // large is the size of a file of two parts.

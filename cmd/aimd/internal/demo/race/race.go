@@ -14,7 +14,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 const (

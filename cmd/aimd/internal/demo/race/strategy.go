@@ -6,8 +6,8 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/sim"
 	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/sim"
 )
 
 // Strategy is a strategy at work.
@@ -49,6 +49,6 @@ func (r Race) strategy(name string) (Strategy, error) {
 // Once runs the operation and leaves all retries to it.
 func Once(ctx context.Context, once func(context.Context) error) error { return once(ctx) }
 
-// TakesFactor reports whether the law is tahoe or reno. A law of sim.Register may read the factor too, but
+// TakesFactor reports whether the law is tahoe or reno. A law of the program's own may read the factor too, but
 // TakesFactor is false for it.
 func TakesFactor(law string) bool { return law == "tahoe" || law == "reno" }

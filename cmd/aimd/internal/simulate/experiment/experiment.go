@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 // Study is a scenario and what its runs showed.

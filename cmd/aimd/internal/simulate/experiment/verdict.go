@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 // Verdict is the outcome of an expectation.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/aimd-go/aimd/internal/sim"
 	"github.com/aimd-go/aimd/setting"
-	"github.com/aimd-go/aimd/sim"
 )
 
 // Bounds, our choice: every scenario ends in a time that a user would wait.

@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "write fields.txt anew, from the comment
 // The help of the fields is what their Go comments say.
 func TestTheHelpIsTheGoComments(t *testing.T) {
 	c := comments{}
-	for _, dir := range []string{".", "../../../../../sim", "../../../../../backoff"} {
+	for _, dir := range []string{".", "../../../../../internal/sim", "../../../../../backoff"} {
 		c.read(t, dir)
 	}
 	var want strings.Builder

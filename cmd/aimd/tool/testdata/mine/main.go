@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/tool"
-	"github.com/aimd-go/aimd/sim"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -15,6 +14,5 @@ func (fixed) Answered(_ time.Duration, s window.State, _ window.End) window.Stat
 func (fixed) Timed() bool                                                         { return false }
 
 func main() {
-	sim.Register("mine", func(window.Settings) window.Law { return fixed{} })
-	tool.Main()
+	tool.Main(map[string]window.NewLaw{"mine": func(window.Settings) window.Law { return fixed{} }})
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 // Improve on exponential backoff: one client, 2000 operations, and a service that takes 50 at a time.

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/sim"
 	"github.com/aimd-go/aimd/setting"
-	"github.com/aimd-go/aimd/sim"
 )
 
 // Every wrong field is told with its path, its value and what is allowed.

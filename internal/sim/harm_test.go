@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd/sim"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 // The bounds of TestHarm: what the owner gave for company. A change of the law may not raise them.
@@ -63,9 +63,9 @@ func (h harm) String() string {
 // ordinary: answers differ in length, or are long; an excess is followed by a block; refused requests count. A service
 // depends on its set and its number alone, and can be run by it, here number 118 of the first set:
 //
-//	go test ./sim -v -run TestHarm/at/118
+//	go test ./internal/sim -v -run TestHarm/at/118
 //
-// Another set, as of go test ./sim -v -run TestHarm -args -set 12, shows whether a law was made for the first ones. The
+// Another set, as of go test ./internal/sim -v -run TestHarm -args -set 12, shows whether a law was made for the first ones. The
 // sum holds a law's harm: one set scatters by a half.
 func TestHarm(t *testing.T) {
 	first, sets := max(1, *set), 1

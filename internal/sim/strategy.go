@@ -49,7 +49,7 @@ type Strategy struct {
 // Window is a limiter: the decisions of aimd.Limiter, with a law. Zero fields take the
 // defaults of aimd.Config.
 type Window struct {
-	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or one of Register. Without
+	// Law is one of Laws: "probe" (aimd.Probe), "tahoe", "reno", or a law of the program's own. Without
 	// one there is no window.
 	Law string `yaml:"law"`
 	// Factor is the part of the window that a cut leaves, for tahoe and reno; 0 means 0.5.
