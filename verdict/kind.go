@@ -3,7 +3,6 @@ package verdict
 import (
 	"net/http"
 	"reflect"
-	"slices"
 	"sync"
 )
 
@@ -14,8 +13,27 @@ var fieldNames = []string{
 	"SQLState", "Number", "Retriable", "Retryable",
 }
 
-// plainMethods are the methods that the errors of the standard library have.
-var plainMethods = []string{"Error", "Unwrap", "Is", "As", "Timeout", "Temporary"}
+// wordless are the methods that tell nothing of an error; ordinary are all those that errors of the standard library have.
+var (
+	wordless = []reflect.Type{
+		reflect.TypeFor[error](), reflect.TypeFor[interface{ Unwrap() error }](), reflect.TypeFor[interface{ Unwrap() []error }](),
+	}
+	ordinary = append(wordless[:len(wordless):len(wordless)],
+		reflect.TypeFor[interface{ Is(error) bool }](), reflect.TypeFor[interface{ As(any) bool }](),
+		reflect.TypeFor[interface{ Timeout() bool }](), reflect.TypeFor[interface{ Temporary() bool }]())
+)
+
+// hasOnly reports whether the type has only methods of these interfaces, each of which has one. They are counted, since
+// with reflect.Type.Method the linker keeps every exported method of the program.
+func hasOnly(t reflect.Type, methods []reflect.Type) bool {
+	n := 0
+	for _, m := range methods {
+		if t.Implements(m) {
+			n++
+		}
+	}
+	return t.NumMethod() == n
+}
 
 // kind is what there is to read of the errors of a type.
 type kind struct {
@@ -48,12 +66,8 @@ func newKind(t reflect.Type) *kind {
 		pointer: t.Kind() == reflect.Pointer,
 		as:      t.Implements(reflect.TypeFor[interface{ As(any) bool }]()),
 		is:      t.Implements(reflect.TypeFor[interface{ Is(error) bool }]()),
-		silent:  true,
-	}
-	for i := range t.NumMethod() {
-		name := t.Method(i).Name
-		k.silent = k.silent && (name == "Error" || name == "Unwrap")
-		k.shaped = k.shaped || !slices.Contains(plainMethods, name)
+		silent:  hasOnly(t, wordless),
+		shaped:  !hasOnly(t, ordinary),
 	}
 	if k.pointer {
 		t = t.Elem()
