@@ -202,7 +202,7 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 func (x *exchange) Between() {
 	if x.answer != nil {
 		if !x.late {
-			ahead.Start(x.answer) // its rest, within bounds, so that the connection can be used again
+			ahead.Start(bodyOf(x.answer)) // its rest, within bounds, so that the connection can be used again
 		}
 		if x.answer.Body != nil {
 			x.answer.Body.Close()

@@ -3,6 +3,7 @@ package httplimit
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func Check(resp *http.Response) error {
 		return nil
 	}
 	if e.Body == nil && !e.late {
-		start, _ := ahead.Start(resp)
+		start, _ := ahead.Start(bodyOf(resp))
 		e.Body = kept(unpack.Start(resp.Header, start))
 	}
 	if resp.Body != nil {
@@ -66,8 +67,8 @@ func glance(resp *http.Response, read func(answer.Answer) answer.Answer) *Status
 	var start []byte
 	var late bool
 	if resp.StatusCode >= http.StatusBadRequest {
-		start, late = ahead.Peek(resp)
-	} else if start = ahead.Within(resp); start == nil && read == nil {
+		start, late = ahead.Peek(resp.Header, bodyOf(resp))
+	} else if start = within(resp); start == nil && read == nil {
 		return nil
 	}
 	said := answer.Read(resp.StatusCode, resp.Header, start, time.Now())
@@ -80,6 +81,23 @@ func glance(resp *http.Response, read func(answer.Answer) answer.Answer) *Status
 	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, said: &said, late: late}
 	e.Body, e.Status = kept(unpack.Start(resp.Header, start)), e.status()
 	return e
+}
+
+// within is ahead.Within. Only answers to PUT and POST are looked at.
+func within(resp *http.Response) []byte {
+	if resp.Request == nil || resp.Request.Method != http.MethodPut && resp.Request.Method != http.MethodPost ||
+		resp.StatusCode == http.StatusSwitchingProtocols {
+		return nil
+	}
+	return ahead.Within(resp.Header, bodyOf(resp))
+}
+
+// bodyOf is the answer's body, nil if it is empty.
+func bodyOf(resp *http.Response) *io.ReadCloser {
+	if resp.Body == http.NoBody {
+		return nil
+	}
+	return &resp.Body
 }
 
 // kept is the part of a body that is kept.

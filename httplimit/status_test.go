@@ -34,6 +34,23 @@ func TestCheckLeavesGoodAnswersAlone(t *testing.T) {
 	}
 }
 
+// A success of a PUT or POST may be an error document; another success is not looked at.
+func TestOnlyWritesMayFailWithinASuccess(t *testing.T) {
+	for _, c := range []struct {
+		method string
+		status int
+		fails  bool
+	}{{"PUT", 200, true}, {"POST", 200, true}, {"GET", 200, false}, {"DELETE", 200, false}, {"POST", 101, false}} {
+		body := strings.NewReader("<Error><Code>SlowDown</Code></Error>")
+		err := httplimit.Check(&http.Response{
+			StatusCode: c.status, Header: http.Header{"Content-Type": {"application/xml"}}, Body: io.NopCloser(body), Request: &http.Request{Method: c.method},
+		})
+		require.Equal(t, c.fails, err != nil, "%v", c)
+		require.Equal(t, c.fails, body.Len() == 0, "%v", c)
+	}
+	require.NoError(t, httplimit.Check(&http.Response{StatusCode: 200}), "an answer made by hand")
+}
+
 func TestCheckTellsTheStatus(t *testing.T) {
 	body := &tracked{Reader: strings.NewReader("Please reduce your request rate.\n")}
 	resp := replied(503, http.Header{"Retry-After": {"2"}, "X-Id": {"7"}}, body)

@@ -2,10 +2,9 @@ package verdict
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
 	"net"
-	"net/http"
+	"slices"
 	"syscall"
 )
 
@@ -85,11 +84,20 @@ func (f *tree) forgotten() bool {
 	return ok && name.IsNotFound
 }
 
+// schemeMismatch is the text of http.ErrSchemeMismatch.
+const schemeMismatch = "http: server gave HTTP response to HTTPS client"
+
 // ofTLS reports a TLS that does not fit: another attempt fails in the same way.
 func (f *tree) ofTLS() bool {
-	_, certificate := first[*tls.CertificateVerificationError](f)
-	_, plain := first[tls.RecordHeaderError](f)
-	return certificate || plain || f.isAny(http.ErrSchemeMismatch)
+	return slices.ContainsFunc(f.nodes, func(n node) bool {
+		switch n.kind.name {
+		case "crypto/tls.CertificateVerificationError", "crypto/tls.RecordHeaderError":
+			return true
+		case "errors.errorString":
+			return n.err.Error() == schemeMismatch
+		}
+		return false
+	})
 }
 
 // cutOff reports whether the connection failed, and not the service. A stream of HTTP/2 stands for a connection: a

@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"net/http"
 	"reflect"
 	"sync"
 )
@@ -43,6 +42,9 @@ type kind struct {
 	fields map[string][]int
 	// responses are the places of the exported fields that may hold an *http.Response.
 	responses []int
+	// name has the path of the package: "net/http.Response", also of a pointer. By names we read the errors of crypto/tls
+	// and net/http, so that a program without HTTP does not link them.
+	name string
 
 	// silent: there is neither an exported field nor a method but Error and Unwrap.
 	silent bool
@@ -72,13 +74,14 @@ func newKind(t reflect.Type) *kind {
 	if k.pointer {
 		t = t.Elem()
 	}
+	k.name = t.PkgPath() + "." + t.Name()
 	if t.Kind() != reflect.Struct {
 		return k
 	}
 	for i := range t.NumField() {
 		f := t.Field(i)
 		k.silent = k.silent && !f.IsExported()
-		if f.IsExported() && reflect.TypeFor[*http.Response]().AssignableTo(f.Type) {
+		if f.IsExported() && (f.Type == reflect.TypeFor[any]() || isResponse(f.Type)) {
 			k.responses = append(k.responses, i)
 		}
 	}
@@ -91,3 +94,9 @@ func newKind(t reflect.Type) *kind {
 	k.shaped = k.shaped || len(k.fields) > 0 || len(k.responses) > 0
 	return k
 }
+
+func isResponse(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer && t.Elem().PkgPath() == "net/http" && t.Elem().Name() == "Response"
+}
+
+func isHeader(t reflect.Type) bool { return t.PkgPath() == "net/http" && t.Name() == "Header" }

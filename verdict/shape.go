@@ -2,8 +2,8 @@ package verdict
 
 import (
 	"encoding/json"
+	"io"
 	"math"
-	"net/http"
 	"reflect"
 	"slices"
 	"time"
@@ -65,14 +65,14 @@ func (s shape) answer() (a answer.Answer, ok bool) {
 // read reads the status, the header and the body.
 func (s shape) read() answer.Answer {
 	status, header, body := s.status(), s.header(), s.body()
-	if resp := s.response(); resp != nil {
-		status, header = resp.StatusCode, resp.Header
+	if resp := s.response(); resp.IsValid() {
+		status, header = int(resp.FieldByName("StatusCode").Int()), headerOf(resp.FieldByName("Header"))
 		if body == nil && refusing(status) {
-			body, _ = ahead.Peek(resp)
+			body, _ = ahead.Peek(header, resp.FieldByName("Body").Addr().Interface().(*io.ReadCloser))
 		}
 	}
 	if event, _ := as[[]byte](s.get("Event", "Data")); status == 0 && event != nil {
-		status, body = http.StatusOK, event // the error of openai-go for a stream
+		status, body = 200, event // the error of openai-go for a stream
 	}
 	if status == 0 && header == nil && body == nil {
 		return answer.Answer{}
@@ -80,13 +80,18 @@ func (s shape) read() answer.Answer {
 	return answer.Read(status, header, body, time.Now())
 }
 
-func (s shape) response() *http.Response {
+// response is the http.Response of the error, the zero Value without one.
+func (s shape) response() reflect.Value {
 	for _, i := range s.kind.responses {
-		if resp, _ := as[*http.Response](s.fields.Field(i)); resp != nil {
-			return resp
+		v := s.fields.Field(i)
+		if v.Kind() == reflect.Interface {
+			v = v.Elem()
+		}
+		if v.IsValid() && isResponse(v.Type()) && !v.IsNil() {
+			return v.Elem()
 		}
 	}
-	return nil
+	return reflect.Value{}
 }
 
 // statuses are the names of a status. Many services have their own numbers too, so the plainest field is last.
@@ -126,13 +131,21 @@ var foreign = map[string]bool{
 }
 
 // header is a header of the error, or of the answer of stripe-go, which is a type of its own.
-func (s shape) header() http.Header {
+func (s shape) header() map[string][]string {
 	for _, path := range [][]string{{"Header"}, {"LastResponse", "Header"}} {
-		if h, _ := as[http.Header](s.get(path...)); h != nil {
+		if h := headerOf(s.get(path...)); h != nil {
 			return h
 		}
 	}
 	return nil
+}
+
+// headerOf is the value if it is an http.Header.
+func headerOf(v reflect.Value) (h map[string][]string) {
+	if v.IsValid() && isHeader(v.Type()) {
+		h, _ = as[map[string][]string](v.Convert(reflect.TypeOf(h)))
+	}
+	return h
 }
 
 // body is the start of the answer's body, or of the event of a stream, nil if the error has none.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -18,38 +17,33 @@ import (
 const MostTime = 250 * time.Millisecond
 
 // Peek returns the start of the body of an answer that is no success, unless the body is a page. If the body is
-// late, the start is what came in time, and Peek reports late.
-func Peek(resp *http.Response) (start []byte, late bool) {
-	if k := kind(resp.Header); strings.HasSuffix(k, "html") || k == "application/xhtml+xml" {
+// late, the start is what came in time, and Peek reports late. Here and below, nil is no body.
+func Peek(header map[string][]string, body *io.ReadCloser) (start []byte, late bool) {
+	if k := kind(header); strings.HasSuffix(k, "html") || k == "application/xhtml+xml" {
 		return nil, false
 	}
-	return Start(resp)
+	return Start(body)
 }
 
 // Within returns the start of the body of a success that is an error document, otherwise nil: Amazon S3 sends 200
-// before a long operation is done (CompleteMultipartUpload, CopyObject). Only answers to PUT and POST are looked
-// at. The document is XML with the root Error, or JSON with the key "error" first. In XML white space may come
+// before a long operation is done (CompleteMultipartUpload, CopyObject). The document is XML with the root Error, or JSON with the key "error" first. In XML white space may come
 // first, for as long as the operation takes. Other bytes are awaited as in Peek.
-func Within(resp *http.Response) []byte {
-	if resp.Request == nil || resp.Request.Method != http.MethodPut && resp.Request.Method != http.MethodPost ||
-		resp.StatusCode == http.StatusSwitchingProtocols {
-		return nil
-	}
+func Within(header map[string][]string, body *io.ReadCloser) []byte {
 	root, most := `{"error"`, MostTime
-	switch k := kind(resp.Header); {
+	switch k := kind(header); {
 	case strings.HasSuffix(k, "xml") && k != "application/xhtml+xml":
 		root, most = "<Error", 0
 	case !strings.Contains(k, "json"):
 		return nil
 	}
-	start, late := read(resp, func(start []byte) bool {
+	start, late := read(body, func(start []byte) bool {
 		text := begin(start)
 		return len(text) < len(root) && strings.HasPrefix(root, text) || strings.HasPrefix("<?xml", text)
 	}, most)
 	if late || !strings.HasPrefix(begin(start), root) {
 		return nil
 	}
-	start, _ = Start(resp)
+	start, _ = Start(body)
 	return start
 }
 
@@ -63,24 +57,26 @@ func begin(start []byte) string {
 	return strings.Join(strings.Fields(string(text[:min(len(text), 64)])), "")
 }
 
-func kind(h http.Header) string {
-	k, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+func kind(header map[string][]string) (k string) {
+	if values := header["Content-Type"]; len(values) > 0 {
+		k, _, _ = mime.ParseMediaType(values[0])
+	}
 	return k
 }
 
 // Start is Peek for any answer.
-func Start(resp *http.Response) (start []byte, late bool) {
-	return read(resp, func([]byte) bool { return true }, MostTime)
+func Start(body *io.ReadCloser) (start []byte, late bool) {
+	return read(body, func([]byte) bool { return true }, MostTime)
 }
 
 // read reads on while more says so of what came, for at most that time; 0: until the request ends. What came later is the
 // reader's.
-func read(resp *http.Response, more func(start []byte) bool, most time.Duration) (start []byte, late bool) {
-	if resp.Body == nil || resp.Body == http.NoBody {
+func read(body *io.ReadCloser, more func(start []byte) bool, most time.Duration) (start []byte, late bool) {
+	if body == nil || *body == nil {
 		return nil, false
 	}
-	a := &ahead{inner: resp.Body, done: make(chan struct{})}
-	resp.Body = a
+	a := &ahead{inner: *body, done: make(chan struct{})}
+	*body = a
 	go a.fill(more)
 	var over <-chan time.Time
 	if most > 0 {

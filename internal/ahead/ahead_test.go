@@ -59,7 +59,7 @@ func TestPeek(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				resp := &http.Response{StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}}, Body: c.body}
 				began := time.Now()
-				start, late := ahead.Peek(resp)
+				start, late := ahead.Peek(resp.Header, &resp.Body)
 				require.Equal(t, c.start, string(start))
 				require.Equal(t, c.late, late)
 				require.Equal(t, c.took, time.Since(began))
@@ -80,32 +80,31 @@ func TestPeek(t *testing.T) {
 	}
 }
 
-// A success to a PUT or POST may have an error as its document: S3's CompleteMultipartUpload, after any white space.
+// A success may have an error as its document: S3's CompleteMultipartUpload, after any white space.
 func TestWithin(t *testing.T) {
 	const xml, json = "application/xml", "application/json"
 	for name, c := range map[string]struct {
-		method, kind string
-		body         io.Reader
-		want         string
-		took         time.Duration
+		kind string
+		body io.Reader
+		want string
+		took time.Duration
 	}{
-		"an error":           {"POST", xml, strings.NewReader("<Error><Code>SlowDown</Code></Error>"), "<Error><Code>SlowDown</Code></Error>", 0},
-		"after a minute":     {"PUT", xml, &dripping{left: 60, then: "<?xml version=\"1.0\"?>\n<Error/>"}, strings.Repeat(" ", 60) + "<?xml version=\"1.0\"?>\n<Error/>", time.Minute},
-		"after 1000 spaces":  {"PUT", xml, strings.NewReader(strings.Repeat(" ", 1000) + "<Error/>"), strings.Repeat(" ", 1000) + "<Error/>", 0},
-		"with a mark":        {"PUT", xml, strings.NewReader("\ufeff<?xml version='1.0'?><Error/>"), "\ufeff<?xml version='1.0'?><Error/>", 0},
-		"a list of errors":   {"POST", xml, &dripping{then: "<Errors>", after: 1000}, "<Errors>", 250 * time.Millisecond},
-		"a result":           {"POST", xml, &dripping{then: "<Result>", after: 1000}, "", 0},
-		"JSON":               {"POST", json, strings.NewReader(`{ "error": {"code": 429}}`), `{ "error": {"code": 429}}`, 0},
-		"JSON without":       {"POST", json, &dripping{then: `{"choices":`, after: 1000}, "", 0},
-		"JSON that is late":  {"POST", json, &dripping{left: 60, then: `{"error":1}`}, "", 250 * time.Millisecond},
-		"a stream of events": {"POST", "text/event-stream", &dripping{left: 1000}, "", 0},
-		"GET":                {"GET", xml, strings.NewReader("<Error/>"), "", 0},
+		"an error":           {xml, strings.NewReader("<Error><Code>SlowDown</Code></Error>"), "<Error><Code>SlowDown</Code></Error>", 0},
+		"after a minute":     {xml, &dripping{left: 60, then: "<?xml version=\"1.0\"?>\n<Error/>"}, strings.Repeat(" ", 60) + "<?xml version=\"1.0\"?>\n<Error/>", time.Minute},
+		"after 1000 spaces":  {xml, strings.NewReader(strings.Repeat(" ", 1000) + "<Error/>"), strings.Repeat(" ", 1000) + "<Error/>", 0},
+		"with a mark":        {xml, strings.NewReader("\ufeff<?xml version='1.0'?><Error/>"), "\ufeff<?xml version='1.0'?><Error/>", 0},
+		"a list of errors":   {xml, &dripping{then: "<Errors>", after: 1000}, "<Errors>", 250 * time.Millisecond},
+		"a result":           {xml, &dripping{then: "<Result>", after: 1000}, "", 0},
+		"JSON":               {json, strings.NewReader(`{ "error": {"code": 429}}`), `{ "error": {"code": 429}}`, 0},
+		"JSON without":       {json, &dripping{then: `{"choices":`, after: 1000}, "", 0},
+		"JSON that is late":  {json, &dripping{left: 60, then: `{"error":1}`}, "", 250 * time.Millisecond},
+		"a stream of events": {"text/event-stream", &dripping{left: 1000}, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {c.kind}}, Request: &http.Request{Method: c.method}, Body: io.NopCloser(c.body)}
+				resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(c.body)}
 				began := time.Now()
-				require.Equal(t, c.want, string(ahead.Within(resp)))
+				require.Equal(t, c.want, string(ahead.Within(resp.Header, &resp.Body)))
 				require.Equal(t, c.took, time.Since(began))
 				_, err := io.ReadAll(resp.Body)
 				require.NoError(t, err)
@@ -117,13 +116,13 @@ func TestWithin(t *testing.T) {
 // A body that is late is its reader's, piece by piece: a stream that drips is not held back.
 func TestALateBodyIsNotHeldBack(t *testing.T) {
 	for name, look := range map[string]func(*http.Response){
-		"a refusal": func(resp *http.Response) { ahead.Peek(resp) },
-		"a success": func(resp *http.Response) { ahead.Within(resp) },
+		"a refusal": func(resp *http.Response) { ahead.Peek(resp.Header, &resp.Body) },
+		"a success": func(resp *http.Response) { ahead.Within(resp.Header, &resp.Body) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}},
-					Request: &http.Request{Method: "POST"}, Body: io.NopCloser(&dripping{left: 100, then: "{}"})}
+					Body: io.NopCloser(&dripping{left: 100, then: "{}"})}
 				look(resp)
 				began := time.Now()
 				_, err := io.ReadAtLeast(resp.Body, make([]byte, 3), 3)
