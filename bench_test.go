@@ -134,3 +134,23 @@ func TestAcquireAndSuccessDoNotAllocate(t *testing.T) {
 		t.Errorf("Acquire and Done allocate %v times, want 0", n)
 	}
 }
+
+// An item of Each costs its Attempt, the closure of its goroutine, and that of its function.
+func TestAnItemOfEachAllocatesThreeTimes(t *testing.T) {
+	const items = 10_000
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := func(yield func(int) bool) {
+		for i := range items {
+			if !yield(i) {
+				return
+			}
+		}
+	}
+	nothing := func(context.Context, int) error { return nil }
+	if n := testing.AllocsPerRun(1, func() { err = aimd.Each(t.Context(), l, all, nothing) }); n > 3.5*items || err != nil {
+		t.Errorf("Each allocates %v times for %d items, want 3 for each: %v", n, items, err)
+	}
+}

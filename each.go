@@ -257,14 +257,16 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 		}
 		return ctx.Err() == nil
 	}
-	done := make(chan struct{})
+	if !b.limiter.holds(ctx) {
+		go b.work(a, item)
+		return true
+	}
+	done := make(chan struct{}) // all items share one slot
 	go func() {
 		defer close(done)
 		b.work(a, item)
 	}()
-	if b.limiter.holds(ctx) {
-		<-done // all items share one slot
-	}
+	<-done
 	return true
 }
 
