@@ -3,11 +3,8 @@ package aimd_test
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
-	"runtime"
 	"slices"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -199,8 +196,6 @@ func guarded(guards ...attempt.Guard) func(*aimd.Config) {
 	return func(c *aimd.Config) { c.Guards = guards }
 }
 
-func boom() { panic("boom") }
-
 // safely runs f on a goroutine of its own, whatever f does to it.
 func safely(f func()) {
 	done := make(chan struct{})
@@ -210,61 +205,4 @@ func safely(f func()) {
 		f()
 	}()
 	<-done
-}
-
-// Functions and guards that panic or exit, contexts that end, a limiter that is changed meanwhile: in the
-// end every slot is free and every guard has heard of every attempt.
-func TestNothingLeaksWhateverPanics(t *testing.T) {
-	sometimes := func(one int, what func()) {
-		if rand.IntN(one) == 0 {
-			what()
-		}
-	}
-	var before, after guard
-	between := &guard{refuse: func() error { sometimes(40, boom); return nil }, ended: func() { sometimes(40, boom) }}
-	l := newLimiter(t, 4, guarded(&before, between, &after), func(c *aimd.Config) {
-		c.PauseMax = -1
-		c.MaxAttempts = 5
-	})
-	fn := func(ctx context.Context) error {
-		switch rand.IntN(8) {
-		case 0:
-			boom()
-		case 1:
-			runtime.Goexit()
-		case 2, 3:
-			return status{code: 503}
-		case 4:
-			<-ctx.Done()
-		}
-		return ctx.Err()
-	}
-	var all sync.WaitGroup
-	for range 16 {
-		all.Go(func() {
-			for range 100 {
-				safely(func() {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.IntN(1000))*time.Microsecond)
-					defer cancel()
-					_ = l.Do(ctx, fn)
-				})
-			}
-		})
-	}
-	for range 50 {
-		safely(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
-			defer cancel()
-			for range aimd.Items(ctx, l, count(20), func(ctx context.Context, _ int) error { return fn(ctx) }) {
-			}
-		})
-		safely(func() {
-			_ = l.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 1 + float64(rand.IntN(8)) })
-		})
-	}
-	all.Wait()
-	require.Zero(t, l.Snapshot().InFlight)
-	require.Zero(t, l.Snapshot().Queued)
-	require.Zero(t, before.open.Load())
-	require.Zero(t, after.open.Load())
 }

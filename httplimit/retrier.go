@@ -155,6 +155,12 @@ type exchange struct {
 // exchanged sends the request, whose first attempt has begun; may is for attempt.Attempt.Drive.
 func exchanged(a *attempt.Attempt, req *http.Request, by sender, may func(context.Context, attempt.Failure) (bool, error)) (*http.Response, error) {
 	x := &exchange{sender: by, req: req}
+	defer func() {
+		if v := recover(); v != nil { // of a guard or the policy: the caller never gets the latest answer
+			x.Between()
+			panic(v)
+		}
+	}()
 	return x.result(a.Drive(x, may))
 }
 
