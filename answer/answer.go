@@ -25,7 +25,7 @@ package answer
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/internal/unpack"
+	"github.com/aimd-go/aimd/internal/body"
 )
 
 // Answer is the content of one answer of a service. The zero Answer is empty, and means Unknown. An Answer is a
@@ -56,14 +56,14 @@ type Answer struct {
 	meant Meaning
 }
 
-// Read reads an answer of HTTP that came now. body is the start of its body, in JSON, XML or text; nil if it was
+// Read reads an answer of HTTP that came now. start is the start of its body, in JSON, XML or text; nil if it was
 // not read. It may be packed by Content-Encoding (gzip and deflate are unpacked).
-func Read(status int, header map[string][]string, body []byte, now time.Time) Answer {
+func Read(status int, header map[string][]string, start []byte, now time.Time) Answer {
 	a := Answer{Status: status, Header: header}
 	r := reader{Answer: &a, clock: clock{header: header, now: now}}
 	r.times()
 	r.named()
-	r.document(unpack.Start(header, body))
+	r.document(body.Plain(header, start))
 	if reports(header) {
 		var whole time.Duration
 		if a.Quotas, whole = reported(r.clock); a.Wait == 0 && (status == 403 || status == 429) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/unpack"
+	"github.com/aimd-go/aimd/internal/body"
 )
 
 // Of a document no more is read than these bounds say: what stands at the bound counts, and what stands behind it does not.
@@ -19,10 +19,10 @@ func TestHowMuchOfADocumentIsRead(t *testing.T) {
 	}
 	const code = `{"code":"SlowDown"}`
 	for _, blanks := range []int{0, 1} { // bytes: the last one is that after the code
-		document := strings.Repeat(" ", unpack.Most-len(code)+1+blanks) + code
+		document := strings.Repeat(" ", body.Most-len(code)+1+blanks) + code
 		assert.Equal(t, blanks == 0, found(document, "slowdown"), "%d bytes", len(document)-1)
 	}
-	assert.Equal(t, 64<<10, unpack.Most)
+	assert.Equal(t, 64<<10, body.Most)
 	for numbers, want := range map[int]bool{996: true, 997: false} { // tokens: the list, the numbers, and three for the code
 		assert.Equal(t, want, found("["+strings.Repeat("0,", numbers)+code, "slowdown"), "%d numbers", numbers)
 	}

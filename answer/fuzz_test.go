@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/unpack"
+	"github.com/aimd-go/aimd/internal/body"
 )
 
 // Whatever comes, a wait is within its bound, a text within its length, and no body makes a window wider: what is Fault
@@ -22,13 +22,13 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(500, "", []byte(`{"error":["x",{"type":"validation"}]}`), "X-Should-Retry", "true")
 	f.Add(400, "", []byte(`{"message":"`+strings.Repeat("x", 8<<10-1)+"\u0130"+`","detail":"y"}`), "", "") // a letter that is cut
 	f.Add(400, "", bytes.Repeat([]byte("\xff"), 64<<10), "", "")
-	f.Fuzz(func(t *testing.T, status int, encoding string, body []byte, name, value string) {
+	f.Fuzz(func(t *testing.T, status int, encoding string, start []byte, name, value string) {
 		h := map[string][]string{"Content-Encoding": {encoding}, name: {value}}
-		a := answer.Read(status, h, body, noon)
+		a := answer.Read(status, h, start, noon)
 		require.GreaterOrEqual(t, a.Wait, time.Duration(0))
 		require.LessOrEqual(t, a.Wait, year)
 		require.LessOrEqual(t, len(a.Text), 8<<10)
-		require.LessOrEqual(t, len(unpack.Start(h, body)), unpack.Most)
+		require.LessOrEqual(t, len(body.Plain(h, start)), body.Most)
 		if a.Meaning(soon) == answer.Fault && a.Status != 400 && !a.Begun {
 			require.Equal(t, answer.Fault, answer.Read(a.Status, nil, nil, noon).Meaning(soon))
 		}

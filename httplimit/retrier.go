@@ -12,7 +12,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/ahead"
+	"github.com/aimd-go/aimd/internal/body"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
@@ -208,7 +208,7 @@ func (x *exchange) request(ctx context.Context) (*http.Request, error) {
 func (x *exchange) Between() {
 	if x.answer != nil {
 		if !x.late {
-			ahead.Start(bodyOf(x.answer)) // its rest, within bounds, so that the connection can be used again
+			body.Start(bodyOf(x.answer)) // its rest, within bounds, so that the connection can be used again
 		}
 		if x.answer.Body != nil {
 			x.answer.Body.Close()

@@ -10,8 +10,7 @@ import (
 	"unicode"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/ahead"
-	"github.com/aimd-go/aimd/internal/unpack"
+	"github.com/aimd-go/aimd/internal/body"
 	"github.com/aimd-go/aimd/verdict"
 )
 
@@ -52,8 +51,8 @@ func Check(resp *http.Response) error {
 		return nil
 	}
 	if e.Body == nil && !e.late {
-		start, _ := ahead.Start(bodyOf(resp))
-		e.Body = kept(unpack.Start(resp.Header, start))
+		start, _ := body.Start(bodyOf(resp))
+		e.Body = kept(body.Plain(resp.Header, start))
 	}
 	if resp.Body != nil {
 		resp.Body.Close() // an error here does not matter: the status is known
@@ -67,7 +66,7 @@ func glance(resp *http.Response, read func(answer.Answer) answer.Answer) *Status
 	var start []byte
 	var late bool
 	if resp.StatusCode >= http.StatusBadRequest {
-		start, late = ahead.Peek(resp.Header, bodyOf(resp))
+		start, late = body.Peek(resp.Header, bodyOf(resp))
 	} else if start = within(resp); start == nil && read == nil {
 		return nil
 	}
@@ -79,17 +78,17 @@ func glance(resp *http.Response, read func(answer.Answer) answer.Answer) *Status
 		return nil
 	}
 	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, said: &said, late: late}
-	e.Body, e.Status = kept(unpack.Start(resp.Header, start)), e.status()
+	e.Body, e.Status = kept(body.Plain(resp.Header, start)), e.status()
 	return e
 }
 
-// within is ahead.Within. Only answers to PUT and POST are looked at.
+// within is body.Within. Only answers to PUT and POST are looked at.
 func within(resp *http.Response) []byte {
 	if resp.Request == nil || resp.Request.Method != http.MethodPut && resp.Request.Method != http.MethodPost ||
 		resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
-	return ahead.Within(resp.Header, bodyOf(resp))
+	return body.Within(resp.Header, bodyOf(resp))
 }
 
 // bodyOf is the answer's body, nil if it is empty.

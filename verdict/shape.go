@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/ahead"
+	"github.com/aimd-go/aimd/internal/body"
 )
 
 // shape is an error that is read by the names of its exported fields and of its methods, since the type is of
@@ -64,20 +64,20 @@ func (s shape) answer() (a answer.Answer, ok bool) {
 
 // read reads the status, the header and the body.
 func (s shape) read() answer.Answer {
-	status, header, body := s.status(), s.header(), s.body()
+	status, header, start := s.status(), s.header(), s.body()
 	if resp := s.response(); resp.IsValid() {
 		status, header = int(resp.FieldByName("StatusCode").Int()), headerOf(resp.FieldByName("Header"))
-		if body == nil && refusing(status) {
-			body, _ = ahead.Peek(header, resp.FieldByName("Body").Addr().Interface().(*io.ReadCloser))
+		if start == nil && refusing(status) {
+			start, _ = body.Peek(header, resp.FieldByName("Body").Addr().Interface().(*io.ReadCloser))
 		}
 	}
 	if event, _ := as[[]byte](s.get("Event", "Data")); status == 0 && event != nil {
-		status, body = 200, event // the error of openai-go for a stream
+		status, start = 200, event // the error of openai-go for a stream
 	}
-	if status == 0 && header == nil && body == nil {
+	if status == 0 && header == nil && start == nil {
 		return answer.Answer{}
 	}
-	return answer.Read(status, header, body, time.Now())
+	return answer.Read(status, header, start, time.Now())
 }
 
 // response is the http.Response of the error, the zero Value without one.

@@ -1,4 +1,4 @@
-package ahead_test
+package body_test
 
 import (
 	"io"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/aimd-go/aimd/internal/ahead"
+	"github.com/aimd-go/aimd/internal/body"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -59,7 +59,7 @@ func TestPeek(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				resp := &http.Response{StatusCode: c.status, Header: http.Header{"Content-Type": {c.kind}}, Body: c.body}
 				began := time.Now()
-				start, late := ahead.Peek(resp.Header, &resp.Body)
+				start, late := body.Peek(resp.Header, &resp.Body)
 				require.Equal(t, c.start, string(start))
 				require.Equal(t, c.late, late)
 				require.Equal(t, c.took, time.Since(began))
@@ -104,7 +104,7 @@ func TestWithin(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(c.body)}
 				began := time.Now()
-				require.Equal(t, c.want, string(ahead.Within(resp.Header, &resp.Body)))
+				require.Equal(t, c.want, string(body.Within(resp.Header, &resp.Body)))
 				require.Equal(t, c.took, time.Since(began))
 				_, err := io.ReadAll(resp.Body)
 				require.NoError(t, err)
@@ -116,8 +116,8 @@ func TestWithin(t *testing.T) {
 // A body that is late is its reader's, piece by piece: a stream that drips is not held back.
 func TestALateBodyIsNotHeldBack(t *testing.T) {
 	for name, look := range map[string]func(*http.Response){
-		"a refusal": func(resp *http.Response) { ahead.Peek(resp.Header, &resp.Body) },
-		"a success": func(resp *http.Response) { ahead.Within(resp.Header, &resp.Body) },
+		"a refusal": func(resp *http.Response) { body.Peek(resp.Header, &resp.Body) },
+		"a success": func(resp *http.Response) { body.Within(resp.Header, &resp.Body) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -1,5 +1,4 @@
-// Package unpack reads the start of an answer's body without its compression.
-package unpack
+package body
 
 import (
 	"bytes"
@@ -13,9 +12,9 @@ import (
 // Most is the part of a body that is read, in bytes, packed and unpacked. Our choice: error documents are shorter.
 const Most = 64 << 10
 
-// Start returns the start of a body without its compression, at most Most bytes: gzip, and deflate by the header
+// Plain returns the start of a body without its compression, at most Most bytes: gzip, and deflate by the header
 // Content-Encoding. It returns nil for another compression.
-func Start(header map[string][]string, body []byte) []byte {
+func Plain(header map[string][]string, body []byte) []byte {
 	body = body[:min(len(body), Most)]
 	encoding := ""
 	if e := header["Content-Encoding"]; len(e) > 0 {

@@ -1,5 +1,6 @@
-// Package ahead reads the start of an answer's body before its reader asks for it, and leaves the body readable.
-package ahead
+// Package body reads the start of an answer's body before its reader asks for it, without its compression, and leaves
+// the body readable.
+package body
 
 import (
 	"bytes"
@@ -9,8 +10,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/aimd-go/aimd/internal/unpack"
 )
 
 // MostTime is the time that a body is waited for that is only looked at. Our choice: a new connection takes less.
@@ -26,8 +25,9 @@ func Peek(header map[string][]string, body *io.ReadCloser) (start []byte, late b
 }
 
 // Within returns the start of the body of a success that is an error document, otherwise nil: Amazon S3 sends 200
-// before a long operation is done (CompleteMultipartUpload, CopyObject). The document is XML with the root Error, or JSON with the key "error" first. In XML white space may come
-// first, for as long as the operation takes. Other bytes are awaited as in Peek.
+// before a long operation is done (CompleteMultipartUpload, CopyObject). The document is XML with the root Error, or
+// JSON with the key "error" first. In XML white space may come first, for as long as the operation takes. Other bytes
+// are awaited as in Peek.
 func Within(header map[string][]string, body *io.ReadCloser) []byte {
 	root, most := `{"error"`, MostTime
 	switch k := kind(header); {
@@ -120,9 +120,9 @@ func (a *ahead) fill(more func([]byte) bool) {
 	}()
 	piece := make([]byte, 4<<10) // most refusals are short
 	late := false                // a reader waits for what comes next
-	for a.err == nil && len(a.came) < unpack.Most && !late && more(a.came) {
+	for a.err == nil && len(a.came) < Most && !late && more(a.came) {
 		var n int
-		n, a.err = a.inner.Read(piece[:min(len(piece), unpack.Most-len(a.came))])
+		n, a.err = a.inner.Read(piece[:min(len(piece), Most-len(a.came))])
 		a.mu.Lock()
 		a.came = append(a.came, piece[:n]...)
 		late = a.late
