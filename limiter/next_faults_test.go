@@ -116,8 +116,8 @@ func (p *past) next(t *testing.T, seed uint64) (window.Ticket, time.Duration) {
 	return window.Ticket{}, 0
 }
 
-// Whatever a service said, once it is well and says no more a send waits for five minutes at most: that is as long as a
-// report without a sign of truth counts. After an answer that spoke for everybody it is a day, and jitter.
+// Whatever a service said, once it is well and says no more a send waits for MaxRetryAfter at most, which is five
+// minutes, and the jitter. After an answer that spoke for everybody it is a day.
 func TestTheNextSendComes(t *testing.T) {
 	for seed := range uint64(1000) {
 		p, bounded := newPast(t, seed)
