@@ -43,7 +43,7 @@ func startGuard(t *testing.T, target string, args ...string) *guard {
 // start starts the proxy, also once more after a kill.
 func (g *guard) start(t *testing.T, target string, args ...string) {
 	t.Helper()
-	args = append([]string{aimdTool(t), "proxy", "--to", "http://" + target, "--listen", g.address, "--admin", g.admin}, args...)
+	args = append([]string{aimdTool(t), "proxy", "--to", "http://" + target, "--listen", g.address, "--admin", g.admin, "--drain-delay", "0"}, args...)
 	if g.files > 0 {
 		args = append([]string{"sh", "-c", fmt.Sprintf(`ulimit -n %d; exec "$@"`, g.files), "sh"}, args...)
 	}

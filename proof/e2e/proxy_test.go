@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,8 +25,11 @@ func configure(t *testing.T, path string, form *template.Template, settings any)
 
 // haproxy has the settings of haproxy that differ between tests.
 type haproxy struct {
-	// Rate is the most requests of a sliding second, refused requests included.
+	// Rate is the most requests of a sliding second, refused requests included; 0: no limit.
 	Rate int
+	// Checks are the addresses whose /healthz is asked each second, one for each upstream; two failures take an
+	// upstream out. Without them nobody asks.
+	Checks []string
 
 	// Listen and Upstreams are addresses.
 	Listen    string
@@ -41,7 +45,10 @@ func (h haproxy) front(t *testing.T, upstreams ...string) string {
 	return h.Listen
 }
 
-var haproxyForm = template.Must(template.New("haproxy").Parse(`
+func host(address string) (string, error) { h, _, err := net.SplitHostPort(address); return h, err }
+func port(address string) (string, error) { _, p, err := net.SplitHostPort(address); return p, err }
+
+var haproxyForm = template.Must(template.New("haproxy").Funcs(template.FuncMap{"host": host, "port": port}).Parse(`
 global
   maxconn 8192
 defaults
@@ -51,12 +58,14 @@ defaults
   timeout server 60s
 frontend api
   bind {{.Listen}}
-  stick-table type ip size 1k expire 30s store http_req_rate(1s)
+{{if .Rate}}  stick-table type ip size 1k expire 30s store http_req_rate(1s)
   http-request track-sc0 src
   http-request deny deny_status 429 if { sc_http_req_rate(0) gt {{.Rate}} }
-  default_backend behind
+{{end}}  default_backend behind
 backend behind
-{{range $i, $u := .Upstreams}}  server s{{$i}} {{$u}}
+{{if .Checks}}  retries 0
+  option httpchk GET /healthz
+{{end}}{{range $i, $u := .Upstreams}}  server s{{$i}} {{$u}}{{if $.Checks}} check addr {{host (index $.Checks $i)}} port {{port (index $.Checks $i)}} inter 1s fall 2{{end}}
 {{end}}`))
 
 // nginx has the settings of nginx that differ between tests.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -144,7 +143,7 @@ func figuresCommand() *cobra.Command {
 		}
 		file := filepath.Join(out, "index.html")
 		var page bytes.Buffer
-		if failed := cmp.Or(chart.Page(&page, story), os.WriteFile(file, page.Bytes(), 0o644)); failed != nil {
+		if failed := cmp.Or(chart.Page(&page, story), cli.WriteFile(file, page.Bytes(), 0o644)); failed != nil {
 			return errors.Join(err, fmt.Errorf("--out: %w", failed))
 		}
 		fmt.Fprintf(c.OutOrStdout(), "%d figures, and the page %s\n", drawn, file)

@@ -6,7 +6,6 @@ import (
 	"html"
 	"image/color"
 	"math"
-	"os"
 	"path/filepath"
 
 	"gonum.org/v1/plot"
@@ -15,6 +14,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
 func init() {
@@ -120,7 +121,7 @@ func Write(dir string, figures []Figure) error {
 	for _, f := range figures {
 		b, err := f.SVG()
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, f.Name+".svg"), b, 0o644)
+			err = cli.WriteFile(filepath.Join(dir, f.Name+".svg"), b, 0o644)
 		}
 		if err != nil {
 			return err
