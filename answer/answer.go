@@ -12,7 +12,9 @@
 //  6. The status: 429 is Refused, 504 is Slow, 404 is Fault.
 //  7. Otherwise: an unlisted 5xx is Unclear, an unlisted 4xx Final.
 //
-// A success is an error only if its document says so: an XML Error, or the key "error" of JSON with a known word.
+// A success is an error only if its document is one: an XML Error, a JSON that has a key of errors and no data, or the
+// first event of a stream. A batch that refuses a tenth of its items for load is Partly. A code or a field of an API
+// decides, never a word of the user's data.
 //
 // Three tables hold the known words, statuses and times. Codes are folded before they are compared: lower case,
 // without "_", "-", "." and namespace. So "rate_limit_exceeded", "rateLimitExceeded" and "RATE_LIMIT_EXCEEDED" are
@@ -23,6 +25,7 @@
 package answer
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/internal/body"
@@ -41,15 +44,23 @@ type Answer struct {
 	Text string
 	// Wait is the time for which the service asks to wait; 0: it does not ask.
 	Wait time.Duration
-	// Quotas are the quotas that the header reports.
+	// Quotas are the quotas that the header reports, and those that a success of GraphQL tells.
 	Quotas []Quota
 	// Begun: the error came within an answer that had begun as a success.
 	Begun bool
+	// Body is the start of the body that was read, without its compression. Do not change it.
+	Body []byte
 
 	// asked: a header says when to come back, perhaps at once.
 	asked bool
 	// fromXML: the document is XML.
 	fromXML bool
+	// fine: a success whose document is no error, whatever words it has.
+	fine bool
+	// listed: the error is one of "errors", as GraphQL has them.
+	listed bool
+	// items are those of a batch, and refused those of them that the service refused for load.
+	items, refused int
 	// whole: the wait is until a quota is whole again, for which nothing is served (GitHub).
 	whole bool
 	// meant is the meaning of As; Unknown: no such meaning.
@@ -63,12 +74,17 @@ func Read(status int, header map[string][]string, start []byte, now time.Time) A
 	r := reader{Answer: &a, clock: clock{header: header, now: now}}
 	r.times()
 	r.named()
-	r.document(body.Plain(header, start))
+	a.Body = body.Plain(header, start)
+	r.document(a.Body)
+	a.fine = r.succeeded() && !a.Begun
 	if reports(header) {
 		var whole time.Duration
 		if a.Quotas, whole = reported(r.clock); a.Wait == 0 && (status == 403 || status == 429) {
 			a.Wait, a.whole = whole, whole > 0
 		}
+	}
+	if q := r.spoken; q.Valid() && q.Name != "" && !slices.ContainsFunc(a.Quotas, func(other Quota) bool { return other.Name == q.Name }) {
+		a.Quotas = append(a.Quotas, q)
 	}
 	return a
 }
@@ -80,6 +96,7 @@ func Of(code, message string, wait time.Duration) Answer {
 	r := reader{Answer: &a}
 	r.code(code)
 	r.says(message)
+	r.heard()
 	a.Status = r.within()
 	a.Wait = bounded(wait)
 	return a
@@ -89,10 +106,17 @@ func Of(code, message string, wait time.Duration) Answer {
 // own.
 func (a Answer) With(code, message string, wait time.Duration) Answer {
 	r := reader{Answer: &a}
+	if full(code) && a.Status == 403 {
+		code = storage
+	}
+	if a.fine && code+message != "" {
+		a.Codes, a.Text, a.fine = nil, "", false
+	}
 	a.Codes = a.Codes[:len(a.Codes):len(a.Codes)]
 	r.code(code)
 	if a.Text == "" {
 		r.says(message)
+		r.heard()
 	}
 	if a.Wait == 0 {
 		a.Wait = bounded(wait)

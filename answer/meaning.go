@@ -41,11 +41,14 @@ const (
 	Spent
 	// Closed: an account that is not paid for or not active. Waiting does not help.
 	Closed
+	// Partly: the service took a part, and refused the rest for load: a batch of which at least a tenth was refused. The
+	// caller gets the answer, and sends the rest.
+	Partly
 )
 
 // String returns the name of the meaning in lower case.
 func (m Meaning) String() string {
-	names := [...]string{"unknown", "success", "unclear", "fault", "final", "denied", "passing", "slow", "refused", "guessed", "stopped", "spent", "closed"}
+	names := [...]string{"unknown", "success", "unclear", "fault", "final", "denied", "passing", "slow", "refused", "guessed", "stopped", "spent", "closed", "partly"}
 	if int(m) < len(names) {
 		return names[m]
 	}
@@ -71,10 +74,12 @@ var words = []struct {
 			"maximum context length", "reduce your message size", "prompt is too long"), 0},
 	// GitHub: "wait for at least one minute", and requests sent meanwhile may get the program banned. Bybit: ten minutes.
 	{Stopped, list("secondaryratelimit* abuseratelimit*"), said("secondary rate limit", "abuse detection", "access too frequent"), 0},
+	// Alpha Vantage: a rate and a quota of a day, and no word on which it was. WeChat, API call limits.
+	{Guessed, list("45009"), said("per minute and*per day"), 0},
 	// Quotas of a day or a month, of storage and of things.
 	{Spent, list("dailylimit* dailyquota* *perday* monthly* servicequotaexceeded* *bucketquotaexceeded storagequotaexceeded* usagelimitreached " +
-		"accesslimitreached *overrate"),
-		said("per day", "perday", "per month", "/ month", "per year", "peryear", "daily limit", "daily message", "api usage limit",
+		"accesslimitreached *overrate overdailylimit"),
+		said("per day", "perday", "daily quota", "per month", "/ month", "per year", "peryear", "daily limit", "daily message", "api usage limit",
 			"for the current month", "sending limit (daily)", "database space exceeded"), 0},
 	// Locks, and conflicts of requests that run now: Stripe, Amazon S3, Lambda, Azure, Salesforce.
 	// The same bytes never pass: Kubernetes, and names that somebody has. S3's restore takes hours, and runs.
@@ -86,14 +91,14 @@ var words = []struct {
 		said("in progress", "being processed", "try again", "please retry"), 409},
 	{Slow, list("*requesttimeout requesttimeoutexception operationtimedout *servertimedout gatewaytimeout deadlineexceeded maxtimemsexpired requesttimedout 57014"), nil, 0},
 	// Throttles: aws-sdk-go-v2 (aws/retry), Amazon S3, MinIO, Azure, Google, OpenAI, Anthropic, Salesforce, Telegram, Dropbox,
-	// AWS Glue and Step Functions, Amazon Redshift, Mashery, NetSuite, Feishu, Zoho.
+	// AWS Glue and Step Functions, Amazon Redshift, Mashery, NetSuite, Feishu, Zoho, Elasticsearch, Google Maps.
 	{Refused, list("*throttl* slowdown* *serverbusy serviceunavailable* toomanyrequest* *throughputexceeded* requestlimitexceeded bandwidthlimitexceeded " +
 		"*ratelimitexceeded* *ratelimited* ratelimiterror overloaded overloadederror priorrequestnotcomplete transactioninprogress* " +
 		"toomanyconcurrent* floodwait* toomanyconnections toomanywriteoperations *ratetoohigh *rateexceeded capacityexceeded* systemoverloadederror " +
-		"concurrentruns* executionlimitexceeded* activestatementsexceeded* activesessionsexceeded* *overqps sssrequestlimitexceeded 99991400"),
+		"*rejectedexecutionexception overquerylimit concurrentruns* executionlimitexceeded* activestatementsexceeded* activesessionsexceeded* *overqps sssrequestlimitexceeded 99991400"),
 		said("too many requests continuously"), 0},
 	// An echo of a validation is no refusal: the phrases below do not count.
-	{Final, list("invalid* validation* *validationerror *validationexception malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation card*"), nil, 0},
+	{Final, list("invalid* validation* *validationerror *validationexception *validationfailed *parsefailed malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation card*"), nil, 0},
 	{Fault, list("nosuch* *notfound *notfoundexception *notfounderror *alreadyexists* preconditionfailed conditionalcheckfailed*"), nil, 0},
 	{Spent, nil, said("daily*limit", "daily*exceeded", "monthly*limit", "monthly*cap", "exceeded*monthly"), 0},
 	// The service failed, and says so within a success too (Amazon S3).
@@ -101,12 +106,21 @@ var words = []struct {
 	{Guessed, list("googlerpcquotafailure quotaexceeded* *quotaexceeded usagelimitexceeded userratelimit* temporarilyunavailable resourceexhausted " +
 		"limitexceededexception ratelimit concurrentrequest*"),
 		said("rate limit", "rate-limit", "ratelimitexceeded", "rate exceeded", "throttl", "too many requests", "too many connect", "concurrent connections",
-			"too many concurrent", "too many simultaneous", "too many queued", "request limit reached", "overloaded", "server is busy", "slow down", "quota exceeded",
+			"too many concurrent", "too many simultaneous", "concurrent access limit", "rps limit", "freq out of limit", "too many queued", "request limit reached", "overloaded", "server is busy", "slow down", "quota exceeded",
 			"exceeded your current quota", "quota limit", "max number of clients", "redis is loading the dataset"), 0},
 }
 
+// storage is what a code of S3 means that names no quota.
+const storage = "StorageQuotaExceeded"
+
+// full reports a code of a store of S3 that has no room: Ceph Object Gateway, versity/versitygw#503, apache/ozone#7878; the
+// last from memory. Google's quotaExceeded is another.
+func full(code string) bool {
+	return code == "QuotaExceeded" || code == "QUOTA_EXCEEDED" || code == "ObjectQuotaExceeded"
+}
+
 // tooLarge is Final, whatever the time and the status.
-const tooLarge = Closed + 1
+const tooLarge = Partly + 1
 
 // pattern is a code, or a part of it: open at its begin, or at its end.
 type pattern struct {
@@ -185,9 +199,23 @@ var never = []int{401, 404, 405, 407, 410, 411, 412, 414, 415, 416, 422, 501, 50
 // Meaning returns the meaning of the answer. longest is the longest wait that the client obeys. A longer wait with
 // a word for a quota is Spent.
 func (a Answer) Meaning(longest time.Duration) Meaning {
-	if a.meant != Unknown {
+	switch {
+	case a.meant != Unknown:
 		return a.meant
+	case a.fine && a.refused > 0 && a.refused*fewest >= a.items:
+		return Partly
+	case a.fine:
+		return Success
 	}
+	return a.judge(longest)
+}
+
+// fewest is the share of a batch from which refused items speak of load: one in so many. Our choice: fewer are those of a
+// key or a partition.
+const fewest = 10
+
+// judge is the meaning of an error.
+func (a *Answer) judge(longest time.Duration) Meaning {
 	word, known := a.worded()
 	switch {
 	case known && word == Closed:
@@ -221,16 +249,22 @@ func (a Answer) As(m Meaning) Answer {
 }
 
 // Failed reports whether the answer is no success. Its status is 400 or more; or it had begun as a success, and its
-// document is an error: in XML, with a wait, or with words for an error that may pass.
+// document is an error: in XML, or in words for an error that may pass or for an account.
 func (a Answer) Failed() bool {
-	if a.meant != Unknown {
-		return a.meant != Success
+	switch {
+	case a.meant != Unknown:
+		return a.meant != Success && a.meant != Partly
+	case !a.Begun, a.fromXML:
+		return a.Status >= 400 || a.Begun
 	}
-	if a.Status >= 400 || !a.Begun {
-		return a.Status >= 400
+	switch m := a.judge(longest); m {
+	case Unknown, Success, Fault, Final, Denied:
+		return false
+	case Unclear:
+		_, known := a.worded()
+		return !a.listed && (known || a.Status >= 500)
 	}
-	word, known := a.worded()
-	return a.fromXML || a.Wait > 0 || known && word != Fault && word != Final && word != tooLarge
+	return true
 }
 
 // shouldRetry is the service's word on another attempt, which its own SDKs obey before all else: OpenAI, Anthropic, Stripe.
@@ -296,10 +330,15 @@ func (a *Answer) byStatus() Meaning {
 
 // forPrograms reports whether the type is JSON or XML: an error that a program reads, and no page.
 func (a *Answer) forPrograms() bool {
-	if len(a.Header["Content-Type"]) == 0 {
-		return false
-	}
-	kind, _, _ := strings.Cut(strings.ToLower(a.Header["Content-Type"][0]), ";")
-	kind = strings.TrimSpace(kind)
+	kind := kindOf(a.Header)
 	return strings.Contains(kind, "json") || strings.HasSuffix(kind, "xml") && kind != "application/xhtml+xml"
+}
+
+// kindOf is the type of the content, without its parameters.
+func kindOf(header map[string][]string) string {
+	if len(header["Content-Type"]) == 0 {
+		return ""
+	}
+	kind, _, _ := strings.Cut(header["Content-Type"][0], ";")
+	return strings.ToLower(strings.TrimSpace(kind))
 }

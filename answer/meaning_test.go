@@ -14,10 +14,10 @@ import (
 func TestAs(t *testing.T) {
 	for _, status := range []int{200, 403, 503} {
 		a := answer.Read(status, map[string][]string{"X-Should-Retry": {"false"}, "Retry-After": {"7"}}, nil, time.Time{})
-		for m := answer.Success; m <= answer.Closed; m++ {
+		for m := answer.Success; m <= answer.Partly; m++ {
 			b := a.As(m)
 			assert.Equal(t, m, b.Meaning(time.Hour), "%d as %v", status, m)
-			assert.Equal(t, m != answer.Success, b.Failed(), "%d as %v", status, m)
+			assert.Equal(t, m != answer.Success && m != answer.Partly, b.Failed(), "%d as %v", status, m)
 			assert.Equal(t, 7*time.Second, b.Wait)
 			assert.Equal(t, a, b.As(answer.Unknown))
 		}
@@ -34,9 +34,9 @@ func TestWhatIsReadOfAnAnswer(t *testing.T) {
 		wantStatus   int
 	}{
 		{200, "", ``, false, "", 200},
-		{200, "", `{"code":"SlowDown","message":"slow down"}`, false, "", 200},
-		{200, "", `{"error":[],"code":"SlowDown"}`, false, "", 200},
-		{200, "", `{"error":null,"code":"SlowDown"}`, false, "", 200},
+		{200, "", `{"code":"SlowDown","message":"slow down"}`, false, "slowdown", 200},
+		{200, "", `{"error":[],"code":"SlowDown"}`, false, "slowdown", 200},
+		{200, "", `{"error":null,"code":"SlowDown"}`, false, "slowdown", 200},
 		{200, "", `{"error":[{"code":"SlowDown"}]}`, true, "slowdown", 200},
 		{200, "", `{"error":{"code":503}}`, true, "503", 503},
 		{200, "", `{"error":{"code":399}}`, false, "399", 200},

@@ -150,9 +150,10 @@ func (h *quotas) buckets(part int, before, after string) {
 		quota, ends := strings.CutSuffix(quota, after)
 		// Anthropic's tokens are a sum, or the tightest of the others.
 		if starts && ends && name != "X-Ratelimit-Reset-After" && name != "Anthropic-Ratelimit-Tokens"+after {
-			quota = strings.ToLower(Cleaned(quota))
-			h.put(quota, part, h.get(name))
-			h.of(quota).Bucket = true
+			if quota = strings.ToLower(Cleaned(quota)); h.room(quota) { // before its value is read
+				h.put(quota, part, h.get(name))
+				h.of(quota).Bucket = true
+			}
 		}
 	}
 }
@@ -173,6 +174,11 @@ func (h *quotas) get(name string) string {
 	}
 	all := strings.Join(values, ",")
 	return all[:min(len(all), mostBytes)]
+}
+
+// room reports whether a report with the name is kept.
+func (h *quotas) room(name string) bool {
+	return len(h.reports) < mostQuotas || slices.ContainsFunc(h.reports, func(r Quota) bool { return r.Name == name })
 }
 
 // of is the report with the name. If there are too many reports, it is a report that is not returned.

@@ -26,7 +26,7 @@ const soon = 5 * time.Minute
 
 // said is a meaning and a wait as the first line of a file has them: "refused 30s". A success has no meaning.
 func said(a answer.Answer) string {
-	if !a.Failed() {
+	if m := a.Meaning(soon); !a.Failed() && m != answer.Partly {
 		return "success"
 	}
 	text := a.Meaning(soon).String()

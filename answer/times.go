@@ -48,34 +48,14 @@ func RetryAfter(header map[string][]string, now time.Time) (time.Duration, bool)
 
 func (r *reader) times() { r.Wait, r.asked = RetryAfter(r.header, r.now) }
 
-// told notes the value of a key of the document, which is folded.
-func (r *reader) told(key, value string) {
-	if r.Wait > 0 {
+// told notes the value of a key of the document, by the row of times.
+func (r *reader) told(row int, value string) {
+	if r.tolds++; r.Wait > 0 || r.tolds > mostTold {
 		return
 	}
-	for i := range times {
-		if t := &times[i]; t.keys != "" && among(t.keys, key) {
-			if d, ok := r.instant(value, t.unit); ok {
-				r.Wait = d
-			}
-		}
+	if d, ok := r.instant(string(plain(nil, value, mostBytes)), times[row].unit); ok {
+		r.Wait = d
 	}
-}
-
-// among reports whether a list of words that are parted by spaces has the word.
-func among(list, word string) bool {
-	i := strings.Index(list, word)
-	for ; i >= 0 && word != ""; i++ {
-		if end := i + len(word); (i == 0 || list[i-1] == ' ') && (end == len(list) || list[end] == ' ') {
-			return true
-		}
-		next := strings.Index(list[i+1:], word)
-		if next < 0 {
-			return false
-		}
-		i += next
-	}
-	return false
 }
 
 // clock is the time from which an instant counts: the answer's own Date, since the service's clock may differ from ours,
@@ -174,7 +154,7 @@ var layouts = [...]string{
 }
 
 func parsed(value string) (time.Time, bool) {
-	if len(value) > len("Wednesday, 02-Jan-06 15:04:05.000000000 GMT") {
+	if len(value) > len("Wednesday, 02-Jan-06 15:04:05.000000000 GMT") || !strings.Contains(value, ":") {
 		return time.Time{}, false
 	}
 	for _, layout := range layouts {

@@ -24,6 +24,7 @@ import (
 //	answer.Stopped    overload, again, and a pause for all
 //	answer.Spent      neutral, for the reason ErrQuota
 //	answer.Closed     neutral, for the reason ErrQuota
+//	answer.Partly     overload; the answer is a success for the caller, or in Do: again
 //
 // Again means that another attempt may succeed; otherwise the error is final. A policy may decide otherwise.
 //
@@ -64,6 +65,7 @@ var verdicts = [...]struct {
 	answer.Stopped: {window.Overload, true},
 	answer.Spent:   {window.Neutral, false},
 	answer.Closed:  {window.Neutral, false},
+	answer.Partly:  {window.Overload, true},
 }
 
 // Outcome is the outcome of the attempt for laws and guards.

@@ -1,0 +1,445 @@
+package answer
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A success is looked through for what is no success. A code or a field of an API decides, never a word of the user's
+// data. A document is an error if it has one of the keys of errors, and no key with data. So a resource that tells of its
+// own failure, such as a job or a response of a model, is a success. An event of a stream has no such bound.
+
+// place is what an object or a list of a success is.
+type place uint8
+
+const (
+	others      place = iota // the user's data
+	documents                // a list of answers: JSON-RPC, GraphQL
+	document                 // an answer
+	failure                  // within "error" or "errors"
+	rows                     // the items of a batch
+	row                      // an item
+	actions                  // Elasticsearch: items within the name of their action
+	action                   // that name
+	unprocessed              // Amazon DynamoDB
+	outer                    // data and extensions of GraphQL
+	cost                     // Shopify: extensions.cost
+	bucket                   // Shopify: throttleStatus; GitHub: rateLimit
+)
+
+// The lists of a batch. Each counts if what its row says is so.
+const (
+	bulk      = iota // Elasticsearch, Bulk API; OpenSearch: "errors": true
+	responses        // Microsoft Graph, JSON batching: items with a body, headers or an error
+	records          // Amazon Kinesis, PutRecords; Amazon Data Firehose, PutRecordBatch: FailedRecordCount, FailedPutCount
+	entries          // Amazon SQS, SendMessageBatch: Failed, beside Successful
+	leftovers        // Amazon DynamoDB, BatchWriteItem, BatchGetItem: at most 25 or 100 items
+	lists
+)
+
+// beside are keys that may stand beside an error, folded: of JSON-RPC, Slack, MediaWiki, Last.fm, Trino, Marketo, GraphQL,
+// OpenRouter, Etherscan. A key of roles may, too, and any key that is empty.
+var beside = func() map[string]bool {
+	all := map[string]bool{}
+	for _, key := range strings.Fields("jsonrpc id ok success requestid request servedby links documentationurl timestamp path extensions hint info stats infouri " +
+		"nexturi warnings userid errors data response note information result errcode errorcode") {
+		all[key] = true
+	}
+	return all
+}()
+
+// success reads a document of a success.
+type success struct {
+	*reader
+	scan
+	// event: the document is an event of a stream.
+	event  bool
+	places [mostDepth + 2]place
+	lists  [mostDepth + 2]uint8
+	key    string
+	judged []judged
+	batch  int // the documents of a list that were judged
+
+	facts
+	tally [lists]struct{ items, refused int }
+	costs struct{ limit, left, rate, asked float64 }
+}
+
+// facts are what a document and the item at hand have.
+type facts struct {
+	failed, full     bool   // a key of errors; a key with data
+	errors, data     bool   // "errors" of GraphQL, and data beside them
+	flagged, counted bool   // "errors": true; FailedRecordCount
+	id, rpc          bool   // "id", "jsonrpc"
+	status, note     string // their texts
+	explained, notOK bool   // Google Maps: error_message; Etherscan: "NOTOK"
+	keys             int
+
+	refusal, envelope bool // of the item
+}
+
+// judged is a code of an item, and whether it refuses for load.
+type judged struct {
+	code    string
+	refuses bool
+}
+
+func (r *reader) success(body string, event, failed bool) {
+	s := success{reader: r, scan: scan{from: body}, event: event}
+	s.failed = failed
+	for {
+		kind, value := s.next()
+		switch kind {
+		case 0:
+			s.sum()
+			return
+		case keyToken:
+			s.key = value
+		case '{', '[':
+			s.opened(kind)
+		case '}', ']':
+			s.closed()
+		default:
+			s.found(kind, value)
+		}
+	}
+}
+
+// opened sets the place of an object or a list by the place in which it stands.
+func (s *success) opened(kind byte) {
+	d, object := s.depth, kind == '{'
+	to := others
+	s.lists[d] = s.lists[d-1]
+	switch in := s.places[d-1]; {
+	case d == 1 && !object:
+		to = documents
+	case d == 1, in == documents && object:
+		to = document
+	case in == document:
+		to = s.field(kind, "")
+	case in == failure && d <= deepest:
+		to = failure
+	case in == rows && object, in == action && object:
+		to, s.refusal, s.envelope = row, false, false
+	case in == row:
+		s.envelope = s.envelope || s.key == "body" || s.key == "headers" || s.key == "error"
+	case in == actions && object:
+		to = action
+	case in == unprocessed && object && s.objects&(1<<(d-1)) == 0:
+		s.tally[leftovers].refused++
+	case in == unprocessed:
+		to = unprocessed
+	case in == outer && s.key == "cost":
+		to = cost
+	case in == outer && s.key == "rateLimit", in == cost && s.key == "throttleStatus":
+		to = bucket
+	}
+	s.places[d] = to
+}
+
+func (s *success) closed() {
+	switch d := s.depth + 1; s.places[d] {
+	case row:
+		list := s.lists[d]
+		s.tally[list].items++
+		if s.refusal && (list != responses || s.envelope) {
+			s.tally[list].refused++
+		}
+	case document:
+		switch {
+		case d == 1:
+			s.end()
+		case s.places[d-1] == documents:
+			s.of()
+		}
+	}
+}
+
+// found takes a value that is no object and no list.
+func (s *success) found(kind byte, value string) {
+	switch s.places[s.depth] {
+	case document:
+		s.field(kind, value)
+	case failure:
+		s.said(s.key, kind, value)
+	case row:
+		switch s.key {
+		case "status", "Code", "ErrorCode", "code":
+			s.refusal = s.refusal || s.refuses(value)
+		}
+	case cost:
+		if n, ok := number(value); ok && s.key == "requestedQueryCost" {
+			s.costs.asked = n
+		}
+	case bucket:
+		s.costed(value)
+	}
+}
+
+func (s *success) costed(value string) {
+	n, ok := number(value)
+	switch c := &s.costs; {
+	case s.key == "resetAt":
+		if d, ok := s.instant(value, time.Second); ok && d > 0 {
+			c.rate = -d.Seconds()
+		}
+	case !ok:
+	case s.key == "maximumAvailable", s.key == "limit":
+		c.limit = n
+	case s.key == "currentlyAvailable", s.key == "remaining":
+		c.left = n
+	case s.key == "restoreRate":
+		c.rate = n
+	}
+}
+
+// field takes a key of the document, and returns the place of its value.
+func (s *success) field(kind byte, value string) place {
+	var folded [longestCode]byte
+	key := appendFolded(folded[:0], s.key)
+	empty := value == "" || value == "0" || value == "false" || value == "null"
+	if kind == '[' || kind == '{' {
+		empty = s.hollow()
+	}
+	s.keys++
+	if is := roles[string(key)]; !empty && is == 0 && !beside[string(key)] {
+		s.full = true
+	}
+	switch string(key) {
+	case "error", "errcode", "errorcode":
+		return s.erring(kind, value, empty)
+	case "errors":
+		if s.flagged = value == "true"; s.flagged {
+			s.full = true
+			break
+		}
+		s.errors = !empty
+		return s.erring(kind, value, empty)
+	case "data", "extensions":
+		s.data = s.data || !empty && key[0] == 'd'
+		return outer
+	case "response":
+		if s.event {
+			return document
+		}
+		s.full = s.full || !empty
+	case "type":
+		s.failed = s.failed || s.event && value == "error"
+	case "id":
+		s.id = true
+	case "jsonrpc":
+		s.rpc = true
+	case "status":
+		s.status = value
+	case "note", "information":
+		s.note = value
+	case "result":
+		if s.notOK {
+			s.says(value)
+		}
+		s.full = s.full || !empty && !s.notOK
+	case "items":
+		return s.list(bulk, actions)
+	case "responses":
+		return s.list(responses, rows)
+	case "records", "requestresponses":
+		return s.list(records, rows)
+	case "failed", "successful":
+		return s.list(entries, rows)
+	case "unprocesseditems", "unprocessedkeys":
+		s.tally[leftovers].items = 25
+		if string(key) == "unprocessedkeys" {
+			s.tally[leftovers].items = 100
+		}
+		return unprocessed
+	case "failedrecordcount", "failedputcount":
+		s.counted = !empty
+	default:
+		s.explained = s.explained || string(key) == "errormessage" && !empty
+		s.notOK = s.notOK || string(key) == "message" && value == "NOTOK" && s.status == "0"
+		if kind == textToken || kind == bareToken {
+			s.said(s.key, kind, value)
+		}
+	}
+	return others
+}
+
+// erring takes a key of errors, whose value may be a code, a text or a list of them.
+func (s *success) erring(kind byte, value string, empty bool) place {
+	s.failed = s.failed || !empty
+	s.key = "error"
+	if !empty && (kind == textToken || kind == bareToken) {
+		s.said(s.key, kind, value)
+	}
+	return failure
+}
+
+func (s *success) list(list uint8, of place) place {
+	s.lists[s.depth] = list
+	return of
+}
+
+// refuses reports whether a code of an item refuses for load. Eight codes of an answer are looked up: batches have few.
+func (s *success) refuses(code string) bool {
+	for _, j := range s.judged {
+		if j.code == code {
+			return j.refuses
+		}
+	}
+	if len(s.judged) == 8 {
+		return false
+	}
+	s.judged = append(s.judged, judged{code, refuses(code)})
+	return s.judged[len(s.judged)-1].refuses
+}
+
+// refuses reports whether a code, or a status, refuses for load.
+func refuses(code string) bool {
+	if len(code) == 3 && strings.Trim(code, "0123456789") == "" {
+		status, _ := strconv.Atoi(code)
+		return statuses[status] == Refused
+	}
+	m, known := (&Answer{Codes: []string{fold(code)}}).worded()
+	return known && m.refuses()
+}
+
+// refuses reports a meaning that speaks of load.
+func (m Meaning) refuses() bool { return m == Refused || m == Guessed || m == Stopped }
+
+// fails ends a document, and reports whether it is an error.
+func (s *success) fails() bool {
+	switch {
+	case s.notOK:
+		s.failed = true
+	case s.note != "" && s.keys == 1: // Alpha Vantage
+		s.failed = true
+		s.says(s.note)
+	case s.explained:
+		s.failed = true
+	}
+	_, number := number(s.status)
+	resource := s.id && !s.rpc && s.status != "" && !number
+	if s.failed = s.failed && (s.event || !s.full && !resource); s.failed && s.status != "" {
+		s.code(s.status)
+	}
+	return s.failed
+}
+
+// end ends the document that is the whole answer.
+func (s *success) end() {
+	switch failed := s.fails(); {
+	case failed && s.errors && s.data && !s.event: // a field of GraphQL
+		if s.heard(); s.part() {
+			s.items, s.refused = 1, 1
+		}
+	case failed:
+		s.Begun, s.listed = true, s.errors
+		if missing := s.costs.asked - s.costs.left; missing > 0 && s.costs.rate > 0 && s.Wait == 0 {
+			s.Wait = bounded(time.Duration(missing / s.costs.rate * float64(time.Second)))
+		}
+		s.begun()
+	}
+}
+
+// mostJudged is the number of errors of a list of documents that are judged. Our choice: what comes first tells.
+const mostJudged = 8
+
+// of ends a document of a list.
+func (s *success) of() {
+	s.items++
+	if s.fails() {
+		if s.heard(); s.part() {
+			s.refused++
+		}
+		if s.batch++; s.batch == mostJudged {
+			s.at = len(s.from)
+		}
+	}
+	s.facts = facts{}
+	s.Codes, s.reader.text, s.Text = s.Codes[:0], s.reader.text[:0], ""
+}
+
+// part reports whether the document at hand refuses for load.
+func (s *success) part() bool {
+	a := Answer{Status: 200, Codes: s.Codes, Text: s.Text, Begun: true, listed: s.errors}
+	if status := a.within(); status > 0 {
+		a.Status = status
+	}
+	return a.judge(longest).refuses()
+}
+
+// sum adds up the lists of a batch, and what the document tells of a quota.
+func (s *success) sum() {
+	for list, t := range s.tally {
+		if list == bulk && s.flagged || list == responses || list == records && s.counted || list == entries || list == leftovers {
+			s.items += t.items
+			s.refused += t.refused
+		}
+	}
+	if c := s.costs; c.limit > 0 && c.rate != 0 {
+		q := Quota{Name: "graphql", Limit: c.limit, Left: c.left, Amounts: true, Bucket: c.rate > 0, Reset: bounded(time.Duration(-c.rate * float64(time.Second)))}
+		if q.Bucket {
+			q.Reset = bounded(time.Duration((c.limit - c.left) / c.rate * float64(time.Second)))
+		}
+		s.spoken = q
+	}
+}
+
+// event reads the first event of a stream (HTML, section 9.2).
+func (r *reader) event(body string) {
+	var name string
+	var data strings.Builder
+	for line := range strings.SplitSeq(body, "\n") {
+		line = strings.TrimSuffix(line, "\r")
+		if line == "" && (name != "" || data.Len() > 0) {
+			break
+		}
+		switch field, value, _ := strings.Cut(line, ":"); field {
+		case "event":
+			name = strings.TrimPrefix(value, " ")
+		case "data":
+			data.WriteString(strings.TrimPrefix(value, " "))
+		}
+	}
+	document, failed := data.String(), name == "error"
+	if strings.HasPrefix(strings.TrimSpace(document), "{") {
+		r.success(document, true, failed)
+	} else if failed {
+		r.Begun = true
+		r.code(document)
+		r.says(document)
+	}
+}
+
+// parts reads the answers within an answer of several parts (Google, OData).
+func (r *reader) parts(body string) {
+	for line := range strings.SplitSeq(body, "\n") {
+		if _, status, is := strings.Cut(line, "HTTP/1.1 "); is && strings.HasPrefix(line, "HTTP/1.1 ") {
+			r.items++
+			if len(status) >= 3 && refuses(status[:3]) {
+				r.refused++
+			}
+		}
+	}
+}
+
+// speaking are the texts of which a document has one if it may be no plain success.
+var speaking = func() (all [][]byte) {
+	for _, text := range strings.Fields(`rror rrcode NOTOK nprocessed Failed failed" responses" Note" Information" throttleStatus rateLimit`) {
+		all = append(all, []byte(text))
+	}
+	return all
+}()
+
+// Speaks reports whether the body of a success, in JSON, XML or events, may say more than that it is one: of an error, of
+// items that were refused, or of a quota. If not, [Read] has nothing to add to the header. It costs a search.
+func Speaks(body []byte) bool {
+	for _, text := range speaking {
+		if bytes.Contains(body, text) {
+			return true
+		}
+	}
+	return false
+}
