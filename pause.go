@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
 )
@@ -28,7 +28,7 @@ func (l *Limiter) paused(now, wait time.Duration, v verdict.Verdict, refusal err
 	l.counts.Pauses++
 	l.pause = pause{until: l.made.Add(now + wait)}
 	stop := v.Meaning == answer.Stopped
-	obeyed := delay.Asked{After: v.Wait, Stop: stop}.Within(l.settings.Load().MaxRetryAfter)
+	obeyed := quota.Asked{After: v.Wait, Stop: stop}.Within(l.settings.Load().MaxRetryAfter)
 	if obeyed <= wait { // a shorter pause has another cause (delay.Patience)
 		l.pause.asked, l.pause.refusal = v.Wait, refusal
 		if obeyed < v.Wait && !stop {

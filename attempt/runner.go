@@ -8,7 +8,7 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -155,7 +155,7 @@ func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) D
 		return Decision{Reason: reason}
 	}
 	d.Delay = r.Slots.InContact(d.Delay)
-	asked := delay.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped}.Within(limits.MaxRetryAfter)
+	asked := quota.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped}.Within(limits.MaxRetryAfter)
 	if d.RetryAfter == 0 || asked == 0 {
 		return d
 	}

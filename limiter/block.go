@@ -3,7 +3,7 @@ package limiter
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -86,7 +86,7 @@ func (g *Gate) Denied(now time.Duration, t window.Ticket, again bool) (blocked, 
 		return false, false
 	}
 	b.pauses++
-	asked := delay.Asked{Stop: true, Refusals: b.pauses}
+	asked := quota.Asked{Stop: true, Refusals: b.pauses}
 	b.until = g.now + asked.Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
 	g.pausedUntil = max(g.pausedUntil, b.until)
 	return true, true

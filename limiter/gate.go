@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -212,8 +213,8 @@ func (g *Gate) Obeyed(retryAfter time.Duration, stop bool) time.Duration {
 	return g.asked(retryAfter, stop).Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
 }
 
-func (g *Gate) asked(retryAfter time.Duration, stop bool) delay.Asked {
-	return delay.Asked{After: retryAfter, Stop: stop, Refusals: g.Streak()}
+func (g *Gate) asked(retryAfter time.Duration, stop bool) quota.Asked {
+	return quota.Asked{After: retryAfter, Stop: stop, Refusals: g.Streak()}
 }
 
 // Questions.

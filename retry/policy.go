@@ -14,7 +14,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/internal/check"
-	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -89,7 +89,7 @@ type Policy struct {
 	runner attempt.Runner
 	// mu guards rules, and c.Rand in them.
 	mu    sync.Mutex
-	rules delay.Rules
+	rules rules
 }
 
 // New returns a policy, or an error that names the wrong setting, its value and the allowed ones.
@@ -98,8 +98,8 @@ func New(c Config) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
-	p := &Policy{c: c, rules: delay.Rules{
-		MaxAttempts: c.MaxAttempts, Backoff: c.Backoff, MaxRetryAfter: c.MaxRetryAfter, Rand: c.Rand,
+	p := &Policy{c: c, rules: rules{
+		maxAttempts: c.MaxAttempts, backoff: c.Backoff, maxRetryAfter: c.MaxRetryAfter, rand: c.Rand,
 	}}
 	p.runner = attempt.Runner{Policy: p, Guards: c.Guards, Classifier: c.Classifier, AttemptTimeout: c.AttemptTimeout}
 	return p, nil
@@ -161,7 +161,7 @@ func (p *Policy) Decide(ctx context.Context, f attempt.Failure) attempt.Decision
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	own, obeyed, more := p.rules.Next(f.Attempt, f.Backoff, f.Last, delay.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped})
+	own, obeyed, more := p.rules.next(f.Attempt, f.Backoff, f.Last, quota.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped})
 	if !more {
 		return attempt.Decision{Reason: reason.ErrAttempts}
 	}
@@ -188,7 +188,7 @@ func (p *Policy) SetCaps(maxAttempts int, pauseMax time.Duration) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rules.MaxAttempts, p.rules.PauseMax = cmp.Or(maxAttempts, p.c.MaxAttempts), pauseMax
+	p.rules.maxAttempts, p.rules.pauseMax = cmp.Or(maxAttempts, p.c.MaxAttempts), pauseMax
 	return nil
 }
 

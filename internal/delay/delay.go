@@ -1,54 +1,9 @@
-// Package delay decides how long a client waits because a service asked for it, and when it backs off on its own.
+// Package delay decides when an operation backs off on its own.
 package delay
-
-import "time"
-
-const (
-	// stopMin is the pause after a refusal that speaks for everybody and has no time: GitHub's "wait for at least
-	// one minute", longer each time (see verdict.Classify).
-	stopMin = time.Minute
-	// stopDoublings is the number of times that this pause doubles: up to about an hour. Our choice.
-	stopDoublings = 6
-	// stopMost bounds the pause for everybody: no service has a longer quota that comes back. Our choice.
-	stopMost = 24 * time.Hour
-)
-
-// Asked is the wait that a service asked for in a refusal. The zero value: it asked for no delay.
-type Asked struct {
-	// After is the Retry-After, 0 without one.
-	After time.Duration
-	// Stop: it refuses everybody until then (answer.Stopped).
-	Stop bool
-	// Refusals is the number of refusals in a row, this one among them.
-	Refusals int
-}
-
-// Within returns the delay that is obeyed, without jitter: the Retry-After, at most the longest. If the service
-// refuses everybody, it is the Retry-After, at most a day, or without one a minute, doubled after each refusal in
-// a row.
-func (a Asked) Within(longest time.Duration) time.Duration {
-	if !a.Stop {
-		return max(0, min(a.After, longest))
-	}
-	if a.After <= 0 {
-		return stopMin << min(max(a.Refusals-1, 0), stopDoublings)
-	}
-	return min(a.After, stopMost)
-}
-
-// Jittered returns the delay with jitter from r added: up to half of the delay, at most a second. The service may
-// have asked many clients to come back at the same moment.
-func (a Asked) Jittered(longest time.Duration, r interface{ Float64() float64 }) time.Duration {
-	d := a.Within(longest)
-	if d == 0 {
-		return 0
-	}
-	return d + time.Duration(r.Float64()*float64(min(d/2, time.Second)))
-}
 
 // Patience is the number of overloads in a row after which an operation backs off. It is also the number of cuts in
 // a row from which a Retry-After pauses all operations. Our choice: with less, operations that lose their place in
-// an ordinary overshoot back off (TestRetryAfterOfASmoothRateCap in package sim).
+// an ordinary overshoot back off (TestRetryAfterOfASmoothRateCap in internal/sim).
 const Patience = 5
 
 // Backoffs is the number of the backoff that is due after n failures in a row; 0: no backoff. After overloads it

@@ -2,43 +2,16 @@ package delay_test
 
 import (
 	"testing"
-	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/stretchr/testify/assert"
 
 	"github.com/aimd-go/aimd/internal/delay"
 )
 
-func TestWithin(t *testing.T) {
-	for _, c := range []struct {
-		asked delay.Asked
-		want  time.Duration
-	}{
-		{delay.Asked{}, 0},
-		{delay.Asked{After: -time.Second}, 0},
-		{delay.Asked{After: time.Second}, time.Second},
-		{delay.Asked{After: time.Hour, Refusals: 9}, 5 * time.Minute},
-		{delay.Asked{After: time.Hour, Stop: true, Refusals: 9}, time.Hour},
-		{delay.Asked{After: 8760 * time.Hour, Stop: true}, 24 * time.Hour},
-		{delay.Asked{Stop: true}, time.Minute},
-		{delay.Asked{Stop: true, Refusals: 1}, time.Minute},
-		{delay.Asked{Stop: true, Refusals: 3}, 4 * time.Minute},
-		{delay.Asked{Stop: true, Refusals: 1000}, 64 * time.Minute},
-	} {
-		require.Equal(t, c.want, c.asked.Within(5*time.Minute), "%+v", c.asked)
-	}
-}
-
-// most is a source whose numbers are as large as can be.
-type most struct{}
-
-func (most) Float64() float64     { return 1 }
-func (most) NormFloat64() float64 { return 0 }
-
-func TestJittered(t *testing.T) {
-	for asked, want := range map[time.Duration]time.Duration{
-		0: 0, -time.Second: 0, time.Second: 1500 * time.Millisecond, time.Minute: 61 * time.Second, time.Hour: 301 * time.Second,
-	} {
-		require.Equal(t, want, delay.Asked{After: asked}.Jittered(5*time.Minute, most{}))
+// docs/design.md, rule 5: "From its sixth overload in a row on, it backs off".
+func TestBackoffs(t *testing.T) {
+	for failures, want := range map[int]int{0: 0, 5: 0, 6: 1, 12: 7} {
+		assert.Equal(t, want, delay.Backoffs(failures, true))
+		assert.Equal(t, failures, delay.Backoffs(failures, false))
 	}
 }

@@ -1,5 +1,6 @@
-// Package quota holds requests back by the quotas that a service reports in its answers: a limit, its rest,
-// and the time to the reset. The ten rules stand in docs/quota.md. It is pure: time is an argument.
+// Package quota holds requests back as a service asks for in its answers: by its quotas, each with a limit, its rest, and
+// the time to the reset, and by a Retry-After. The ten rules of quotas stand in docs/quota.md. It is pure: time is an
+// argument.
 package quota
 
 import (
@@ -7,7 +8,6 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/delay"
 )
 
 // Quotas are the quotas of a service. Without a report each request may go at once.
@@ -141,9 +141,9 @@ func (q *Quotas) noted(d *quota, now time.Duration, h Head, r answer.Quota) bool
 	}
 	d.Left = 0
 	if h.Stop {
-		q.stopped = max(d.end, now+delay.Asked{After: h.RetryAfter, Stop: true}.Within(q.MaxRetryAfter))
+		q.stopped = max(d.end, now+Asked{After: h.RetryAfter, Stop: true}.Within(q.MaxRetryAfter))
 	} else if h.RetryAfter > 0 { // nothing comes back before that
-		d.Bucket, d.end = false, now+delay.Asked{After: h.RetryAfter}.Jittered(q.MaxRetryAfter, q.Rand)
+		d.Bucket, d.end = false, now+Asked{After: h.RetryAfter}.Jittered(q.MaxRetryAfter, q.Rand)
 	}
 	return true
 }
@@ -184,7 +184,7 @@ func (q *Quotas) take(d *quota, now time.Duration, r answer.Quota) {
 		r.Reset += grain
 	}
 	if d.end = now + r.Reset; r.Left < d.cost(0) {
-		d.end = now + delay.Asked{After: r.Reset}.Jittered(r.Reset, q.Rand)
+		d.end = now + Asked{After: r.Reset}.Jittered(r.Reset, q.Rand)
 	}
 }
 

@@ -1,13 +1,15 @@
 package sim
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"math"
 	"slices"
 	"time"
 
 	loop "github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/retry"
 )
 
 // Run plays the scenario once, with one strategy and one seed. The error joins a setting.Error for each
@@ -57,11 +59,13 @@ const stopEvery = 4096
 func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	e := &engine{scenario: s, strategy: st, random: newRandom(seed)}
 	if st.Retry != nil {
-		rules := delay.Rules{MaxAttempts: st.Attempts, Backoff: *st.Retry, MaxRetryAfter: 5 * time.Minute, Rand: e.random}
-		e.decide = func(f loop.Failure) loop.Decision {
-			own, obeyed, more := rules.Next(f.Attempt, f.Backoff, f.Last, delay.Asked{After: f.Verdict.Wait})
-			return loop.Decision{Retry: more, Delay: own, RetryAfter: obeyed}
+		policy, err := retry.New(retry.Config{
+			MaxAttempts: cmp.Or(st.Attempts, -1), Backoff: *st.Retry, Rand: e.random, If: func(error) bool { return true },
+		})
+		if err != nil {
+			panic(err) // Validate has seen it
 		}
+		e.decide = func(f loop.Failure) loop.Decision { return policy.Decide(context.Background(), f) }
 	}
 	e.clients = make([]client, s.Clients.Count)
 	e.meter.init(s, st.Window.on())

@@ -1,4 +1,4 @@
-package delay_test
+package retry
 
 import (
 	"testing"
@@ -7,8 +7,14 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/aimd-go/aimd/backoff"
-	"github.com/aimd-go/aimd/internal/delay"
+	"github.com/aimd-go/aimd/internal/quota"
 )
+
+// most is a source whose numbers are as large as can be.
+type most struct{}
+
+func (most) Float64() float64     { return 1 }
+func (most) NormFloat64() float64 { return 0 }
 
 // thrice is a backoff of a second more each time, three times.
 type thrice struct{}
@@ -27,7 +33,7 @@ func TestNext(t *testing.T) {
 	for name, c := range map[string]struct {
 		most, attempts, number int
 		pauseMax, last         time.Duration
-		asked                  delay.Asked
+		asked                  quota.Asked
 		want                   delays
 	}{
 		"the last attempt":            {most: 3, attempts: 3, number: 1, want: delays{}},
@@ -40,20 +46,12 @@ func TestNext(t *testing.T) {
 		"no bound":                    {attempts: 1, number: 3, want: delays{own: 3 * time.Second, more: true}},
 		"at the bound":                {attempts: 1, number: 3, pauseMax: 3 * time.Second, want: delays{own: 3 * time.Second, more: true}},
 		"above the bound":             {attempts: 1, number: 3, pauseMax: 2 * time.Second, want: delays{own: time.Second, more: true}},
-		"asked":                       {attempts: 1, asked: delay.Asked{After: time.Minute}, want: delays{obeyed: 61 * time.Second, more: true}},
-		"stopped, the third time":     {attempts: 3, asked: delay.Asked{Stop: true}, want: delays{obeyed: 4*time.Minute + time.Second, more: true}},
+		"asked":                       {attempts: 1, asked: quota.Asked{After: time.Minute}, want: delays{obeyed: 61 * time.Second, more: true}},
+		"stopped, the third time":     {attempts: 3, asked: quota.Asked{Stop: true}, want: delays{obeyed: 4*time.Minute + time.Second, more: true}},
 	} {
-		r := delay.Rules{MaxAttempts: c.most, Backoff: thrice{}, PauseMax: c.pauseMax, MaxRetryAfter: 5 * time.Minute, Rand: most{}}
+		r := rules{maxAttempts: c.most, backoff: thrice{}, pauseMax: c.pauseMax, maxRetryAfter: 5 * time.Minute, rand: most{}}
 		var got delays
-		got.own, got.obeyed, got.more = r.Next(c.attempts, c.number, c.last, c.asked)
+		got.own, got.obeyed, got.more = r.next(c.attempts, c.number, c.last, c.asked)
 		assert.Equal(t, c.want, got, name)
-	}
-}
-
-// docs/design.md, rule 5: "From its sixth overload in a row on, it backs off".
-func TestBackoffs(t *testing.T) {
-	for failures, want := range map[int]int{0: 0, 5: 0, 6: 1, 12: 7} {
-		assert.Equal(t, want, delay.Backoffs(failures, true))
-		assert.Equal(t, failures, delay.Backoffs(failures, false))
 	}
 }
