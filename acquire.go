@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/internal/line"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
 // Acquire waits for a slot, at the end of the queue. Its errors are ErrClosed, ErrQueueFull, and
-//   - an error that wraps ctx.Err(), if the context ends first, or its deadline comes before the end of a pause;
+//   - an error that wraps ctx.Err(), if the context ends first, or its deadline comes before the end of a pause, or
+//     leaves too little time for an attempt;
 //   - an error that wraps ErrWait, if the pause lasts for longer than MaxWait, or ErrQuota, if the wait for a quota
 //     does;
 //   - a setting.Error, if the amount of ctx is not allowed (WithAmount);
@@ -35,7 +36,7 @@ func (l *Limiter) try(amount float64) (Permit, bool) {
 	var t window.Ticket
 	l.lock()
 	now, ok := l.time(), false
-	if !l.closed && l.queue.Len() == 0 {
+	if !l.closed && l.line.Len() == 0 {
 		l.gate.Amount = amount
 		t, ok = l.gate.Tried(now)
 	}
@@ -57,10 +58,10 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	w := l.waiters.Get().(*waiter) // not under the lock
 	w.amount = amount
 	if at, bounded := ctx.Deadline(); bounded {
-		w.deadline = max(1, at.Sub(l.made))
+		w.Deadline = max(1, at.Sub(l.made))
 	}
-	if w.deadline != 0 || l.config.Observer != nil {
-		w.since = l.now()
+	if w.Deadline != 0 || l.config.Observer != nil {
+		w.Since = l.now()
 	}
 	l.lock()
 	now := l.time()
@@ -85,13 +86,10 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 	}
 	switch {
 	case retry:
-		l.queue.PutBack(&w.item)
-		l.passed--
-	case !l.queue.Push(&w.item):
+		l.line.PutBack(&w.Waiter)
+	case !l.line.Push(&w.Waiter):
 		l.note(now, Event{Kind: EventFull})
 		return ErrQueueFull
-	default:
-		w.place = l.queue.Len() + l.passed
 	}
 	return nil
 }
@@ -118,15 +116,17 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 	l.lock()
 	now := l.time()
-	waiting, place, cwnd := l.queue.Len(), w.place-l.passed, l.gate.State().Cwnd
-	waits := l.queue.Remove(&w.item)
+	waiting, place, cwnd, err := l.line.Len(), l.line.Place(&w.Waiter), l.gate.State().Cwnd, ctx.Err()
+	waits := l.line.Remove(&w.Waiter)
+	if waits && err == context.DeadlineExceeded && w.Deadline != 0 {
+		now = l.now()
+		l.line.Left(now, &w.Waiter)
+		err = fmt.Errorf("waited %s in the queue, place %d of %d, window %s: %w", roughly(now-w.Since), place, waiting, number(cwnd), err)
+		l.tooLate(now, err)
+	}
 	l.unlock(now)
-	err := ctx.Err()
 	if waits {
-		if err == context.DeadlineExceeded && w.deadline != 0 {
-			err = fmt.Errorf("waited %s in the queue, place %d of %d, window %s: %w",
-				roughly(l.now()-w.since), min(max(place, 1), waiting), waiting, number(cwnd), err)
-		}
+		// It has its error.
 	} else if <-w.ready; w.dismissed != nil {
 		err = w.dismissed
 	} else {
@@ -140,22 +140,17 @@ func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 }
 
 func (l *Limiter) recycle(w *waiter) {
-	w.ticket, w.dismissed, w.deadline, w.place, w.amount = window.Ticket{}, nil, 0, 0, 0
+	w.ticket, w.dismissed, w.Deadline, w.amount = window.Ticket{}, nil, 0, 0
 	l.waiters.Put(w)
 }
 
-// waiter is one goroutine that found no free slot. Waiters are reused.
+// waiter is one goroutine that found no free slot. Waiters are reused. Its Since is the time when it began to wait, for an
+// observer or a deadline; its Deadline is the context's. Both count since the limiter was made.
 type waiter struct {
-	item queue.Item[*waiter]
+	line.Waiter[*waiter]
 	// ready gets one signal, after ticket or dismissed is set and the lock released.
 	ready  chan struct{}
 	ticket window.Ticket
-	// since is the time when it began to wait, for an observer or a deadline.
-	since time.Duration
-	// deadline is the context's deadline, since the limiter was made; 0: no deadline.
-	deadline time.Duration
-	// place is its place in the queue when it came, plus the limiter's passed then; 0 for a retry.
-	place int
 	// amount is what its operation says that it costs; 0: nothing.
 	amount float64
 	// dismissed is why it gets no slot: the limiter was closed, or the wait cannot be met.
@@ -165,7 +160,7 @@ type waiter struct {
 
 func newWaiter() any {
 	w := &waiter{ready: make(chan struct{}, 1)}
-	w.item.Value = w
+	w.Value = w
 	return w
 }
 
@@ -244,6 +239,7 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error) {
 		o = a.Outcome // as the gate took it
 	}
 	l.counts.count(o)
+	l.cutOff(v, err)
 	kind := EventAnswered
 	if a.Outcome.Overloaded() && !a.Ignored {
 		kind = EventCut

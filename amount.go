@@ -44,7 +44,7 @@ func (l *Limiter) amount(ctx context.Context) (float64, error) {
 
 // front is the operation at the front of the queue, nil without one, after the gate was told its amount.
 func (l *Limiter) front() *waiter {
-	first, _ := l.queue.Ends()
+	first := l.line.Front()
 	if first == nil {
 		return nil
 	}

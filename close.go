@@ -34,8 +34,8 @@ func (l *Limiter) close() {
 		if l.timer != nil {
 			l.timer.Stop()
 		}
-		for i := range l.queue.All() {
-			l.queue.Remove(i)
+		for i := range l.line.All() {
+			l.line.Remove(i)
 			w := i.Value
 			w.dismissed, w.next, l.woken = ErrClosed, l.woken, w
 		}

@@ -218,7 +218,7 @@ func (l *Limiter) reconfigure(change func(*Config)) (time.Duration, error) {
 		l.mu.Unlock()
 		return 0, err
 	}
-	l.queue.Bound, l.pauseMin = c.QueueBound, pauseMin
+	l.line.Bound, l.pauseMin = c.QueueBound, pauseMin
 	l.settings.Store(&c)
 	l.note(now, Event{Kind: EventReconfigured, Before: before})
 	l.dismiss(now)

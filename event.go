@@ -23,6 +23,9 @@ const (
 	EventLate EventKind = "late"
 	// EventFull: an operation was turned away, the queue is full.
 	EventFull EventKind = "full"
+	// EventTooLate: Event.Count operations so far were not sent before their deadline, the last for the reason in Event.Err.
+	// Once, and when the number has doubled.
+	EventTooLate EventKind = "too late"
 	// EventClosed: the limiter takes no more work.
 	EventClosed EventKind = "closed"
 	// EventReconfigured: the limiter has new settings.
@@ -67,7 +70,9 @@ type Event struct {
 	// RetryAfter is the service's Retry-After, or 0. A pause has it if the service asked for the pause, which lasts
 	// a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
-	// Err is the error of the kinds EventAway and EventBlocked, and of a pause that the service asked for.
+	// Count is the number of operations of the kind EventTooLate.
+	Count uint64
+	// Err is the error of the kinds EventAway, EventBlocked and EventTooLate, and of a pause that the service asked for.
 	Err error
 	// Quota is the quota of the kind EventUsedUp, nil for other kinds.
 	Quota *Quota
@@ -102,7 +107,7 @@ func (l *Limiter) note(now time.Duration, e Event) {
 	}
 	l.seq++
 	e.Name, e.Seq, e.Time = l.config.Name, l.seq, l.made.Add(now)
-	e.InFlight, e.Queued = l.gate.Flying(), l.queue.Len()
+	e.InFlight, e.Queued = l.gate.Flying(), l.line.Len()
 	if l.config.Observer != nil {
 		l.events = append(l.events, e)
 	}

@@ -12,8 +12,8 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/line"
 	"github.com/aimd-go/aimd/limiter"
-	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -25,7 +25,8 @@ var errAtWork = errors.New("aimd: Restore: the limiter has made attempts already
 var errHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
 
 // Limiter bounds the attempts in flight by a congestion window; other operations wait in a queue, first in, first
-// out. Make one with New. It is safe for any number of goroutines; all users of one service share it. Most callers
+// out. Once one is too late for its deadline, the newest with a deadline goes first for a while, and what is too late is
+// not sent. Make one with New. It is safe for any number of goroutines; all users of one service share it. Most callers
 // want Do, or Each for bulk work. Acquire is for callers that make each attempt themselves, and Begin for
 // integrations. All methods of a Limiter that New has not made panic.
 type Limiter struct {
@@ -59,16 +60,14 @@ type Limiter struct {
 }
 
 type guarded struct {
-	gate  limiter.Gate
-	queue queue.Queue[*waiter]
+	gate limiter.Gate
+	line line.Line[*waiter]
 	// counts has what Snapshot counts since the start, and nothing else.
 	counts Snapshot
 	closed bool
 	pause  pause
 	// pauseMin is Config.PauseMin as it was given: if 0, it follows PauseMax.
 	pauseMin time.Duration
-	// passed counts the slots given to the queue, less the retries that came to its front.
-	passed int
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
 	wake  time.Duration
@@ -96,7 +95,7 @@ func New(c Config) (*Limiter, error) {
 	l := &Limiter{
 		config: c, law: strings.TrimPrefix(fmt.Sprintf("%T", law), "*"), clock: wall, made: wall.Now(),
 		shut: make(chan struct{}), idle: make(chan struct{}),
-		guarded: guarded{gate: gate, queue: queue.Queue[*waiter]{Bound: c.QueueBound}, pauseMin: pauseMin},
+		guarded: guarded{gate: gate, line: line.Line[*waiter]{Bound: c.QueueBound}, pauseMin: pauseMin},
 	}
 	l.runner = attempt.Runner{Slots: (*slots)(l), Policy: c.Policy, Guards: c.guards(), Classifier: c.Classifier}
 	l.waiters.New = newWaiter
@@ -140,7 +139,7 @@ func (l *Limiter) time() time.Duration {
 // unlock ends an event. It admits all operations that may go, sets the timer and releases the lock. Only then it
 // wakes the admitted operations and calls the observer.
 func (l *Limiter) unlock(now time.Duration) {
-	if l.queue.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
+	if l.line.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
 		l.mu.Unlock()
 		return
 	}
@@ -174,22 +173,21 @@ func (l *Limiter) unlockAndReport(woken *waiter) {
 // come to the front since it was last asked whether it can wait.
 func (l *Limiter) admit(now time.Duration) {
 	last := &l.woken
-	for *last != nil {
-		last = &(*last).next
-	}
 	for {
-		w := l.front()
+		w := l.turn(now)
+		for *last != nil { // those that turn sent away, too
+			last = &(*last).next
+		}
 		if w == nil || w.amount == 0 || !l.dismissed(now, w) {
-			t, ok := l.gate.Next(now, l.queue.Len())
+			t, ok := l.gate.Next(now, l.line.Len())
 			if !ok {
 				return
 			}
-			l.queue.Remove(&w.item)
+			l.line.Went(&w.Waiter)
 			w.ticket = t
-			l.passed++
 			if l.config.Observer != nil {
 				now := l.now()
-				l.note(now, Event{Kind: EventAdmitted, Wait: now - w.since})
+				l.note(now, Event{Kind: EventAdmitted, Wait: now - w.Since})
 			}
 		}
 		*last, last = w, &w.next
@@ -197,7 +195,7 @@ func (l *Limiter) admit(now time.Duration) {
 }
 
 func (l *Limiter) arm() {
-	at, ok := l.gate.Deadline(l.queue.Len())
+	at, ok := l.gate.Deadline(l.line.Len())
 	if !ok || at == l.wake {
 		return
 	}

@@ -11,7 +11,7 @@ import (
 
 // Log returns an observer that writes decisions and faults to a logger, in the words of Event.String and with the
 // fields that are not zero. Changes of the window or of its gap are at the level Info; the kinds EventPaused,
-// EventFull, EventLate, EventAway and EventBlocked at Warn. Durations are in seconds. A nil logger means
+// EventFull, EventLate, EventAway, EventBlocked and EventTooLate at Warn. Durations are in seconds. A nil logger means
 // slog.Default.
 //
 // It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out is the number of lines
@@ -48,7 +48,7 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 // level is the level at which Log writes the event; Debug: it does not.
 func (e Event) level() slog.Level {
 	switch e.Kind {
-	case EventPaused, EventFull, EventLate, EventAway, EventBlocked:
+	case EventPaused, EventFull, EventLate, EventAway, EventBlocked, EventTooLate:
 		return slog.LevelWarn
 	}
 	if e.Kind == EventAnswered && e.Outcome.Overloaded() || !e.decision() {
@@ -78,7 +78,7 @@ func (e Event) attrs() []slog.Attr {
 	return slices.DeleteFunc([]slog.Attr{
 		slog.String("limiter", e.Name), slog.String("kind", string(e.Kind)), slog.Float64("before", e.Before),
 		slog.Float64("cwnd", e.Window.Cwnd), slog.Float64("ssthresh", e.Window.Ssthresh), seconds("gap", e.Gap),
-		slog.Int("in_flight", e.InFlight), slog.Int("queued", e.Queued), slog.String("outcome", outcome), slog.String("cause", e.Cause),
+		slog.Int("in_flight", e.InFlight), slog.Int("queued", e.Queued), slog.Uint64("count", e.Count), slog.String("outcome", outcome), slog.String("cause", e.Cause),
 		seconds("rtt", e.RTT), seconds("wait", e.Wait), seconds("retry_after", e.RetryAfter), slog.String("err", err),
 		slog.String("quota", used.name()), slog.Time("quota_until", used.UsedUpUntil),
 	}, func(a slog.Attr) bool {
@@ -86,6 +86,8 @@ func (e Event) attrs() []slog.Attr {
 		case string:
 			return v == ""
 		case float64:
+			return v == 0
+		case uint64:
 			return v == 0
 		case time.Time:
 			return v.IsZero()

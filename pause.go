@@ -43,7 +43,7 @@ func (l *Limiter) paused(now, wait time.Duration, v verdict.Verdict, refusal err
 
 // dismiss sends away the operations that cannot wait until the next send.
 func (l *Limiter) dismiss(now time.Duration) {
-	for i := range l.queue.All() {
+	for i := range l.line.All() {
 		l.front()
 		if w := i.Value; l.dismissed(now, w) {
 			w.next, l.woken = l.woken, w
@@ -54,7 +54,7 @@ func (l *Limiter) dismiss(now time.Duration) {
 // dismissed takes an operation that cannot wait out of the queue. It returns false for another.
 func (l *Limiter) dismissed(now time.Duration, w *waiter) bool {
 	err := l.hopeless(now, w)
-	if err == nil || !l.queue.Remove(&w.item) {
+	if err == nil || !l.line.Remove(&w.Waiter) {
 		return false
 	}
 	w.dismissed = err
@@ -78,7 +78,7 @@ func (l *Limiter) hopeless(now time.Duration, w *waiter) error {
 		if used != nil {
 			reason = ErrQuota
 		}
-	case w.deadline != 0 && until > w.deadline:
+	case w.Deadline != 0 && until > w.Deadline:
 		reason = context.DeadlineExceeded
 	default:
 		return nil

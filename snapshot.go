@@ -42,6 +42,8 @@ type Snapshot struct {
 	Cuts uint64 `json:"cuts"`
 	// Pauses counts the pauses for all operations.
 	Pauses uint64 `json:"pauses"`
+	// TooLate counts the operations that were not sent before their deadline: an answer would have been for nobody.
+	TooLate uint64 `json:"too_late,omitempty"`
 	// Late counts second releases of a permit.
 	Late uint64 `json:"late"`
 	// Quotas are the quotas that the service reports, in the order of the first reports; at most 16.
@@ -105,6 +107,9 @@ func (s Snapshot) String() string {
 	if !s.PausedUntil.IsZero() {
 		line += " paused-until=" + clockTime(s.PausedUntil)
 	}
+	if s.TooLate > 0 {
+		line += fmt.Sprintf(" too-late=%d", s.TooLate)
+	}
 	for _, q := range s.Quotas {
 		if !q.UsedUpUntil.IsZero() {
 			line += fmt.Sprintf(" quota=%q used-up-until=%s", q.name(), clockTime(q.UsedUpUntil))
@@ -122,7 +127,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	s.Name, s.At, s.Law, s.Config = l.config.Name, l.made.Add(now), l.law, *l.settings.Load()
 	s.State = l.gate.State()
 	_, s.Phase = l.gate.Explain()
-	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.queue.Len()
+	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.line.Len()
 	if until := l.gate.PausedUntil(); until > now {
 		s.PausedUntil = l.made.Add(until)
 	}
@@ -156,7 +161,7 @@ func (l *Limiter) inUse() (works, paused bool) {
 	l.lock()
 	defer l.mu.Unlock()
 	until, _ := l.gate.ClosedUntil()
-	return l.gate.Flying() > 0 || l.queue.Len() > 0, until > l.now()
+	return l.gate.Flying() > 0 || l.line.Len() > 0, until > l.now()
 }
 
 // restoreAge: a window of an hour ago is probably still right. Our choice.

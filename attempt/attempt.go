@@ -158,7 +158,10 @@ func (a *Attempt) end(err error) verdict.Verdict {
 	defer func() { a.settle(v, heard, err) }()
 	f := verdict.Read(err)
 	v = a.verdict(err, f)
-	if heard = v.Outcome(); (heard == window.Neutral || heard == window.Unclear) && !a.heard && (f.Unanswered || a.over() != nil) {
+	switch heard = v.Outcome(); {
+	case heard == window.Unclear && a.served():
+		heard = window.Timeout
+	case (heard == window.Neutral || heard == window.Unclear) && !a.heard && (f.Unanswered || a.over() != nil):
 		heard = 0
 	}
 	v = a.noted(v, f, err)
@@ -233,15 +236,18 @@ func (a *Attempt) judged(err error, f verdict.Reading) verdict.Verdict {
 // timed is the verdict by whose time ran out, or v if no time did.
 func (a *Attempt) timed(v verdict.Verdict) verdict.Verdict {
 	switch over := a.over(); {
+	case a.served():
+		return verdict.Verdict{Meaning: answer.Unclear} // one answer that is longer than the others is no overload
 	case over == nil && a.rest != nil && a.rest.limited != nil && passed(a.rest.limited) != nil:
 		return verdict.Verdict{Meaning: answer.Slow, Wait: v.Wait}
 	case over == nil:
 		return v
-	case a.patient && errors.Is(over, context.DeadlineExceeded):
-		return verdict.Verdict{Meaning: answer.Slow}
 	}
 	return verdict.Verdict{Meaning: answer.Final}
 }
+
+// served reports whether the caller's deadline passed, and the service had at least half of the time.
+func (a *Attempt) served() bool { return a.patient && errors.Is(a.over(), context.DeadlineExceeded) }
 
 // over is why the caller's context is over, nil if it is not.
 func (a *Attempt) over() error { return passed(a.ctx) }

@@ -22,12 +22,12 @@ import (
 
 var errOpaque = errors.New("the driver failed")
 
-// A deadline of the caller's is a timeout if the attempt had at least half of the time from the request
+// A deadline of the caller's is unclear if the attempt had at least half of the time from the request
 // to the deadline; the wait for the slot, the delays and the attempts before had the rest.
 func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 	const whole = time.Second
 	for waited, want := range map[time.Duration]window.Outcome{
-		0: window.Timeout, whole/2 - 1: window.Timeout, whole / 2: window.Timeout, whole/2 + 1: window.Neutral, whole - 1: window.Neutral,
+		0: window.Unclear, whole/2 - 1: window.Unclear, whole / 2: window.Unclear, whole/2 + 1: window.Neutral, whole - 1: window.Neutral,
 	} {
 		for _, err := range []error{context.DeadlineExceeded, errOpaque, status{code: 504}} {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,10 +73,12 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 func TestADeadlineThatPassedCountsBeforeTheContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := late{t.Context(), time.Now().Add(time.Second)}
-		a, err := (&attempt.Runner{}).Begin(ctx)
+		guard := &warden{}
+		a, err := (&attempt.Runner{Guards: []attempt.Guard{guard}}).Begin(ctx)
 		require.NoError(t, err)
 		time.Sleep(time.Second)
-		require.Equal(t, window.Timeout, a.End(errOpaque).Outcome())
+		require.Equal(t, window.Unclear, a.End(errOpaque).Outcome())
+		require.Equal(t, []string{"admitted 0", "timeout"}, guard.log, "a throttle is to hear of it")
 	})
 }
 

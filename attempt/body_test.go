@@ -86,7 +86,7 @@ func TestTheEndsOfABody(t *testing.T) {
 		"a timeout":                     {nil, fails(context.DeadlineExceeded), window.Timeout, window.Neutral},
 		"a refusal that breaks off":     {status{code: 503}, fails(io.ErrUnexpectedEOF), window.Overload, window.Overload},
 		"the deadline":                  {nil, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Neutral, window.Success},
-		"the deadline during a Read":    {nil, reading, window.Timeout, window.Success},
+		"the deadline during a Read":    {nil, reading, window.Unclear, window.Success},
 		"the deadline after a refusal":  {status{code: 429}, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Overload, window.Overload},
 		"the deadline, after its end":   {nil, func(b io.ReadCloser, p *pipe, late func()) { fails(io.EOF)(b, p, late); late() }, window.Success, window.Success},
 		"the deadline, after its close": {nil, func(b io.ReadCloser, _ *pipe, late func()) { _ = b.Close(); late() }, window.Success, window.Success},
@@ -146,7 +146,7 @@ func TestTheDeadlineBreaksOffARead(t *testing.T) {
 		ctx.err.Store(&breaks)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		require.Equal(t, window.Timeout, d.last(t))
+		require.Equal(t, window.Unclear, d.last(t))
 	})
 }
 

@@ -11,7 +11,7 @@
 //
 //	event                                              outcome
 //	the caller cancels                                 neutral
-//	the caller's deadline passes                       timeout, if the attempt had half of the time
+//	the caller's deadline passes                       unclear, if the attempt had half of the time, and for guards a timeout
 //	the attempt's own timeout passes                   timeout, and tried again
 //	the service was never reached, or hangs up         neutral, tried again for the time of the first contact
 //	its name is not found once it has answered         neutral, tried again for the time of MaxRetryAfter
@@ -19,6 +19,6 @@
 //	a function, classifier, policy or guard panics     the slot is given back, the panic continues
 //
 // A classifier that knows the error decides first, and then a timeout. If the wait for the slot took most of the
-// time, a deadline means that the queue was too long. It is no timeout, since a narrower window would make the
+// time, a deadline means that the queue was too long. It is neutral, since a narrower window would make the
 // queue slower still.
 package attempt

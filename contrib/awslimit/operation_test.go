@@ -149,7 +149,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			defer cancel()
 			_, err := c.GetObject(ctx, object)
 			require.ErrorIs(t, err, context.DeadlineExceeded)
-		}, want: outcomes{timeouts: 1}},
+		}, want: outcomes{neutrals: 1}},
 		"a timeout of the HTTP client's": {store: func(s *store) {
 			once(hangs)(s)
 			s.transport.ResponseHeaderTimeout = time.Second

@@ -27,7 +27,7 @@ var root, _ = filepath.Abs("../..")
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"internal/reason", "setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/quota", "verdict"},
+	"":          {"internal/reason", "setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/line", "internal/quota", "verdict"},
 	"window":    {"internal/check"},
 	"setting":   {},
 	"queue":     {},
@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 
 	"internal/check":   {"setting"},
 	"internal/body":    {},
+	"internal/line":    {"window", "queue"},
 	"internal/reason":  {},
 	"internal/quota":   {"answer"},
 	"internal/delay":   {},
@@ -66,7 +67,7 @@ var mayImport = map[string][]string{
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
 	"setting", "answer", "window", "queue", "limiter", "backoff", "internal/sim",
-	"internal/check", "internal/sliding", "internal/delay", "internal/quota",
+	"internal/check", "internal/line", "internal/sliding", "internal/delay", "internal/quota",
 }
 
 // impure packages may not be imported by pure ones.

@@ -1,0 +1,264 @@
+package aimd_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+)
+
+// refusal is an answer with a status.
+type refusal int
+
+func (s refusal) Error() string   { return fmt.Sprint(int(s)) }
+func (s refusal) StatusCode() int { return int(s) }
+
+// counter is a service of 32 slots, each answer of 50 to 150 ms. It refuses the rest, or lets them queue and serves those who
+// have left, too.
+type counter struct {
+	queues bool
+
+	mu    sync.Mutex
+	start time.Time
+	busy  int
+	free  [32]time.Duration // when each slot is free, if it queues
+	sent  int
+}
+
+func (s *counter) call(ctx context.Context) error {
+	s.mu.Lock()
+	work := time.Duration((0.5 + rand.Float64()) * float64(100*time.Millisecond))
+	if s.sent++; s.queues {
+		first, now := 0, time.Since(s.start)
+		for i, at := range s.free {
+			if at < s.free[first] {
+				first = i
+			}
+		}
+		s.free[first] = max(now, s.free[first]) + work
+		work = s.free[first] - now
+	} else if s.busy >= len(s.free) {
+		s.mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+		return refusal(503)
+	}
+	s.busy++
+	s.mu.Unlock()
+	defer func() { s.mu.Lock(); s.busy--; s.mu.Unlock() }()
+	select {
+	case <-time.After(work):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A spike of 4 times the load for 2 s left a queue whose front was always too late, for ever: of the calls at a load of .8,
+// each with a second, 1 in 100 was done in time, or none.
+func TestCallersWhoLeaveGetTheirAnswersAfterASpike(t *testing.T) {
+	for name, c := range map[string]struct {
+		queues      bool
+		load, spike float64
+		law         func() aimd.Config
+	}{
+		"refuses, a spike": {load: .8, spike: 4}, "queues, a spike": {queues: true, load: .8, spike: 4},
+		"refuses, too much": {load: 1.5, spike: 1}, "queues, too much": {queues: true, load: 1.5, spike: 1},
+		"refuses, Reno": {load: .8, spike: 4, law: func() aimd.Config { return aimd.Config{Law: aimd.Reno(0.9)} }},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			config := aimd.Config{}
+			if c.law != nil {
+				config = c.law()
+			}
+			l, err := aimd.New(config)
+			require.NoError(t, err)
+			s, start := &counter{queues: c.queues, start: time.Now()}, time.Now()
+			var mu sync.Mutex
+			came, done, told, failed := 0, 0, time.Duration(0), 0
+			var all sync.WaitGroup
+			for next := time.Duration(0); next < 20*time.Second; {
+				rate := c.load * 320
+				if next > 4*time.Second && next < 6*time.Second {
+					rate *= c.spike
+				}
+				next += time.Duration(rand.ExpFloat64() / rate * float64(time.Second))
+				time.Sleep(next - time.Since(start))
+				late := next > 12*time.Second
+				all.Go(func() {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					defer cancel()
+					begin, err := time.Now(), l.Do(ctx, s.call)
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case !late:
+						return
+					case err == nil:
+						done++
+					default:
+						assert.ErrorIs(t, err, context.DeadlineExceeded)
+						failed, told = failed+1, told+time.Since(begin)
+					}
+					came++
+				})
+			}
+			all.Wait()
+			possible := min(1, 1/c.load)
+			assert.Greater(t, float64(done)/float64(came)/possible, .9, "%s: %d of %d", name, done, came)
+			if c.load > 1 { // .54 of the time, in the mean of many services
+				assert.Less(t, told.Seconds()/float64(failed), .75, name)
+				assert.NotZero(t, l.Snapshot().TooLate)
+			}
+		})
+	}
+}
+
+// Workers in a loop were told again and again: who is told at once comes again at once. After an outage of 3 s 64 workers of
+// 300 ms have 32 slots, which is just enough.
+func TestWorkersInALoopAreNotToldAgainAndAgain(t *testing.T) {
+	type client func(context.Context, func(context.Context) error) error
+	ends := func(do client) (done, failed int) {
+		s, start := &counter{queues: true, start: time.Now()}, time.Now()
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() {
+				for time.Since(start) < 37*time.Second {
+					ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+					err := do(ctx, func(ctx context.Context) error {
+						if since := time.Since(start); since > 5*time.Second && since < 8*time.Second {
+							time.Sleep(5 * time.Millisecond)
+							return refusal(503)
+						}
+						return s.call(ctx)
+					})
+					cancel()
+					mu.Lock()
+					switch {
+					case time.Since(start) < 12*time.Second:
+					case err == nil:
+						done++
+					default:
+						failed++
+					}
+					mu.Unlock()
+					if err != nil {
+						time.Sleep(10 * time.Millisecond)
+					}
+				}
+			})
+		}
+		all.Wait()
+		return done, failed
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{})
+		require.NoError(t, err)
+		done, failed := ends(l.Do)
+		alone, failedAlone := ends(patiently)
+		t.Logf("%d done, %d failed; without a limiter %d, %d", done, failed, alone, failedAlone)
+		assert.Greater(t, done, alone*95/100)
+		assert.LessOrEqual(t, failed, done/8)
+	})
+}
+
+// patiently is a client without a limiter: it tries again after 50 ms doubled up to 5 s.
+func patiently(ctx context.Context, fn func(context.Context) error) error {
+	for n := 0; ; n++ {
+		if err := fn(ctx); err == nil || ctx.Err() != nil {
+			return err
+		}
+		pause := time.Duration(float64(min(5*time.Second, 50*time.Millisecond<<min(n, 10))) * (0.5 + rand.Float64()))
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Bulk work with one deadline for the whole batch, beside calls of 2 s that are more than fit, had no turn from the third
+// minute on: it has a deadline, and is not in a hurry.
+func TestABatchWithOneDeadlineHasItsTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{})
+		require.NoError(t, err)
+		s, start := &counter{}, time.Now()
+		batch, cancel := context.WithTimeout(t.Context(), time.Hour)
+		var bulk [2]int // by minute
+		var mu sync.Mutex
+		var all sync.WaitGroup
+		for range 64 {
+			all.Go(func() {
+				for batch.Err() == nil {
+					if l.Do(batch, s.call) == nil {
+						mu.Lock()
+						bulk[min(1, int(time.Since(start)/time.Minute))]++
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		for time.Since(start) < 2*time.Minute {
+			time.Sleep(time.Duration(rand.ExpFloat64() / (1.1 * 320) * float64(time.Second)))
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				_ = l.Do(ctx, s.call)
+			})
+		}
+		cancel()
+		all.Wait()
+		t.Log("bulk done by minute:", bulk)
+		assert.Greater(t, bulk[0], 1800)
+		assert.Greater(t, bulk[1], 1800)
+	})
+}
+
+// The error of a call that is not sent says why, and is a DeadlineExceeded; the limiter counts it.
+func TestWhatIsNotSentSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var events []aimd.Event
+		l, err := aimd.New(aimd.Config{MaxWindow: 1, Observer: func(e aimd.Event) {
+			if e.Kind == aimd.EventTooLate {
+				events = append(events, e)
+			}
+		}})
+		require.NoError(t, err)
+		trip := func(ctx context.Context) error { time.Sleep(140 * time.Millisecond); return ctx.Err() }
+		require.NoError(t, l.Do(t.Context(), trip))
+		ctx, cancel := context.WithTimeout(t.Context(), 230*time.Millisecond)
+		defer cancel()
+		var all sync.WaitGroup
+		for range 3 {
+			all.Go(func() { _ = l.Do(t.Context(), trip) })
+		}
+		synctest.Wait()
+		err = l.Do(ctx, trip) // comes to the front after 140 ms
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		all.Wait()
+		require.EqualError(t, err, "gave up before the first attempt: waited 230ms in the queue, place 2 of 2, window 1: context deadline exceeded")
+
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		ctx, cancel = context.WithTimeout(t.Context(), 230*time.Millisecond)
+		defer cancel()
+		all.Go(func() { time.Sleep(140 * time.Millisecond); p.Done(aimd.Success) })
+		err = l.Do(ctx, trip)
+		require.EqualError(t, err, "gave up before the first attempt: not sent: 90ms left, answers take 140ms: context deadline exceeded")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		all.Wait()
+		require.EqualValues(t, 2, l.Snapshot().TooLate)
+		require.Contains(t, l.Snapshot().String(), " too-late=2")
+		require.Len(t, events, 2)
+		require.Equal(t, "too late: 2 operations were not sent before their deadline, the last: not sent: 90ms left, answers take 140ms: context deadline exceeded", events[1].String())
+	})
+}

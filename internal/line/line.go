@@ -1,0 +1,188 @@
+// Package line has the order of the operations that wait for a slot of a limiter. It is pure.
+package line
+
+import (
+	"iter"
+	"time"
+
+	"github.com/aimd-go/aimd/queue"
+	"github.com/aimd-go/aimd/window"
+)
+
+const (
+	// crowded times the time that a late operation had is the length of a crowd. Then the order is first in, first out again, to
+	// see whether that will do: one time in nine is a trial. With 4 the goodput of faults_leave_test.go is .01 less, with 16 the same.
+	crowded = 8
+	// trips is the number of mean round trips that an operation needs, since some answers take twice as long as the mean.
+	trips = 2
+)
+
+// Waiter is an operation that waits. It may be in one line at a time.
+type Waiter[T any] struct {
+	// Value is the caller's.
+	Value T
+	// Since is the time when it came, Deadline the time by which it has to end; 0: it has no deadline.
+	Since, Deadline time.Duration
+
+	item, timed queue.Item[*Waiter[T]]
+	// place is its place in the queue when it came, plus the line's passed then. back: it has come back.
+	place int32
+	back  bool
+}
+
+// had is the time that it had when it came.
+func (w *Waiter[T]) had() time.Duration { return w.Deadline - w.Since }
+
+// Line is the operations that wait for a slot: first in, first out, with those that come back at the front. If there are
+// deadlines, and one operation is too late, the newest goes first. The zero value is an empty line.
+type Line[T any] struct {
+	// Bound is the greatest number of operations for Push; 0: no bound.
+	Bound int
+
+	queue queue.Queue[*Waiter[T]]
+	// hasty are the new ones of the queue that have a deadline, and no more time than a crowd lasts.
+	hasty queue.Queue[*Waiter[T]]
+	// passed counts the operations that got their turn, less those that came back to the front.
+	passed int32
+	// until is the end of the latest crowd, a time in which not all who wait can be served by their deadlines. span is the time
+	// that the late operation had by which it was found.
+	until, span time.Duration
+}
+
+// Verdict is what becomes of the operation that Turn returns.
+type Verdict uint8
+
+const (
+	// Goes: it is its turn.
+	Goes Verdict = iota
+	// Late: it has too little time left for an attempt, and is told so.
+	Late
+	// Last: too many go before it, and it is told so.
+	Last
+)
+
+// Push lets a new operation wait at the end, and reports false if the line is full.
+func (l *Line[T]) Push(w *Waiter[T]) bool {
+	if l.Bound > 0 && l.Len() >= l.Bound {
+		return false
+	}
+	w.item.Value, w.timed.Value = w, w
+	l.queue.Push(&w.item)
+	w.place, w.back = int32(l.queue.Len())+l.passed, false
+	if w.Deadline != 0 && l.hasten(w) {
+		l.hasty.Push(&w.timed)
+	}
+	return true
+}
+
+// PutBack lets an operation wait that has been sent before: at the front, behind others that came back.
+func (l *Line[T]) PutBack(w *Waiter[T]) {
+	w.item.Value, w.place, w.back = w, 0, true
+	l.queue.PutBack(&w.item)
+	l.passed--
+}
+
+// Remove takes an operation out of the line, and reports false if it does not wait.
+func (l *Line[T]) Remove(w *Waiter[T]) bool {
+	l.hasty.Remove(&w.timed)
+	return l.queue.Remove(&w.item)
+}
+
+// Len is the number of operations that wait.
+func (l *Line[T]) Len() int { return l.queue.Len() }
+
+// Place is the place of an operation that waits, from 1, and about right in a crowd.
+func (l *Line[T]) Place(w *Waiter[T]) int { return min(max(int(w.place-l.passed), 1), l.Len()) }
+
+// All yields the operations that wait. One may be removed when it is yielded.
+func (l *Line[T]) All() iter.Seq[*Waiter[T]] {
+	return func(yield func(*Waiter[T]) bool) {
+		for i := range l.queue.All() {
+			if !yield(i.Value) {
+				return
+			}
+		}
+	}
+}
+
+// Front is the operation whose turn it is if nothing is late, nil if none waits.
+func (l *Line[T]) Front() *Waiter[T] {
+	if first, _ := l.queue.Ends(); first != nil {
+		return first.Value
+	}
+	return nil
+}
+
+// Turn returns the operation whose turn it is, or one that is told why it is not sent; nil if none waits. s is the state of the
+// limiter's window.
+//
+//   - An operation with less time left than two mean round trips is late, with less than half of the time that it had at most.
+//     So one that did not wait always goes, and a round trip that is wrong is measured again.
+//   - From then on the newest takes the turn of the oldest for eight times the late one's time. Oldest first, each would go with
+//     a few milliseconds left, and its answer would be for nobody.
+//   - Meanwhile an oldest that has too little time left for those that wait now is told at once, but not sooner than a round
+//     trip after it came: a caller that comes again would be told again.
+//
+// Operations without a deadline, with more time than the eight times, and those that come back, keep their turn.
+func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) {
+	w := l.Front()
+	switch {
+	case w == nil || w.Deadline == 0:
+		return w, Goes
+	case late(now, w, s.Trip):
+		l.found(now, w)
+		return w, Late
+	case now >= l.until || w.back || !l.hasten(w):
+		return w, Goes
+	}
+	_, last := l.hasty.Ends()
+	switch {
+	case last == nil || last.Value == w:
+		return w, Goes
+	case now-w.Since >= s.Trip && now+l.rest(s) > w.Deadline:
+		return w, Last
+	case late(now, last.Value, s.Trip):
+		return last.Value, Late
+	}
+	return last.Value, Goes
+}
+
+// Went takes the operation out of the line that Turn returned, for it got its slot.
+func (l *Line[T]) Went(w *Waiter[T]) {
+	l.Remove(w)
+	l.passed++
+}
+
+// Left notes that the deadline of an operation came while it waited.
+func (l *Line[T]) Left(now time.Duration, w *Waiter[T]) {
+	if w.Deadline != 0 {
+		l.found(now, w)
+	}
+}
+
+// CutOff notes an attempt that its caller's deadline ended, after it had waited for most of its time.
+func (l *Line[T]) CutOff(now time.Duration) {
+	if oldest, _ := l.hasty.Ends(); oldest != nil && now >= l.until+l.span { // so it came after the last crowd
+		l.until, l.span = now+crowded*oldest.Value.had(), oldest.Value.had()
+	}
+}
+
+// found begins a crowd: an operation that came after the last one is late.
+func (l *Line[T]) found(now time.Duration, w *Waiter[T]) {
+	if w.Since >= l.until {
+		l.until, l.span = now+crowded*w.had(), w.had()
+	}
+}
+
+// hasten reports whether an operation is one of those of a crowd.
+func (l *Line[T]) hasten(w *Waiter[T]) bool { return l.span == 0 || w.had() <= crowded*l.span }
+
+// late reports whether an operation has too little time left for an attempt.
+func late[T any](now time.Duration, w *Waiter[T], trip time.Duration) bool {
+	return now+min(trips*trip, w.had()/2) > w.Deadline
+}
+
+// rest is the time until all others that wait now have had a turn.
+func (l *Line[T]) rest(s window.State) time.Duration {
+	return time.Duration(float64(l.Len()-1) * float64(s.Trip) / max(1, s.Cwnd))
+}

@@ -1,0 +1,207 @@
+package line_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/internal/line"
+	"github.com/aimd-go/aimd/window"
+)
+
+// names of operations, in the order in which they wait.
+type (
+	waiter = line.Waiter[string]
+	queue  = line.Line[string]
+)
+
+// of is a window of 2 whose answers take 10 s in the mean.
+var of = window.State{Cwnd: 2, Trip: 10 * time.Second}
+
+const s = time.Second
+
+// pushed is a line with operations that came at a time, each with so much time; 0: no deadline.
+func pushed(l *queue, at time.Duration, had time.Duration, names ...string) {
+	for _, name := range names {
+		w := &waiter{Value: name, Since: at}
+		if had > 0 {
+			w.Deadline = at + had
+		}
+		l.Push(w)
+	}
+}
+
+// turn is the name of the operation of the next turn, with what becomes of it. The operation leaves the line.
+func turn(l *queue, now time.Duration, state window.State) string {
+	w, v := l.Turn(now, state)
+	switch {
+	case w == nil:
+		return "-"
+	case v == line.Goes:
+		l.Went(w)
+		return w.Value
+	}
+	l.Remove(w)
+	return map[line.Verdict]string{line.Late: "late ", line.Last: "last "}[v] + w.Value
+}
+
+func order(l *queue, now time.Duration, turns int) (names []string) {
+	for range turns {
+		names = append(names, turn(l, now, of))
+	}
+	return names
+}
+
+func TestFirstInFirstOut(t *testing.T) {
+	var l queue
+	pushed(&l, 0, 0, "a")
+	pushed(&l, 0, 100*s, "b", "c")
+	back := &waiter{Value: "back"}
+	l.PutBack(back)
+	require.Equal(t, 4, l.Len())
+	require.Equal(t, []string{"back", "a", "b", "c", "-"}, order(&l, 0, 5))
+}
+
+// docs/design.md: "An operation with less time left than two mean round trips".
+func TestLate(t *testing.T) {
+	for _, c := range []struct {
+		had, at time.Duration
+		want    string
+	}{
+		{100 * s, 80 * s, "a"}, {100 * s, 80*s + 1, "late a"}, // two round trips
+		{30 * s, 15 * s, "a"}, {30 * s, 15*s + 1, "late a"}, // half of the time
+		{s, 0, "a"}, // it did not wait
+		{0, 1000 * s, "a"},
+	} {
+		var l queue
+		pushed(&l, 0, c.had, "a")
+		require.Equal(t, c.want, turn(&l, c.at, of), "%+v", c)
+	}
+	var l queue
+	pushed(&l, 0, 100*s, "a")
+	require.Equal(t, "a", turn(&l, 100*s, window.State{Cwnd: 2}), "a law that measures no round trip")
+}
+
+// docs/design.md: "the newest with a deadline goes first, for eight times the time that the late one had".
+func TestTheNewestGoesFirstInACrowd(t *testing.T) {
+	for at, want := range map[time.Duration]string{81*s + 800*s - 1: "newest", 81*s + 800*s: "oldest"} {
+		var l queue
+		pushed(&l, 0, 100*s, "late")
+		require.Equal(t, "late late", turn(&l, 81*s, of))
+		pushed(&l, at-50*s, 200*s, "oldest", "newer", "newest")
+		require.Equal(t, want, turn(&l, at, of), at)
+	}
+}
+
+// What came before the end of a crowd begins no other: workers in a loop would never be first in, first out again.
+func TestACrowdIsNotProlonged(t *testing.T) {
+	for came, want := range map[time.Duration]string{881*s - 1: "a", 881 * s: "c"} {
+		var l queue
+		pushed(&l, 0, 100*s, "first")
+		require.Equal(t, "late first", turn(&l, 81*s, of))
+		pushed(&l, came, 100*s, "second")
+		require.Equal(t, "late second", turn(&l, came+90*s, of))
+		pushed(&l, came+90*s, 100*s, "a", "b", "c")
+		require.Equal(t, want, turn(&l, came+90*s, of))
+	}
+}
+
+// docs/design.md: "Operations without a deadline, those with more than eight times the late one's time, and those that come
+// back keep their turn".
+func TestWhoKeepsItsTurnInACrowd(t *testing.T) {
+	for name, put := range map[string]func(*queue){
+		"no deadline":      func(l *queue) { pushed(l, 90*s, 0, "a") },
+		"an hour":          func(l *queue) { pushed(l, 90*s, 800*s+1, "a") },
+		"it has come back": func(l *queue) { l.PutBack(&waiter{Value: "a", Since: 90 * s, Deadline: 190 * s}) },
+	} {
+		var l queue
+		pushed(&l, 0, 100*s, "late")
+		require.Equal(t, "late late", turn(&l, 81*s, of))
+		put(&l)
+		pushed(&l, 90*s, 800*s, "b", "c")
+		require.Equal(t, []string{"a", "c", "b"}, order(&l, 90*s, 3), name)
+	}
+	// The one of an hour is not among the newest either.
+	var l queue
+	pushed(&l, 0, 100*s, "late")
+	require.Equal(t, "late late", turn(&l, 81*s, of))
+	pushed(&l, 90*s, 800*s, "b", "c")
+	pushed(&l, 90*s, 801*s, "a")
+	require.Equal(t, []string{"c", "b", "a"}, order(&l, 90*s, 3))
+}
+
+// docs/design.md: "The oldest that cannot get a turn is told at once", but not before a round trip has passed.
+func TestWhoIsLastIsTold(t *testing.T) {
+	for _, c := range []struct {
+		waited, left time.Duration
+		want         string
+	}{{10 * s, 50*s - 1, "last a"}, {10 * s, 50 * s, "k"}, {10*s - 1, 50*s - 1, "k"}} {
+		var l queue
+		pushed(&l, 0, 100*s, "late")
+		require.Equal(t, "late late", turn(&l, 81*s, of))
+		pushed(&l, 200*s, c.waited+c.left, "a")
+		pushed(&l, 200*s+c.waited, 100*s, "b", "c", "d", "e", "f", "g", "h", "i", "j", "k") // ten that take 10 s, two at a time
+		require.Equal(t, c.want, turn(&l, 200*s+c.waited, of), "%+v", c)
+	}
+}
+
+// Both are signs of a crowd: an operation whose deadline came while it waited, and an attempt cut off after a long wait.
+func TestOtherSignsOfACrowd(t *testing.T) {
+	var l queue
+	pushed(&l, 0, 100*s, "a", "b", "c")
+	l.Left(50*s, l.Front())
+	require.Equal(t, "c", turn(&l, 50*s, of))
+
+	l = queue{}
+	pushed(&l, 0, 100*s, "a", "b", "c")
+	l.CutOff(50 * s)
+	require.Equal(t, "c", turn(&l, 50*s, of))
+	for at, want := range map[time.Duration]string{950*s - 1: "d", 950 * s: "e"} { // the crowd ended at 850 s, and had 100 s
+		l = queue{}
+		pushed(&l, 0, 100*s, "a")
+		l.CutOff(50 * s)
+		require.Equal(t, "a", turn(&l, 50*s, of))
+		pushed(&l, at, 100*s, "d", "e")
+		l.CutOff(at)
+		require.Equal(t, want, turn(&l, at, of))
+	}
+
+	l = queue{}
+	l.CutOff(0) // nobody waits
+	pushed(&l, 0, 100*s, "a", "b")
+	require.Equal(t, "a", turn(&l, 0, of))
+}
+
+func TestTheBoundIsForNewOnes(t *testing.T) {
+	l := queue{Bound: 2}
+	require.True(t, l.Push(&waiter{}))
+	l.PutBack(&waiter{})
+	require.False(t, l.Push(&waiter{}))
+	l.PutBack(&waiter{})
+	require.Equal(t, 3, l.Len())
+	for w := range l.All() {
+		require.True(t, l.Remove(w))
+		require.False(t, l.Remove(w))
+	}
+	require.Zero(t, l.Len())
+}
+
+func TestPlaces(t *testing.T) {
+	var l queue
+	pushed(&l, 0, 0, "a", "b", "c")
+	var c *waiter
+	for c = range l.All() {
+	}
+	require.Equal(t, 3, l.Place(c))
+	l.Went(l.Front())
+	require.Equal(t, 2, l.Place(c))
+	l.PutBack(&waiter{})
+	require.Equal(t, 3, l.Place(c))
+	for w := range l.All() {
+		if w != c {
+			l.Remove(w) // it left
+		}
+	}
+	require.Equal(t, 1, l.Place(c))
+}

@@ -1,0 +1,62 @@
+package aimd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/line"
+	"github.com/aimd-go/aimd/verdict"
+)
+
+// turn is the operation whose turn it is, nil if none waits. It sends away those before it that are too late.
+func (l *Limiter) turn(now time.Duration) *waiter {
+	w := l.front()
+	if w == nil || w.Deadline == 0 {
+		return w
+	}
+	if !l.timed() {
+		now = l.now()
+	}
+	for {
+		next, v := l.line.Turn(now, l.gate.State())
+		if next == nil {
+			return nil
+		}
+		if w = next.Value; v == line.Goes {
+			l.gate.Amount = w.amount
+			return w
+		}
+		w.dismissed = l.notSent(now, w, v)
+		l.line.Remove(next)
+		l.tooLate(now, w.dismissed)
+		w.next, l.woken = l.woken, w
+	}
+}
+
+// notSent is the error of an operation that is too late.
+func (l *Limiter) notSent(now time.Duration, w *waiter, v line.Verdict) error {
+	left := roughly(max(0, w.Deadline-now))
+	if v == line.Last {
+		return fmt.Errorf("not sent: %s left, and %d go before: %w", left, l.line.Len()-1, context.DeadlineExceeded)
+	}
+	return fmt.Errorf("not sent: %s left, answers take %s: %w", left, roughly(l.gate.State().Trip), context.DeadlineExceeded)
+}
+
+// tooLate counts an operation that was not sent before its deadline.
+func (l *Limiter) tooLate(now time.Duration, err error) {
+	l.counts.TooLate++
+	if n := l.counts.TooLate; bits.OnesCount64(n) == 1 {
+		l.note(now, Event{Kind: EventTooLate, Count: n, Err: err})
+	}
+}
+
+// cutOff notes an attempt that its caller's deadline ended, after it had waited for most of its time.
+func (l *Limiter) cutOff(v verdict.Verdict, err error) {
+	if v.Meaning == answer.Final && l.line.Len() > 0 && errors.Is(err, context.DeadlineExceeded) {
+		l.line.CutOff(l.now())
+	}
+}
