@@ -88,25 +88,30 @@ func TestABadDocumentChangesNothing(t *testing.T) {
 	require.Empty(t, c.Snapshot().LastError)
 }
 
-// If one applier refuses a document, all have the one before.
-func TestADocumentThatOneRefusesIsInForceNowhere(t *testing.T) {
-	first, second := &applied{}, &applied{refuse: errors.New("not here")}
+// If one applier refuses a document, the others have it, and each look brings it to all until none refuses.
+func TestADocumentThatOneRefuses(t *testing.T) {
+	first, second := &applied{refuse: errors.New("not here")}, &applied{}
 	source := &script{data: version(3, 8)}
 	c := looked(t, source, remote.Config{}, first.apply, second.apply)
 	require.Equal(t, "remote: script: not here", c.Snapshot().LastError)
-	require.Zero(t, c.Snapshot().Version)
-	require.Equal(t, []uint64{3, 0}, first.all())
-	require.Zero(t, first.last)
-	require.Empty(t, second.all())
+	require.EqualValues(t, 3, c.Snapshot().Version)
+	require.ErrorContains(t, c.Refresh(t.Context()), "not here", "the same document is no news, and its error stays")
+	require.EqualValues(t, 2, c.Snapshot().Failures)
+	require.Zero(t, c.Snapshot().Confirmed)
 
-	second.refuse = nil
-	require.NoError(t, c.Refresh(t.Context()), "the same document again: it is not in force, so not unchanged")
-	second.refuse = errors.New("not here")
+	first.refuse = nil
+	require.NoError(t, c.Refresh(t.Context()))
+	require.Empty(t, c.Snapshot().LastError)
+	require.NoError(t, c.Refresh(t.Context()))
+	require.Equal(t, []uint64{3}, first.all())
+	require.Equal(t, []uint64{3, 3, 3}, second.all())
+
+	second.refuse = errors.New("nor here")
 	source.set(version(4, 9), nil)
-	require.Error(t, c.Refresh(t.Context()))
-	require.Equal(t, []uint64{3, 0, 3, 4, 3}, first.all())
-	require.EqualValues(t, 8, first.last.Window.Max)
-	require.Equal(t, []uint64{3}, second.all())
+	require.ErrorContains(t, c.Refresh(t.Context()), "nor here")
+	source.set(version(3, 8), nil)
+	require.ErrorContains(t, c.Refresh(t.Context()), "version: 3", "the first has the later one")
+	require.Equal(t, []uint64{3, 4}, first.all())
 }
 
 // Appliers and observers may change their copies of a document.

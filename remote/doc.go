@@ -20,16 +20,23 @@
 // a document with [Parse]. A document is for one service. A program that uses several services has a Client for
 // each.
 //
-// Each [Applier] brings the document to a part of the program: the Apply of [Limiters] and [Features], [ToPolicy],
-// [ToBudget], [ToSchedule]. Attempts in flight and waiting operations stay.
+// Each [Applier] brings the document to a part of the program: the Apply of [Limiters] and [Features], or a line of
+// your own for a policy, a budget, a schedule:
+//
+//	func(d remote.Document) error { return policy.SetCaps(d.Retry.MaxAttempts, d.Retry.MaxPause) }
+//	func(d remote.Document) error { return budget.SetShare(d.Retry.BudgetShare) }
+//	func(d remote.Document) error { return polls.SetPeriod(d.Schedule.Period) }
+//
+// Attempts in flight and waiting operations stay.
 //
 // What happens if
 //   - the source is away, slow, or answers something else: the document in force stays until the next look of the
 //     schedule. There are no retries, so that a source in trouble gets no more requests than a healthy source.
 //   - the source is away at the start: the program's own settings count.
-//   - the document is bad, or does not fit one of the appliers: the whole document is refused, with an error that
-//     names the field, the value and the allowed values. An unknown field is refused too, since it may be mistyped.
-//     So publish fields for newer clients at another address.
+//   - the document is bad: the whole document is refused, with an error that names the field, the value and the
+//     allowed values. An unknown field is refused too, since it may be mistyped. So publish fields for newer clients at
+//     another address.
+//   - the document does not fit one of the appliers: the others have it, and each look has the error until it fits.
 //   - the version is lower than the version in force, or the same with other contents: the document is refused,
 //     since a server that lags behind must not undo a later decision. To go back, publish the old contents with a
 //     new version. A program that starts again takes any version.

@@ -11,6 +11,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/remote"
+	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/tag"
 )
@@ -36,7 +37,12 @@ func Example() {
 	if err := limiters.Add(lim); err != nil {
 		panic(err)
 	}
-	client, err := remote.New(source, remote.Config{}, limiters.Apply, features.Apply)
+	budget, err := retry.NewBudget(retry.BudgetConfig{})
+	if err != nil {
+		panic(err)
+	}
+	share := func(d remote.Document) error { return budget.SetShare(d.Retry.BudgetShare) }
+	client, err := remote.New(source, remote.Config{}, limiters.Apply, features.Apply, share)
 	if err != nil {
 		panic(err)
 	}

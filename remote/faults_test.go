@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -75,4 +76,29 @@ func TestHostileDocuments(t *testing.T) {
 		assert.Zero(t, after.InFlight)
 		assert.Zero(t, after.Queued)
 	})
+}
+
+// Each Add walked all limiters, twice, under the lock that each request of a proxy with many keys takes.
+func TestManyLimitersAreAddedWithLittleWork(t *testing.T) {
+	var ls remote.Limiters
+	all := make([]*aimd.Limiter, 5000) // none is forgotten meanwhile
+	walked, forgets := 0, 0
+	for i := range all {
+		all[i] = reno(t, aimd.Config{})
+		require.NoError(t, ls.Add(all[i]))
+		if now := ls.Forgets(); now != forgets { // this one walked those before
+			walked, forgets = walked+i, now
+		}
+	}
+	require.Positive(t, walked)
+	require.LessOrEqual(t, walked, 2*len(all), "limiters that were looked at")
+	runtime.KeepAlive(all)
+	all = nil
+	for i := range 10_000 {
+		if i%1000 == 0 {
+			runtime.GC()
+		}
+		require.NoError(t, ls.Add(reno(t, aimd.Config{})))
+	}
+	require.LessOrEqual(t, ls.Forgets(), 10_000, "those that are no more are forgotten")
 }

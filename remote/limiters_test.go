@@ -3,11 +3,9 @@ package remote_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"runtime"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -15,10 +13,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/remote"
-	"github.com/aimd-go/aimd/retry"
-	"github.com/aimd-go/aimd/schedule"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/verdict"
@@ -81,20 +76,35 @@ func TestLimitersWithoutPauses(t *testing.T) {
 	require.Equal(t, 10*time.Millisecond, l.Snapshot().Config.PauseMax)
 }
 
-func TestLimitersRefuseWhatDoesNotFitOneOfThem(t *testing.T) {
+// A limiter that a document does not fit keeps its settings, and the others take the document.
+func TestALimiterThatADocumentDoesNotFit(t *testing.T) {
 	wide, narrow, high := reno(t, aimd.Config{}), reno(t, aimd.Config{InitialWindow: 5, MaxWindow: 10}), reno(t, aimd.Config{MinWindow: 8})
 	ls := limiters(t, wide, narrow, high)
-	before := wide.Snapshot().Config
-	for want, change := range map[string]func(*remote.Document){
-		"aimd: MaxWindow: 10 is not allowed, want a number from 20 to 1048576": func(d *remote.Document) { d.Window.Min = 20 },
-		"aimd: MaxWindow: 4 is not allowed, want a number from 8 to 1048576":   func(d *remote.Document) { d.Window.Max = 4 },
+	for _, c := range []struct {
+		want   string
+		change func(*remote.Document)
+		least  []float64
+		most   []float64
+	}{
+		{"aimd: MaxWindow: 10 is not allowed, want a number from 20 to 1048576", func(d *remote.Document) { d.Window.Min = 20 },
+			[]float64{20, 1, 20}, []float64{window.MaxWindow, 10, window.MaxWindow}},
+		{"aimd: MaxWindow: 4 is not allowed, want a number from 8 to 1048576", func(d *remote.Document) { d.Window.Max = 4 },
+			[]float64{1, 1, 20}, []float64{4, 4, window.MaxWindow}},
+		{"", func(d *remote.Document) { d.Window.Min, d.Window.Max = 20, 30 }, []float64{20, 20, 20}, []float64{30, 30, 30}},
 	} {
-		err := ls.Apply(said(1, change))
-		require.EqualError(t, err, want)
-		require.ErrorAs(t, err, new(*setting.Error))
-		require.Equal(t, before, wide.Snapshot().Config, "those that it fits have not got it either")
+		err := ls.Apply(said(1, c.change))
+		if c.want == "" {
+			require.NoError(t, err)
+		} else {
+			require.EqualError(t, err, c.want)
+			require.ErrorAs(t, err, new(*setting.Error))
+		}
+		for i, l := range []*aimd.Limiter{wide, narrow, high} {
+			assert.Equal(t, c.least[i], l.Snapshot().Config.MinWindow)
+			assert.Equal(t, c.most[i], l.Snapshot().Config.MaxWindow)
+		}
 	}
-	require.NoError(t, ls.Apply(said(1, func(d *remote.Document) { d.Window.Min, d.Window.Max = 20, 30 })))
+	require.EqualError(t, ls.Add(nil), "remote: limiter: nil is not allowed")
 }
 
 // The limiters of a Keyed are made when they are needed.
@@ -158,55 +168,6 @@ func TestLimitersAreNotKeptAlive(t *testing.T) {
 	<-gone
 	require.NoError(t, ls.Apply(d))
 	require.EqualValues(t, 30, stays.Snapshot().Cwnd)
-}
-
-// A part of a program has the document's settings, and its own again if a document lacks them.
-func TestAppliers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p, err := retry.New(retry.Config{Idempotent: true, MaxAttempts: 2, Backoff: backoff.Exponential{Min: time.Minute, Factor: 1}})
-		require.NoError(t, err)
-		b, err := retry.NewBudget(retry.BudgetConfig{Share: 0.05, Floor: -1})
-		require.NoError(t, err)
-		s, err := schedule.New(schedule.Config{Period: time.Hour})
-		require.NoError(t, err)
-		appliers := []remote.Applier{remote.ToPolicy(p), remote.ToBudget(b), remote.ToSchedule(s)}
-		for _, c := range []struct {
-			change   func(*remote.Document)
-			attempts int
-			pause    time.Duration
-			share    float64
-			period   time.Duration
-		}{
-			{func(d *remote.Document) { *d = fullDocument }, 4, 30 * time.Second, 20, 5 * time.Minute},
-			{func(d *remote.Document) { d.Retry.MaxPause = time.Millisecond }, 2, time.Millisecond, 5, time.Hour},
-			{func(d *remote.Document) { d.Retry.MaxAttempts = 1000 }, 1000, time.Minute, 5, time.Hour},
-			// The ends of the allowed shares and periods fit.
-			{func(d *remote.Document) { d.Retry.BudgetShare = 0.999999 }, 2, time.Minute, 99.9999, time.Hour},
-			{func(d *remote.Document) { d.Schedule.Period = time.Second }, 2, time.Minute, 5, time.Second},
-			{func(d *remote.Document) { d.Schedule.Period = 168 * time.Hour }, 2, time.Minute, 5, 168 * time.Hour},
-			{func(*remote.Document) {}, 2, time.Minute, 5, time.Hour},
-		} {
-			d := said(1, c.change)
-			for _, a := range appliers {
-				require.NoError(t, a(d))
-			}
-			began, n := time.Now(), 0
-			_ = retry.Do(t.Context(), p, func(context.Context) error { n++; return io.ErrUnexpectedEOF })
-			assert.Equal(t, c.attempts, n)
-			mean := time.Since(began) / time.Duration(n-1)
-			assert.True(t, c.pause/2 <= mean && mean <= c.pause, "%v, at most %v", mean, c.pause)
-			assert.ErrorContains(t, b.Admit(t.Context(), 2), fmt.Sprintf("allowed are %g%%", c.share))
-			assert.Equal(t, c.period, s.Snapshot().Period)
-		}
-		for want, call := range map[string]func(){
-			"remote: ToPolicy with a nil policy":     func() { remote.ToPolicy(nil) },
-			"remote: ToBudget with a nil budget":     func() { remote.ToBudget(nil) },
-			"remote: ToSchedule with a nil schedule": func() { remote.ToSchedule(nil) },
-		} {
-			require.PanicsWithValue(t, want, call)
-		}
-		require.EqualError(t, new(remote.Limiters).Add(nil), "remote: limiter: nil is not allowed")
-	})
 }
 
 func off(features ...string) remote.Document {

@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"throttle": {"answer", "window", "attempt", "tag", "internal/check", "internal/sliding", "verdict"},
 	"retry":    {"answer", "window", "attempt", "backoff", "internal/check", "internal/reason", "internal/sliding", "internal/quota", "verdict"},
 
-	"remote": {"", "answer", "attempt", "window", "retry", "schedule", "tag", "internal/check", "verdict"},
+	"remote": {"", "answer", "window", "schedule", "tag", "internal/check", "verdict"},
 
 	"internal/sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "retry", "schedule", "throttle", "verdict"},
 }

@@ -201,7 +201,7 @@ func (p *proxy) keeping(again <-chan os.Signal) (end func()) {
 			select {
 			case <-again:
 				if err := p.remote.Refresh(context.Background()); err != nil {
-					p.log.Warn("the rules before stay in force", "err", err)
+					p.log.Warn("the rules are bad, or do not fit all", "err", err)
 				} else {
 					p.log.Info("rules in force", "version", p.remote.Snapshot().Version)
 				}
