@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // patience is three times the longest Retry-After that a limiter obeys by default. Our choice.
@@ -29,6 +31,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	GET, HEAD, OPTIONS, TRACE, PUT, DELETE               after every failure
 //	any, with an Idempotency-Key or retry.WithIdempotent after every failure
 //	any, after a 4xx that is no time-out                 the service did not do the work
+//	any, after a refusal within a success                nor then
 //	any, after a 503                                     with Transport.Resend503
 //	any whose connection broke off in its body           the service cannot have the whole request
 //	POST, PATCH and others, after other failures         never
@@ -94,9 +97,15 @@ type refusals struct {
 // Decide decides as the policy does for work that may be done twice, if the work was not done.
 func (r refusals) Decide(ctx context.Context, f attempt.Failure) attempt.Decision {
 	var refusal *StatusError
-	if errors.As(f.Err, &refusal) && (refusal.StatusCode < http.StatusInternalServerError && f.Verdict.Meaning != answer.Slow ||
-		r.unavailable && refusal.StatusCode == http.StatusServiceUnavailable) {
+	if errors.As(f.Err, &refusal) && (refusal.undone(f.Verdict) || r.unavailable && refusal.StatusCode == http.StatusServiceUnavailable) {
 		ctx = retry.WithIdempotent(ctx)
 	}
 	return r.Policy.Decide(ctx, f)
+}
+
+// undone reports whether the answer says that the work was not done: a 4xx, or a success that refuses. A failure within
+// a success says so in XML alone, where nothing else was done.
+func (e *StatusError) undone(v verdict.Verdict) bool {
+	within := e.StatusCode < http.StatusBadRequest && v.Meaning == answer.Unclear && !strings.Contains(e.Header.Get("Content-Type"), "xml")
+	return e.StatusCode < http.StatusInternalServerError && v.Meaning != answer.Slow && !within
 }

@@ -81,11 +81,11 @@ func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // send makes an attempt that ends with the head of its answer.
 func (r *retrier) send(a *attempt.Attempt, req *http.Request) (*http.Response, verdict.Verdict, error) {
-	resp, err := ask(r.base, req, r.read)
+	resp, _, err := ask(r.base, req, r.read)
 	if resp != nil {
 		defer closeAfterPanic(resp)
 	}
-	return resp, a.End(err), err
+	return resp, a.End(err), passing(err)
 }
 
 // terms is the request's context, which says whether the request may be sent or done twice.

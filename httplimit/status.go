@@ -21,7 +21,7 @@ const (
 	shownBody = 200
 )
 
-// StatusError is an HTTP answer with a status of 400 or more, or a success whose body is an error document.
+// StatusError is an HTTP answer with a status of 400 or more, or a success whose body says that it is none.
 // verdict.Classify reads it. Check makes it, and so may a test. It is never changed, so it is safe for any number
 // of goroutines.
 type StatusError struct {
@@ -38,16 +38,17 @@ type StatusError struct {
 	said *answer.Answer
 	// late: the body did not come in time.
 	late bool
+	// passes: the program gets the answer, and the limiter learns of it.
+	passes bool
 }
 
-// Check returns nil if the answer's status is below 400, and leaves the answer unchanged. For another answer it
-// returns a [*StatusError], reads at most 64 KiB of the body, for at most a quarter of a second, and closes it. The
-// same holds for a success of a PUT or POST whose body is an error document, as Amazon S3 sends. Check is for
-// aimd.Do around a plain client. Read the body of a good answer within the function: the slot is held as long as
-// the function runs.
+// Check returns nil for a success, and leaves the answer unchanged. For another answer it returns a [*StatusError], reads
+// at most 64 KiB of the body, for at most a quarter of a second, and closes it. An answer with a status below 400 is no
+// success if it is a refusal nevertheless: see [Transport]. Check is for aimd.Do around a plain client. Read the body
+// of a good answer within the function: the slot is held as long as the function runs.
 func Check(resp *http.Response) error {
-	e := glance(resp, nil)
-	if e == nil {
+	e, _ := glance(resp, nil)
+	if e == nil || e.passes {
 		return nil
 	}
 	if e.Body == nil && !e.late {
@@ -60,35 +61,37 @@ func Check(resp *http.Response) error {
 	return e
 }
 
-// glance returns an answer that is no success as a StatusError, nil for a success, and leaves the body readable.
-// read is Transport.Read.
-func glance(resp *http.Response, read func(answer.Answer) answer.Answer) *StatusError {
+// glance returns an answer that is no plain success as a StatusError, nil for a success, and leaves the body readable.
+// said is the answer as it was read, nil if there was nothing to read. read is Transport.Read.
+func glance(resp *http.Response, read func(answer.Answer) answer.Answer) (e *StatusError, said *answer.Answer) {
 	var start []byte
 	var late bool
 	if resp.StatusCode >= http.StatusBadRequest {
 		start, late = body.Peek(resp.Header, bodyOf(resp))
-	} else if start = within(resp); start == nil && read == nil {
-		return nil
+	} else if start = within(resp); read == nil && !answer.Speaks(body.Plain(resp.Header, start)) {
+		return nil, nil
 	}
-	said := answer.Read(resp.StatusCode, resp.Header, start, time.Now())
+	a := answer.Read(resp.StatusCode, resp.Header, start, time.Now())
 	if read != nil {
-		said = read(said)
+		a = read(a)
 	}
-	if !said.Failed() {
-		return nil
+	passes := !a.Failed()
+	if v := verdict.VerdictOf(a); passes && !v.Known() {
+		return nil, &a
 	}
-	e := &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, said: &said, late: late}
+	e = &StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, said: &a, late: late, passes: passes}
 	e.Body, e.Status = kept(body.Plain(resp.Header, start)), e.status()
-	return e
+	return e, &a
 }
 
-// within is body.Within. Only answers to PUT and POST are looked at.
+// within is body.Within for an answer that may have a body. Only the answer to a PUT or POST is begun before the work is
+// done.
 func within(resp *http.Response) []byte {
-	if resp.Request == nil || resp.Request.Method != http.MethodPut && resp.Request.Method != http.MethodPost ||
-		resp.StatusCode == http.StatusSwitchingProtocols {
+	if resp.StatusCode == http.StatusSwitchingProtocols {
 		return nil
 	}
-	return body.Within(resp.Header, bodyOf(resp))
+	long := resp.Request != nil && (resp.Request.Method == http.MethodPut || resp.Request.Method == http.MethodPost)
+	return body.Within(resp.Header, bodyOf(resp), resp.ContentLength, long)
 }
 
 // bodyOf is the answer's body, nil if it is empty.
@@ -124,7 +127,11 @@ func (e *StatusError) Answer() answer.Answer {
 
 // Facts implements verdict.Factual.
 func (e *StatusError) Facts() verdict.Facts {
-	return verdict.Facts{Verdict: verdict.VerdictOf(e.Answer()), Reach: verdict.Heard}
+	v := verdict.VerdictOf(e.Answer())
+	if e.passes && v.Meaning == answer.Unclear {
+		v.Meaning = answer.Final // an error in words that no row has, as with an unlisted 4xx
+	}
+	return verdict.Facts{Verdict: v, Reach: verdict.Heard}
 }
 
 // RetryAfter returns the time for which the service asked to wait, in a header or in the body, or 0.

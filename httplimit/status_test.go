@@ -34,13 +34,13 @@ func TestCheckLeavesGoodAnswersAlone(t *testing.T) {
 	}
 }
 
-// A success of a PUT or POST may be an error document; another success is not looked at.
-func TestOnlyWritesMayFailWithinASuccess(t *testing.T) {
+// A success may be an error document, whatever the method. A connection of another protocol is not looked at.
+func TestAnErrorWithinASuccess(t *testing.T) {
 	for _, c := range []struct {
 		method string
 		status int
 		fails  bool
-	}{{"PUT", 200, true}, {"POST", 200, true}, {"GET", 200, false}, {"DELETE", 200, false}, {"POST", 101, false}} {
+	}{{"PUT", 200, true}, {"POST", 200, true}, {"GET", 200, true}, {"DELETE", 202, true}, {"POST", 101, false}} {
 		body := strings.NewReader("<Error><Code>SlowDown</Code></Error>")
 		err := httplimit.Check(&http.Response{
 			StatusCode: c.status, Header: http.Header{"Content-Type": {"application/xml"}}, Body: io.NopCloser(body), Request: &http.Request{Method: c.method},

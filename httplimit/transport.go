@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/body"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -21,8 +23,11 @@ import (
 // reports the end of the attempt to the limiter. The slot is held until the answer's body is read to its
 // end or closed, reading fails, or the request's context ends.
 //
-// An answer with a status below 400 is a success, unless it answers a PUT or POST with an error document. Other
-// answers are [StatusError]s for the limiter's classifier, which also reads the errors of the base.
+// An answer with a status below 400 is a success, unless its body says otherwise. JSON, XML and the first event of a
+// stream are looked at, up to 64 KiB and for at most a quarter of a second, as package answer says: a refusal within a
+// 200 is a refusal. A batch that refused a part for load is an overload for the limiter, and passes: the program sends
+// the rest. A later error in a stream ends the attempt, and passes. Other answers are [StatusError]s for the limiter's
+// classifier, which also reads the errors of the base.
 //
 // A Transport does not retry; its [Transport.Client] does. A request without a slot fails with an [*attempt.Error]
 // of no attempt, so it may be sent again even if it is not idempotent. The reason is aimd.ErrClosed,
@@ -54,8 +59,8 @@ type Transport struct {
 	// The default is false: some contracts count the tokens that a request may cost at most.
 	ReadUsage bool
 	// Read gets each answer as package answer reads it. It returns the answer, or another reading of a service that
-	// you know better: see [answer.Answer.As]. A success has status and header only. Read must be safe for several
-	// goroutines. nil changes nothing.
+	// you know better: see [answer.Answer.As]. A success has Body, Codes and Text if its body is looked at. Read must be
+	// safe for several goroutines. nil changes nothing.
 	Read func(answer.Answer) answer.Answer
 
 	once sync.Once
@@ -90,25 +95,34 @@ func closeIdle(base http.RoundTripper) {
 	}
 }
 
-// ask sends the request. Without an answer the error is the base's, with one it is what the head says; read is
-// Transport.Read.
-func ask(base http.RoundTripper, req *http.Request, read func(answer.Answer) answer.Answer) (*http.Response, error) {
+// ask sends the request. Without an answer the error is the base's, with one it is what the answer says at its start; said
+// is the answer as it was read, nil if there was nothing to read. read is Transport.Read.
+func ask(base http.RoundTripper, req *http.Request, read func(answer.Answer) answer.Answer) (_ *http.Response, said *answer.Answer, _ error) {
 	sent, judge := watched(req)
 	resp, err := base.RoundTrip(sent)
 	switch {
 	case err != nil:
-		return nil, judge(err)
+		return nil, nil, judge(err)
 	case resp == nil:
-		return nil, errNoAnswer
+		return nil, nil, errNoAnswer
 	}
 	if resp.Request == sent {
 		resp.Request = req
 	}
 	defer closeAfterPanic(resp)
-	if e := glance(resp, read); e != nil {
-		return resp, e
+	e, said := glance(resp, read)
+	if e != nil {
+		return resp, said, e
 	}
-	return resp, nil
+	return resp, said, nil
+}
+
+// passing is the error for the program: nil if it gets the answer.
+func passing(err error) error {
+	if e, ok := err.(*StatusError); ok && e.passes {
+		return nil
+	}
+	return err
 }
 
 // closeAfterPanic closes the answer if the program's code panics, Read or the classifier: the caller never gets the
@@ -162,7 +176,7 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 	if _, plain := base.(*http.Transport); !plain && req.Context() != a.Context() {
 		sent = req.WithContext(a.Context()) // what the base begins within has the slot
 	}
-	resp, err := ask(base, sent, t.Read)
+	resp, said, err := ask(base, sent, t.Read)
 	if resp == nil {
 		return nil, a.End(unanswered{err}), err
 	}
@@ -172,7 +186,7 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 	defer closeAfterPanic(resp)
 	var reports []answer.Quota
 	if !t.IgnoreQuotas {
-		reports = quotas(resp, err)
+		reports = quotas(resp, said)
 	}
 	v := a.Head(err, reports...)
 	if bodyless(req, resp) {
@@ -181,16 +195,34 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 		if t.ReadUsage {
 			resp.Body = metered(a.Context(), resp)
 		}
-		resp.Body = hold(a, resp)
+		resp.Body = hold(a, t.watched(a, resp, err))
 		open = true
 	}
-	return resp, v, err
+	return resp, v, passing(err)
 }
 
-// quotas are the reports of an answer; err is what its head says.
-func quotas(resp *http.Response, err error) []answer.Quota {
-	if e, ok := err.(*StatusError); ok {
-		return e.Answer().Quotas
+// watched returns the answer with a body that ends the attempt at an error in its stream of events.
+func (t *Transport) watched(a *attempt.Attempt, resp *http.Response, err error) *http.Response {
+	if err != nil || resp.StatusCode >= http.StatusBadRequest || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") ||
+		resp.Header.Get("Content-Encoding") != "" {
+		return resp
+	}
+	resp.Body = body.Watch(resp.Body, func(event []byte) {
+		said := answer.Read(resp.StatusCode, resp.Header, event, time.Now())
+		if t.Read != nil {
+			said = t.Read(said)
+		}
+		if said.Failed() {
+			a.End(&StatusError{StatusCode: resp.StatusCode, Status: resp.Status, Header: resp.Header, said: &said, Body: kept(event)})
+		}
+	})
+	return resp
+}
+
+// quotas are the reports of an answer; said is nil if it was not read.
+func quotas(resp *http.Response, said *answer.Answer) []answer.Quota {
+	if said != nil {
+		return said.Quotas
 	}
 	return answer.Quotas(resp.Header, time.Now)
 }

@@ -24,27 +24,55 @@ func Peek(header map[string][]string, body *io.ReadCloser) (start []byte, late b
 	return Start(body)
 }
 
-// Within returns the start of the body of a success that is an error document, otherwise nil: Amazon S3 sends 200
-// before a long operation is done (CompleteMultipartUpload, CopyObject). The document is XML with the root Error, or
-// JSON with the key "error" first. In XML white space may come first, for as long as the operation takes. Other bytes
-// are awaited as in Peek.
-func Within(header map[string][]string, body *io.ReadCloser) []byte {
-	root, most := `{"error"`, MostTime
-	switch k := kind(header); {
-	case strings.HasSuffix(k, "xml") && k != "application/xhtml+xml":
-		root, most = "<Error", 0
-	case !strings.Contains(k, "json"):
+// Within returns the start of the body of a success that may say more than that it is one: JSON, XML, the parts of a
+// batch, and the first event of a stream; nil for any other. A body whose length is told and at most Most is read
+// whole, of another what comes first. Bytes are awaited as in Peek.
+//
+// Amazon S3 sends 200 before a long operation is done (CompleteMultipartUpload, CopyObject), and then white space for
+// as long as it takes. If long is true, XML is awaited until its root comes.
+func Within(header map[string][]string, body *io.ReadCloser, length int64, long bool) []byte {
+	k, most := kind(header), MostTime
+	more := func(start []byte) bool { return begin(start) == "" }
+	xml := strings.HasSuffix(k, "xml") && k != "application/xhtml+xml"
+	switch {
+	case k == "text/event-stream":
+		more = func(start []byte) bool { return !Event(start) }
+	case length > 0 && length <= Most && (xml || strings.Contains(k, "json") || k == "multipart/mixed"):
+		more = func(start []byte) bool { return len(start) < int(length) }
+	case xml:
+		if long {
+			most = 0
+		}
+		more = func(start []byte) bool {
+			text := begin(start)
+			return len(text) < len(root) && strings.HasPrefix(root, text) || strings.HasPrefix("<?xml", text)
+		}
+	case !strings.Contains(k, "json") && k != "multipart/mixed":
 		return nil
 	}
-	start, late := read(body, func(start []byte) bool {
-		text := begin(start)
-		return len(text) < len(root) && strings.HasPrefix(root, text) || strings.HasPrefix("<?xml", text)
-	}, most)
-	if late || !strings.HasPrefix(begin(start), root) {
-		return nil
+	start, late := read(body, more, length, most)
+	if xml && !late && strings.HasPrefix(begin(start), root) {
+		start, _ = Start(body)
 	}
-	start, _ = Start(body)
 	return start
+}
+
+// root is how an error of Amazon S3 begins.
+const root = "<Error"
+
+// Event reports whether the start of a stream has a whole event that is no comment (HTML, section 9.2.6).
+func Event(start []byte) bool {
+	field := false
+	for len(start) > 0 {
+		line, rest, whole := bytes.Cut(start, []byte("\n"))
+		line = bytes.TrimSuffix(line, []byte("\r"))
+		if whole && len(line) == 0 && field {
+			return true
+		}
+		field = field || len(line) > 0 && line[0] != ':'
+		start = rest
+	}
+	return false
 }
 
 // begin is the begin of a document, as long as a root at most, without white space, the byte order mark and the
@@ -66,16 +94,20 @@ func kind(header map[string][]string) (k string) {
 
 // Start is Peek for any answer.
 func Start(body *io.ReadCloser) (start []byte, late bool) {
-	return read(body, func([]byte) bool { return true }, MostTime)
+	return read(body, func([]byte) bool { return true }, 0, MostTime)
 }
 
 // read reads on while more says so of what came, for at most that time; 0: until the request ends. What came later is the
-// reader's.
-func read(body *io.ReadCloser, more func(start []byte) bool, most time.Duration) (start []byte, late bool) {
+// reader's. length is that of the body, 0 or less if it is not known.
+func read(body *io.ReadCloser, more func(start []byte) bool, length int64, most time.Duration) (start []byte, late bool) {
 	if body == nil || *body == nil {
 		return nil, false
 	}
 	a := &ahead{inner: *body, done: make(chan struct{})}
+	if length <= 0 || length > Most {
+		length = 4 << 10 // most refusals are short
+	}
+	a.came = make([]byte, 0, length)
 	*body = a
 	go a.fill(more)
 	var over <-chan time.Time
@@ -118,13 +150,15 @@ func (a *ahead) fill(more func([]byte) bool) {
 			a.err = fmt.Errorf("httplimit: a body panicked: %v", p)
 		}
 	}()
-	piece := make([]byte, 4<<10) // most refusals are short
-	late := false                // a reader waits for what comes next
-	for a.err == nil && len(a.came) < Most && !late && more(a.came) {
+	for late := false; a.err == nil && len(a.came) < Most && !late && more(a.came); { // late: a reader waits for what comes next
+		came := a.came
+		if len(came) == cap(came) {
+			came = append(make([]byte, 0, min(2*cap(came), Most)), came...)
+		}
 		var n int
-		n, a.err = a.inner.Read(piece[:min(len(piece), Most-len(a.came))])
+		n, a.err = a.inner.Read(came[len(came):cap(came)])
 		a.mu.Lock()
-		a.came = append(a.came, piece[:n]...)
+		a.came = came[:len(came)+n]
 		late = a.late
 		a.mu.Unlock()
 	}
@@ -140,7 +174,9 @@ func (a *ahead) Read(p []byte) (int, error) {
 		return a.inner.Read(p)
 	}
 	n := copy(p, a.came[a.taken:])
-	a.taken += n
+	if a.taken += n; a.taken == len(a.came) {
+		a.came, a.taken = nil, 0
+	}
 	return n, nil
 }
 

@@ -94,17 +94,20 @@ func TestWithin(t *testing.T) {
 		"after 1000 spaces":  {xml, strings.NewReader(strings.Repeat(" ", 1000) + "<Error/>"), strings.Repeat(" ", 1000) + "<Error/>", 0},
 		"with a mark":        {xml, strings.NewReader("\ufeff<?xml version='1.0'?><Error/>"), "\ufeff<?xml version='1.0'?><Error/>", 0},
 		"a list of errors":   {xml, &dripping{then: "<Errors>", after: 1000}, "<Errors>", 250 * time.Millisecond},
-		"a result":           {xml, &dripping{then: "<Result>", after: 1000}, "", 0},
+		"a result":           {xml, &dripping{then: "<Result>", after: 1000}, "<Result>", 0},
 		"JSON":               {json, strings.NewReader(`{ "error": {"code": 429}}`), `{ "error": {"code": 429}}`, 0},
-		"JSON without":       {json, &dripping{then: `{"choices":`, after: 1000}, "", 0},
+		"JSON without":       {json, &dripping{then: `{"choices":`, after: 1000}, `{"choices":`, 0},
 		"JSON that is late":  {json, &dripping{left: 60, then: `{"error":1}`}, "", 250 * time.Millisecond},
-		"a stream of events": {"text/event-stream", &dripping{left: 1000}, "", 0},
+		"a stream of events": {"text/event-stream", &dripping{left: 1000}, "", 250 * time.Millisecond},
+		"an event":           {"text/event-stream", &dripping{then: ": a comment\n\nevent: a\ndata: b\r\n\r\n", after: 1000}, ": a comment\n\nevent: a\ndata: b\r\n\r\n", 0},
+		"half an event":      {"text/event-stream", &dripping{then: "data: b\n", after: 1000}, "data: b\n", 250 * time.Millisecond},
+		"any text":           {"text/plain", &dripping{left: 1000}, "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(c.body)}
 				began := time.Now()
-				require.Equal(t, c.want, string(body.Within(resp.Header, &resp.Body)))
+				require.Equal(t, c.want, string(body.Within(resp.Header, &resp.Body, 0, true)))
 				require.Equal(t, c.took, time.Since(began))
 				_, err := io.ReadAll(resp.Body)
 				require.NoError(t, err)
@@ -117,7 +120,7 @@ func TestWithin(t *testing.T) {
 func TestALateBodyIsNotHeldBack(t *testing.T) {
 	for name, look := range map[string]func(*http.Response){
 		"a refusal": func(resp *http.Response) { body.Peek(resp.Header, &resp.Body) },
-		"a success": func(resp *http.Response) { body.Within(resp.Header, &resp.Body) },
+		"a success": func(resp *http.Response) { body.Within(resp.Header, &resp.Body, 0, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -156,4 +159,56 @@ func (d *dripping) Read(p []byte) (int, error) {
 	}
 	time.Sleep(time.Duration(d.after) * time.Second)
 	return 0, io.EOF
+}
+
+// A body whose length is told is read whole up to 64 KiB, and of a longer one what comes first.
+func TestHowMuchOfASuccessIsReadAhead(t *testing.T) {
+	for name, c := range map[string]struct {
+		size   int
+		length int64
+		want   int
+	}{
+		"told":      {20 << 10, 20 << 10, 20 << 10},
+		"at most":   {64 << 10, 64 << 10, 64 << 10},
+		"longer":    {64<<10 + 1, 64<<10 + 1, 4 << 10},
+		"not told":  {20 << 10, -1, 4 << 10},
+		"told less": {100, 50, 50},
+	} {
+		in := strings.Repeat("x", c.size)
+		var reader io.ReadCloser = io.NopCloser(strings.NewReader(in))
+		start := body.Within(map[string][]string{"Content-Type": {"application/json"}}, &reader, c.length, false)
+		require.Len(t, start, c.want, name)
+		all, err := io.ReadAll(reader)
+		require.NoError(t, err)
+		require.Equal(t, in, string(all), name)
+	}
+}
+
+// Each event that may be an error is told, however it comes, and every byte passes.
+func TestWatch(t *testing.T) {
+	const stream = "data: a\n\nevent: error\r\ndata: b\r\n\r\n: error\ndata: {\"type\":\"response.failed\"}\n\ndata: error without an end"
+	long := "data: error " + strings.Repeat("x", 4<<10) + "\n\n"
+	for piece := 1; piece < 20; piece++ {
+		var told []string
+		watched := body.Watch(io.NopCloser(&pieces{text: long + stream, size: piece}), func(event []byte) { told = append(told, string(event)) })
+		all, err := io.ReadAll(watched)
+		require.NoError(t, err)
+		require.Equal(t, long+stream, string(all))
+		require.Equal(t, []string{"event: error\r\ndata: b\r\n\n", ": error\ndata: {\"type\":\"response.failed\"}\n\n"}, told)
+	}
+}
+
+// pieces is a text that comes in pieces.
+type pieces struct {
+	text string
+	size int
+}
+
+func (p *pieces) Read(to []byte) (int, error) {
+	if p.text == "" {
+		return 0, io.EOF
+	}
+	n := copy(to, p.text[:min(len(p.text), p.size)])
+	p.text = p.text[n:]
+	return n, nil
 }
