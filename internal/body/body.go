@@ -176,6 +176,7 @@ func (a *ahead) Read(p []byte) (int, error) {
 	n := copy(p, a.came[a.taken:])
 	if a.taken += n; a.taken == len(a.came) {
 		a.came, a.taken = nil, 0
+		return n, a.err // with the last bytes, as it came: the reader may not ask again
 	}
 	return n, nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -211,4 +212,13 @@ func (p *pieces) Read(to []byte) (int, error) {
 	n := copy(to, p.text[:min(len(p.text), p.size)])
 	p.text = p.text[n:]
 	return n, nil
+}
+
+// The end comes with the last bytes, as net/http has it: who has as many bytes as were told may not ask again.
+func TestTheEndComesWithTheLastBytes(t *testing.T) {
+	var reader io.ReadCloser = io.NopCloser(iotest.DataErrReader(strings.NewReader("{}")))
+	body.Within(map[string][]string{"Content-Type": {"application/json"}}, &reader, 2, false)
+	n, err := reader.Read(make([]byte, 10))
+	require.Equal(t, 2, n)
+	require.Equal(t, io.EOF, err)
 }
