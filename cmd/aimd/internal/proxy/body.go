@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/aimd-go/aimd/queue"
 )
 
 // keep reads the body, if it is not too long, so that the request can be sent again. A program that sends a
@@ -19,7 +17,7 @@ func (w *wait) keep(to http.ResponseWriter, r *http.Request) (err error) {
 		return nil
 	}
 	most, k := w.proxy.buffer, &w.kept
-	r.Body, w.uploads = &slow{r.Body, *http.NewResponseController(to), w.proxy.idle}, true
+	r.Body, w.uploads = &slow{ReadCloser: r.Body, control: *http.NewResponseController(to), idle: w.proxy.idle, told: r.ContentLength > 0}, true
 	if r.ContentLength > most || r.Header.Get("Upgrade") != "" {
 		return nil
 	}
@@ -66,14 +64,14 @@ func (k *kept) reader() io.Reader {
 }
 
 // read reads another part. What is announced counts for the last part only, and for one of 64 KiB at most.
-func (k *kept) read(ctx context.Context, m *memory, r *http.Request, most int64) error {
+func (k *kept) read(w *wait, m *memory, r *http.Request, most int64) error {
 	n := min(max(k.size, 4<<10), 256<<10, most-k.size+1)
 	if rest := r.ContentLength - k.size; rest > 0 && rest <= max(n, 64<<10) {
 		n = rest
 	} else if rest == 0 {
 		n = 1 // there is none but the end
 	}
-	if err := m.take(ctx, k, n); err != nil {
+	if err := m.take(w, k, n, w.proxy.hold); err != nil {
 		return err
 	}
 	part, at, err := make([]byte, n), 0, error(nil)
@@ -89,123 +87,78 @@ func (k *kept) read(ctx context.Context, m *memory, r *http.Request, most int64)
 	return err
 }
 
-// memory bounds the bytes of all bodies that are kept. A body that finds no room waits to be read. One body at a time
-// may go above the bound: otherwise bodies that have come by half could wait for each other for ever.
-type memory struct {
-	mu    sync.Mutex
-	left  int64
-	above *kept
-	line  queue.Queue[*claim]
-}
+// leastPart is what a body of a told length brings each --idle: what drips would hold its slot, or memory, for as long as
+// its program likes. Our choice: 200 bytes a second by the default of --idle.
+const leastPart = 64 << 10
 
-// claim is one that waits for room.
-type claim struct {
-	item queue.Item[*claim]
-	of   *kept
-	n    int64
-	met  chan struct{}
-}
-
-func (m *memory) take(ctx context.Context, k *kept, n int64) error {
-	m.mu.Lock()
-	if m.above == k || m.line.Len() == 0 && m.left >= n {
-		m.give(k, n)
-		m.mu.Unlock()
-		return nil
-	}
-	c := &claim{of: k, n: n, met: make(chan struct{})}
-	c.item.Value = c
-	m.line.Push(&c.item)
-	m.serve()
-	m.mu.Unlock()
-	select {
-	case <-c.met:
-		return nil
-	case <-ctx.Done():
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		m.line.Remove(&c.item)
-		m.serve()
-		return context.Cause(ctx)
-	}
-}
-
-func (m *memory) give(k *kept, n int64) {
-	m.left -= n
-	k.taken += n
-}
-
-// serve gives room to those that wait, in their order. Call it with mu.
-func (m *memory) serve() {
-	for i, _ := m.line.Ends(); i != nil; i, _ = m.line.Ends() {
-		c := i.Value
-		if m.left < c.n {
-			if m.above != nil {
-				return
-			}
-			m.above = c.of
-		}
-		m.give(c.of, c.n)
-		m.line.Remove(i)
-		close(c.met)
-	}
-}
-
-// free forgets the body. What is still being sent of it goes on.
-func (m *memory) free(k *kept) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.left += k.taken
-	k.taken, k.parts = 0, nil
-	if m.above == k {
-		m.above = nil
-	}
-	m.serve()
-}
-
-// slow bounds the time for which a program sends no byte.
+// slow bounds the time for which a program sends no byte, and of a body whose length is told that for leastPart.
 type slow struct {
 	io.ReadCloser
 	control http.ResponseController
 	idle    time.Duration
+	// told: the length is told. until is the deadline, and come what has come since it was set.
+	told  bool
+	until time.Time
+	come  int
 }
 
 func (s *slow) Read(b []byte) (int, error) {
-	_ = s.control.SetReadDeadline(time.Now().Add(s.idle))
+	if !s.told || s.until.IsZero() || s.come >= leastPart {
+		s.until, s.come = time.Now().Add(s.idle), 0
+	}
+	_ = s.control.SetReadDeadline(s.until)
 	n, err := s.ReadCloser.Read(b)
+	s.come += n
 	if err == io.EOF { // after another error net/http would wait for the rest
 		_ = s.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
 
-// sending bounds the time for which a service takes no byte of a body.
+// sending bounds the time for which a service takes no byte of a body, and that from the body's end to the answer's head:
+// net/http reads a body ahead of what HTTP/2 has room for.
 type sending struct {
 	io.ReadCloser
+	*sent
+}
+
+// sent is how far a request is.
+type sent struct {
+	mu    sync.Mutex
 	timer *time.Timer
 	idle  time.Duration
+	// over: the body has ended; heard: the answer has begun.
+	over, heard bool
 }
 
 func (s *sending) Read(b []byte) (int, error) {
 	s.timer.Stop()
 	n, err := s.ReadCloser.Read(b)
-	if err == nil {
-		s.timer.Reset(s.idle)
-	}
+	s.next(func() { s.over = err != nil })
 	return n, err
 }
 
+func (s *sent) next(change func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if change(); s.over && s.heard {
+		s.timer.Stop()
+	} else {
+		s.timer.Reset(s.idle)
+	}
+}
+
 // send returns the request with a body whose attempt ends if the service takes no byte for so long.
-func send(r *http.Request, idle time.Duration) (*http.Request, *time.Timer) {
+func send(r *http.Request, idle time.Duration) (*http.Request, *sent) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	timer := time.AfterFunc(idle, func() { cancel(errSilent) })
-	sent := r.WithContext(ctx)
-	sent.Body = &sending{r.Body, timer, idle}
+	s := &sent{timer: time.AfterFunc(idle, func() { cancel(errSilent) }), idle: idle}
+	r = r.WithContext(ctx)
+	r.Body = &sending{r.Body, s}
 	if get := r.GetBody; get != nil {
-		sent.GetBody = func() (io.ReadCloser, error) {
+		r.GetBody = func() (io.ReadCloser, error) {
 			body, err := get()
-			return &sending{body, timer, idle}, err
+			return &sending{body, s}, err
 		}
 	}
-	return sent, timer
+	return r, s
 }

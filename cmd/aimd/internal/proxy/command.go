@@ -14,7 +14,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"regexp"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -35,9 +34,9 @@ type settings struct {
 	to, listen, admin, host string
 	// rulesFile is a document as package remote reads it, stateFile has the windows; empty: none.
 	rulesFile, stateFile string
-	// header says which limiter a request has; empty: those of credentials.
-	header string
-	one    bool
+	// by says which limiter a request has; empty: those of credentials.
+	by  string
+	one bool
 	// classes: reads and writes have limiters of their own; empty: they share one.
 	classes string
 	// keys is the most limiters, queue the most requests that wait for one of them.
@@ -69,7 +68,7 @@ func Command() *cobra.Command {
 	}), "to", "the service")
 	f.Var(value.Address(&s.listen), "listen", "where the programs ask; 127.0.0.1 is this machine alone")
 	f.Var(value.Text(&s.host, "name", "a name of a host", func(h string) bool { return h != "" }), "host", "a name of this machine, with a dot, that programs ask for")
-	f.Var(value.Text(&s.header, "header", "a name of a header, like X-Tenant", headerName), "key", "the header that says which limiter a request has; without it a credential's")
+	f.Var(value.Text(&s.by, "key", "a name of a header like X-Tenant, cookie:NAME, query:NAME or address", keyForm), "key", "what says which limiter a request has: a header, cookie:NAME, query:NAME or address, the program's; without it a credential")
 	f.BoolVar(&s.one, "one", false, "one limiter for all requests")
 	f.Var(value.Choice(&s.classes, []string{"read,write"}), "classes", "a limiter for reads (GET, HEAD) and another for writes, as for a store that limits them apart")
 	f.Var(value.Whole(&s.keys, 1, 100_000), "keys", "the most limiters at a time; one that is idle goes")
@@ -93,15 +92,13 @@ func Command() *cobra.Command {
 		switch {
 		case s.to == "":
 			return cli.Usage(c, errors.New("--to: is missing, want the URL of the service, like https://api.example.com"))
-		case s.one && s.header != "":
-			return cli.Usage(c, fmt.Errorf("--one and --key %s: want one of them", s.header))
+		case s.one && s.by != "":
+			return cli.Usage(c, fmt.Errorf("--one and --key %s: want one of them", s.by))
 		}
 		return s.run(c.Context(), c.ErrOrStderr())
 	}
 	return c
 }
-
-var headerName = regexp.MustCompile("^[0-9A-Za-z-]+$").MatchString
 
 // run serves until the context ends.
 func (s settings) run(ctx context.Context, stderr io.Writer) error {
@@ -146,9 +143,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		server := p.server(h)
 		p.log.Info(what, "url", "http://"+l.Addr().String())
 		if most > 0 {
-			l = &bounded{l, make(chan struct{}, most), server, rarely(func() {
-				p.log.Warn("files are short: all connections for programs are taken, others wait", "connections", most, "RLIMIT_NOFILE", files())
-			})}
+			l = newBounded(l, most, p, server)
 		}
 		go func() { failed <- server.Serve(l) }()
 		return server, nil
@@ -220,6 +215,12 @@ func (p *proxy) server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: p.idle, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		DisableGeneralOptionsHandler: true, BaseContext: func(net.Listener) context.Context { return p.life },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if c, ok := c.(*placed); ok && c.over {
+				return context.WithValue(ctx, errFiles, true)
+			}
+			return ctx
+		},
 		ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 	}
 }

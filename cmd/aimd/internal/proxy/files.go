@@ -4,16 +4,35 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
+
+	"go.uber.org/atomic"
 )
 
-// bounded is a listener with so many connections at a time. If all are taken, those that are idle are closed, and each
-// other one after its answer: what waits outside has its turn.
+// bounded is a listener with so many connections at a time. If all are taken, those that are idle or have said nothing for
+// 5 s are closed, and each other one after its answer: what waits outside has its turn. If none has left for --hold, what
+// waits is told.
 type bounded struct {
 	net.Listener
 	places chan struct{}
 	// server has the connections; short is called when all places are taken.
 	server *http.Server
 	short  func()
+	hold   time.Duration
+	// told are the connections above the bound, which get a 429; since is when places became short, left when one of
+	// their connections last went.
+	told  chan struct{}
+	since time.Time
+	left  atomic.Time
+}
+
+// mostTold is how many connections above the bound are told at a time. Our choice: half of the files for all else.
+const mostTold = 8
+
+func newBounded(l net.Listener, most int, p *proxy, server *http.Server) *bounded {
+	return &bounded{Listener: l, places: make(chan struct{}, most), told: make(chan struct{}, mostTold), server: server, hold: p.hold, short: rarely(func() {
+		p.log.Warn("files are short: all connections for programs are taken, others wait", "connections", most, "RLIMIT_NOFILE", files())
+	})}
 }
 
 func (b *bounded) Accept() (net.Conn, error) {
@@ -23,18 +42,40 @@ func (b *bounded) Accept() (net.Conn, error) {
 	}
 	select {
 	case b.places <- struct{}{}:
+		return b.placed(c), nil
 	default: // this program waits, and those behind it
-		b.short()
-		b.server.SetKeepAlivesEnabled(false)
-		b.places <- struct{}{}
-		b.server.SetKeepAlivesEnabled(true)
 	}
-	return &placed{Conn: c, leave: sync.OnceFunc(func() { <-b.places })}, nil
+	b.short()
+	if b.since.IsZero() {
+		b.since = time.Now()
+	}
+	defer b.server.SetKeepAlivesEnabled(true)
+	for {
+		b.server.SetKeepAlivesEnabled(false) // closes those that are idle, or have said nothing for 5 s
+		var tell chan struct{}
+		if time.Since(later(b.since, b.left.Load())) >= b.hold {
+			tell = b.told
+		}
+		select {
+		case b.places <- struct{}{}:
+			return b.placed(c), nil
+		case tell <- struct{}{}:
+			return &placed{Conn: c, over: true, leave: sync.OnceFunc(func() { <-b.told })}, nil
+		case <-time.After(time.Second):
+		}
+	}
 }
 
-// placed is a connection of a bounded listener.
+// placed gives the connection a place that was taken for it.
+func (b *bounded) placed(c net.Conn) *placed {
+	b.since = time.Time{}
+	return &placed{Conn: c, leave: sync.OnceFunc(func() { b.left.Store(time.Now()); <-b.places })}
+}
+
+// placed is a connection of a bounded listener; over: it is above the bound.
 type placed struct {
 	net.Conn
+	over  bool
 	leave func()
 }
 
@@ -44,4 +85,9 @@ func (p *placed) Close() error {
 }
 
 // CloseWrite is for net/http, so that a program reads an answer to a request that was cut off.
-func (p *placed) CloseWrite() error { return p.Conn.(*net.TCPConn).CloseWrite() }
+func (p *placed) CloseWrite() error {
+	if c, ok := p.Conn.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
+	}
+	return nil
+}

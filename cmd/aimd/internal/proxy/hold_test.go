@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"sync"
 	"testing"
@@ -142,7 +143,7 @@ func TestTheServiceIsAtWorkFromHalfOfTheHoldOn(t *testing.T) {
 		p := &pulse{made: now}
 		b.pulses.Store("key", p)
 		p.fly(&wait{flown: now})
-		w := newWait(t.Context(), b.proxy, "key")
+		w := newWait(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), b.proxy, "key")
 		w.since = now
 		time.Sleep(b.hold/2 - time.Second)
 		assert.Equal(t, b.hold/2+time.Second, w.left())
@@ -296,7 +297,7 @@ func TestTheRefusalSaysWhenThereIsRoom(t *testing.T) {
 // The timer of the hold fires, and its goroutine gets the lock after the answer has begun.
 func TestTheHoldThatFiresWithTheAnswerDoesNotEndIt(t *testing.T) {
 	inBubble(t, nil, nil, func(t *testing.T, b bubble) {
-		w := newWait(t.Context(), b.proxy, all)
+		w := newWait(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), b.proxy, all)
 		defer w.end()
 		w.begin()
 		require.NoError(t, w.fly())

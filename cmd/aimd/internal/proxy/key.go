@@ -1,11 +1,17 @@
 package proxy
 
 import (
-	"cmp"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
+	"net"
 	"net/http"
+	"net/url"
+	"regexp"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/aimd-go/aimd/httplimit"
 )
@@ -18,18 +24,38 @@ func (p *proxy) limiterOf(r *http.Request) string {
 	return p.key(r) + " " + httplimit.ReadWrite(r)
 }
 
-// key names who sends a request: a part of the hash of the credential, which tells keys apart and says nothing of
-// the credential. None is kept.
+// keyForm is what --key takes.
+var keyForm = regexp.MustCompile(`^([0-9A-Za-z-]+|(cookie|query):[!-~]+)$`).MatchString
+
+// key names who sends a request: a part of the hash of the credential, or of what --key says, which tells keys apart and
+// says nothing of the credential. None is kept.
 func (p *proxy) key(r *http.Request) string {
-	if p.one {
+	kind, name, _ := strings.Cut(p.by, ":")
+	switch {
+	case p.one:
+		return all
+	case p.by == "address":
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		return keyed(p.by, host)
+	case kind == "cookie":
+		if c, err := r.Cookie(name); err == nil {
+			return keyed(p.by, c.Value)
+		}
+		return all
+	case kind == "query":
+		if v := r.URL.Query()[name]; len(v) > 0 {
+			return keyed(p.by, strings.Join(v, "\x00"))
+		}
+		return all
+	case p.by != "":
+		if v := r.Header.Values(p.by); len(v) > 0 {
+			return keyed(p.by, strings.Join(v, "\x00"))
+		}
 		return all
 	}
-	for _, name := range []string{cmp.Or(p.header, "Authorization"), "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
+	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
 		if v := r.Header.Values(name); len(v) > 0 {
 			return keyed(name, strings.Join(v, "\x00"))
-		}
-		if p.header != "" {
-			return all
 		}
 	}
 	// A URL that was signed by AWS's rules has what is else in the header.
@@ -42,20 +68,99 @@ func (p *proxy) key(r *http.Request) string {
 const all = "all"
 
 func keyed(header, value string) string {
-	sum := sha256.Sum256([]byte(header + "\x00" + credential(value)))
+	if strings.EqualFold(header, "Authorization") {
+		value = credential(value)
+	}
+	sum := sha256.Sum256([]byte(header + "\x00" + value))
 	return "key " + hex.EncodeToString(sum[:8])
 }
 
-// credential is the part of a header's value that is the same in each request. That is all of a Bearer, a Basic or a
-// bare key. Other schemes sign each request, and begin with who signs: "AWS4-HMAC-SHA256 Credential=ID/date/...",
-// "SharedKey ID:signature", "Digest username=ID, ...".
+// who are the parameters of a credential that say who signs: of AWS and its like, of HTTP signatures, Digest, OAuth 1,
+// Hawk, Akamai's EdgeGrid, Azure's Service Bus and Rails' tokens.
+var who = regexp.MustCompile(`(?i)\b(credential|keyid|access|username|oauth_consumer_key|oauth_token|id|client_token|access_token|skn|token)=("[^"]*"|[^",/&; ]*)`)
+
+// credential is the part of an Authorization that is the same in each request of a program. That is all of a Basic or a
+// bare key. A token that names its sender, as a JWT does, may be new in each request. Other schemes sign each request: of
+// them it is the parameters that name the sender, or what stands before the signature ("SharedKey ID:signature"), or the
+// scheme alone.
 func credential(value string) string {
-	switch scheme, rest, _ := strings.Cut(value, " "); strings.ToLower(scheme) {
-	case "bearer", "basic", "token", strings.ToLower(value):
-	default:
-		if i := strings.IndexAny(rest, ",/:"); i >= 0 {
-			return scheme + rest[:i]
+	scheme, rest, two := strings.Cut(value, " ")
+	if !two {
+		if plain, err := url.QueryUnescape(value); err == nil {
+			value, _, _ = strings.Cut(plain, "&sig=") // Cosmos DB escapes all of it
 		}
+		return value
 	}
-	return value
+	switch strings.ToLower(scheme) {
+	case "basic":
+		return value
+	case "bearer", "token", "dpop", "jwt":
+		if sender := claims(rest); sender != "" {
+			return scheme + sender
+		}
+		if !strings.Contains(rest, "=") || !strings.Contains(rest, ",") {
+			return value
+		}
+	case "negotiate", "ntlm":
+		return scheme // by the connection
+	}
+	if named := who.FindAllString(rest, -1); named != nil {
+		return scheme + strings.Join(named, ",")
+	}
+	switch i := strings.IndexAny(rest, ",/:&;"); {
+	case i < 0:
+		return value
+	case strings.Contains(rest[:i], "="):
+		return scheme // the rest may be new in each request
+	default:
+		return scheme + rest[:i]
+	}
+}
+
+// claims are those of a JWT that name its sender, empty for any other token. Nothing is verified: the service does that.
+func claims(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	text, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	var named struct {
+		Iss, Sub, Azp any
+		ClientID      any `json:"client_id"`
+	}
+	if err != nil || json.Unmarshal(text, &named) != nil || named.Iss == nil && named.Sub == nil {
+		return ""
+	}
+	text, _ = json.Marshal(named)
+	return string(text)
+}
+
+// strangers notices limiters that come and go with one request each: what says who sends is then new in each request.
+type strangers struct {
+	mu sync.Mutex
+	// n limiters in a row have had a request at most, since that time; said: the log has it.
+	n     int
+	since time.Time
+	said  bool
+}
+
+// manyStrangers in that time are one each 6 s at least: a program that comes once in a while is none of them. Our choice.
+const (
+	manyStrangers = 100
+	strangersIn   = 10 * time.Minute
+)
+
+// many notes that a limiter went after so many attempts. It reports true once: when many went after one.
+func (s *strangers) many(attempts uint64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if attempts > 1 || time.Since(s.since) > strangersIn {
+		s.n, s.since = 0, time.Now()
+	}
+	if attempts <= 1 {
+		s.n++
+	}
+	now := s.n >= manyStrangers && !s.said
+	s.said = s.said || now
+	return now
 }

@@ -51,9 +51,10 @@ type proxy struct {
 	// switched counts the connections of another protocol, which net/http does not know any more.
 	switched atomic.Int64
 	// windows are those of an earlier run, by name; rules are those of the file --rules, which remote reads.
-	windows map[string]aimd.Snapshot
-	rules   remote.Limiters
-	remote  *remote.Client
+	windows   map[string]aimd.Snapshot
+	rules     remote.Limiters
+	remote    *remote.Client
+	strangers strangers
 	// pulses has the *pulse of each limiter, by its name.
 	pulses sync.Map
 }
@@ -86,8 +87,9 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	p.client = (&httplimit.Transport{Base: flight{p.base}, Limiter: limiter, ReadUsage: p.maxAmountRate > 0}).Client().Transport
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed,
-		BufferPool: &buffers{sync.Pool{New: func() any { return new([32 << 10]byte) }}},
-		ErrorLog:   slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ModifyResponse: p.inside,
+		BufferPool:     &buffers{sync.Pool{New: func() any { return new([32 << 10]byte) }}},
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return p, nil
 }
@@ -125,7 +127,11 @@ func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
 
 func (p *proxy) evicted(l *aimd.Limiter) {
 	p.metrics.Evicted(l)
-	name := l.Snapshot().Name
+	s := l.Snapshot()
+	name := s.Name
+	if p.strangers.many(s.Attempts) {
+		p.log.Warn("each request has a limiter of its own, so nothing is limited: want --key with what says who sends, or --one")
+	}
 	if last, ok := p.pulses.Load(name); ok && last.(*pulse).limiter == l {
 		p.pulses.CompareAndDelete(name, last)
 	}
@@ -179,10 +185,18 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength < 0 && r.Trailer == nil {
 		r.Trailer = http.Header{} // for those that nobody announced
 	}
-	wait := newWait(r.Context(), p, p.limiterOf(r))
+	if r.Context().Value(errFiles) != nil {
+		busy(w, r, errFiles)
+		return
+	}
+	wait := newWait(r, p, p.limiterOf(r))
 	defer wait.end()
 	w = &patient{w, *http.NewResponseController(w), wait}
-	if err := wait.keep(w, r); err != nil {
+	switch err := wait.keep(w, r); {
+	case errors.Is(err, errMemory), errors.Is(err, errStopped):
+		busy(w, r, err)
+		return
+	case err != nil:
 		say(w, r, http.StatusBadRequest, err)
 		return
 	}
@@ -253,14 +267,14 @@ func (f flight) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := wait.fly(); err != nil {
 		return nil, err
 	}
-	var taken *time.Timer
+	var far *sent
 	if r.Body != nil {
-		r, taken = send(r, wait.proxy.idle)
+		r, far = send(r, wait.proxy.idle)
 	}
 	resp, err := f.Transport.RoundTrip(r)
-	if err != nil && taken != nil {
-		taken.Stop()
-		if context.Cause(r.Context()) == errSilent {
+	if far != nil {
+		far.next(func() { far.over, far.heard = far.over || err != nil, true })
+		if err != nil && context.Cause(r.Context()) == errSilent {
 			err = errSilent
 		}
 	}

@@ -145,7 +145,7 @@ func TestEachCredentialHasALimiter(t *testing.T) {
 	n, _, said := send(nil)
 	assert.Equal(t, 4, n)
 	assert.NotContains(t, said, "secret")
-	n, _, _ = send(func(s *settings) { s.header = "X-Tenant" })
+	n, _, _ = send(func(s *settings) { s.by = "X-Tenant" })
 	assert.Equal(t, 2, n)
 	n, _, _ = send(func(s *settings) { s.one = true })
 	assert.Equal(t, 1, n)

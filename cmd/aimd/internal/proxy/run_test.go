@@ -43,7 +43,9 @@ func TestMoreProgramsThanFiles(t *testing.T) {
 	said := 0
 	server := p.server(p)
 	served := make(chan error)
-	go func() { served <- server.Serve(&bounded{l, make(chan struct{}, 4), server, rarely(func() { said++ })}) }()
+	few := newBounded(l, 4, p, server)
+	few.short = rarely(func() { said++ })
+	go func() { served <- server.Serve(few) }()
 	ended := make(chan struct{})
 	var asking, all sync.WaitGroup
 	asking.Add(40)

@@ -43,6 +43,15 @@ func say(w http.ResponseWriter, r *http.Request, status int, reason error) {
 	_, _ = fmt.Fprintln(w, body)
 }
 
+var errFiles = errors.New("all connections for programs are taken, and none has ended for longer than --hold")
+
+// busy says that others hold what the request needs. The program may come again, by a new connection.
+func busy(w http.ResponseWriter, r *http.Request, reason error) {
+	w.Header().Set("Retry-After", "1")
+	w.Header().Set("Connection", "close")
+	say(w, r, http.StatusTooManyRequests, reason)
+}
+
 // codes are those by which SDKs know what a status means: S3's, and OpenAI's and Anthropic's.
 var codes = map[int]struct{ s3, api string }{
 	http.StatusBadRequest:      {"InvalidRequest", "invalid_request_error"},

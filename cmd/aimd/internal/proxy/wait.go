@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,6 +89,8 @@ type wait struct {
 	// key is the name of the request's limiter, kept the body of the request.
 	key  string
 	kept kept
+	// host and scheme are those by which the program asked.
+	host, scheme string
 	// uploads: the request has a body, whose bytes have a deadline.
 	uploads bool
 
@@ -113,9 +116,12 @@ type waitKey struct{}
 
 func waitOf(r *http.Request) *wait { return r.Context().Value(waitKey{}).(*wait) }
 
-func newWait(parent context.Context, p *proxy, key string) *wait {
-	w := &wait{proxy: p, key: key}
-	w.Context, w.cancel = context.WithCancelCause(parent)
+func newWait(r *http.Request, p *proxy, key string) *wait {
+	w := &wait{proxy: p, key: key, host: r.Host, scheme: "http"}
+	if strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+		w.scheme = "https" // something in front of the proxy ends TLS
+	}
+	w.Context, w.cancel = context.WithCancelCause(r.Context())
 	return w
 }
 

@@ -1,0 +1,113 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/aimd-go/aimd/queue"
+)
+
+var errMemory = errors.New("the bodies of other requests hold all of --memory, for longer than --hold")
+
+// memory bounds the bytes of all bodies that are kept. A body that finds no room waits to be read. One body at a time
+// may go above the bound: otherwise bodies that have come by half could wait for each other for ever. If no body has given
+// room back for --hold, what waits is told.
+type memory struct {
+	mu    sync.Mutex
+	left  int64
+	above *kept
+	// freed is when a body last gave room back.
+	freed time.Time
+	line  queue.Queue[*claim]
+}
+
+// claim is one that waits for room.
+type claim struct {
+	item queue.Item[*claim]
+	of   *kept
+	n    int64
+	met  chan struct{}
+}
+
+func (m *memory) take(ctx context.Context, k *kept, n int64, hold time.Duration) error {
+	m.mu.Lock()
+	if m.above == k || m.line.Len() == 0 && m.left >= n {
+		m.give(k, n)
+		m.mu.Unlock()
+		return nil
+	}
+	c := &claim{of: k, n: n, met: make(chan struct{})}
+	c.item.Value = c
+	m.line.Push(&c.item)
+	m.serve()
+	m.mu.Unlock()
+	began, err := time.Now(), error(nil)
+	over := time.NewTimer(hold)
+	defer over.Stop()
+	for err == nil {
+		select {
+		case <-c.met:
+			return nil
+		case <-over.C:
+			m.mu.Lock()
+			left := hold - time.Since(later(began, m.freed))
+			m.mu.Unlock()
+			if over.Reset(left); left <= 0 {
+				err = errMemory
+			}
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.line.Remove(&c.item) {
+		return nil // its turn came at the same moment
+	}
+	m.serve()
+	return err
+}
+
+func later(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return b
+	}
+	return a
+}
+
+func (m *memory) give(k *kept, n int64) {
+	m.left -= n
+	k.taken += n
+}
+
+// serve gives room to those that wait, in their order. Call it with mu.
+func (m *memory) serve() {
+	for i, _ := m.line.Ends(); i != nil; i, _ = m.line.Ends() {
+		c := i.Value
+		if m.left < c.n {
+			if m.above != nil {
+				return
+			}
+			m.above = c.of
+		}
+		m.give(c.of, c.n)
+		m.line.Remove(i)
+		close(c.met)
+	}
+}
+
+// free forgets the body. What is still being sent of it goes on.
+func (m *memory) free(k *kept) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.left += k.taken; k.taken > 0 {
+		m.freed = time.Now()
+	}
+	k.taken, k.parts = 0, nil
+	if m.above == k {
+		m.above = nil
+	}
+	m.serve()
+}
