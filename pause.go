@@ -29,7 +29,7 @@ func (l *Limiter) paused(now, wait time.Duration, v verdict.Verdict, refusal err
 	l.pause = pause{until: l.made.Add(now + wait)}
 	stop := v.Meaning == answer.Stopped
 	obeyed := quota.Asked{After: v.Wait, Stop: stop}.Within(l.settings.Load().MaxRetryAfter)
-	if obeyed <= wait { // a shorter pause has another cause (delay.Patience)
+	if obeyed <= wait { // a shorter pause has another cause (a pause after cuts in a row)
 		l.pause.asked, l.pause.refusal = v.Wait, refusal
 		if obeyed < v.Wait && !stop {
 			l.pause.cut = obeyed

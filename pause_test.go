@@ -12,6 +12,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -95,6 +96,37 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 			"12h0m0s is longer than 1h0m0s (MaxWait); last error: 429 Too Many Requests: DAILY_LIMIT_EXCEEDED")
 		require.Zero(t, time.Since(start), "though MaxRetryAfter is 5 minutes")
 	})
+}
+
+// decides is a Policy.
+type decides attempt.Decision
+
+func (d decides) Decide(context.Context, attempt.Failure) attempt.Decision {
+	return attempt.Decision(d)
+}
+
+// A pause of all operations has the Retry-After already, with its jitter: a policy's wait for it is not added. Another
+// pause changes no wait.
+func TestAPolicyWaitsForAPauseOnce(t *testing.T) {
+	const s = time.Second
+	for after, want := range map[time.Duration][]time.Duration{
+		time.Minute: {0, 90 * s, 180 * s, 270 * s, 360 * s, 420 * s}, // the fifth cut in a row begins a pause of a minute
+		0:           {0, 90 * s, 180 * s, 270 * s, 360 * s, 450 * s}, // the second begins one of 50 ms
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLimiter(t, 1, func(c *aimd.Config) {
+				c.Policy, c.Rand, c.MaxAttempts = decides{Retry: true, RetryAfter: 90 * s}, noJitter(), 6
+			})
+			var at []time.Duration
+			start := time.Now()
+			require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error {
+				at = append(at, time.Since(start))
+				return status{code: 503, after: after}
+			}), aimd.ErrAttempts)
+			require.Equal(t, want, at)
+			require.Positive(t, l.Snapshot().Pauses)
+		})
+	}
 }
 
 // The operations that wait when the pause begins are asked too.

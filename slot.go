@@ -9,6 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -51,12 +52,17 @@ func (s *slots) Limits() attempt.Limits {
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
 
-func (s *slots) Delays(failures int, last window.Outcome, v verdict.Verdict) (backoff, obeyed, pause time.Duration) {
+func (s *slots) Waits(failures int, last window.Outcome, v verdict.Verdict) (w attempt.Waits) {
 	l := s.limiter()
 	l.lock()
 	defer l.mu.Unlock()
-	backoff, obeyed = l.gate.Backoff(failures, last), l.gate.Obeyed(v.Wait, v.Meaning == answer.Stopped)
-	return backoff, obeyed, max(0, l.gate.PausedUntil()-l.now())
+	stop := v.Meaning == answer.Stopped
+	w.Backoffs, w.Backoff, w.Obeyed = l.gate.Waits(failures, last, v.Wait, stop)
+	asked := quota.Asked{After: v.Wait, Stop: stop}.Within(l.settings.Load().MaxRetryAfter)
+	if pause := l.gate.PausedUntil() - l.now(); asked > 0 && pause >= asked {
+		w.Pause = pause
+	}
+	return w
 }
 
 // holds reports whether the context belongs to an attempt that has a slot of the limiter and has not ended.

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aimd-go/aimd/internal/delay"
 	"github.com/aimd-go/aimd/internal/reason"
-	"github.com/aimd-go/aimd/window"
 )
 
 // Limits are the limits of an operation; 0 means no limit.
@@ -17,44 +15,39 @@ type Limits struct {
 	Timeout time.Duration
 	// MaxWait is the longest wait before an attempt, MaxRetryAfter the longest Retry-After.
 	MaxWait, MaxRetryAfter time.Duration
-
-	// unpaced: the operation is within another's slot, so no window paces it. It backs off from its first failure on.
-	unpaced bool
 }
 
-// Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides; without a
-// policy, again decides: f.Verdict.Retry, unless the caller knows better. delays are Slots.Delays, nil without a
-// limiter: then only a policy tries again. Decide sets f.Backoff. It is pure.
-func (l Limits) Decide(
-	f Failure, again bool, policy func(Failure) Decision, delays func(last window.Outcome) (own, obeyed time.Duration),
-) Decision {
+// Waits are the times for which a limiter has an operation wait after a failure.
+type Waits struct {
+	// Backoffs is the number of the backoff that is due, from 1, and Backoff its time. 0: none is due, since the window
+	// paces the operation.
+	Backoffs int
+	Backoff  time.Duration
+	// Obeyed is the Retry-After that is obeyed, with jitter. Pause is the time to the end of a pause of all operations
+	// that contains this Retry-After, with its own jitter; 0: there is no such pause.
+	Obeyed, Pause time.Duration
+}
+
+// Decide returns whether another attempt follows the failure f, when, and if not, why. policy decides, and gets f with
+// its Backoff. Without a policy, again decides: f.Verdict.Retry, unless the caller knows better. Decide is pure.
+func (l Limits) Decide(f Failure, again bool, policy func(Failure) Decision, w Waits) Decision {
 	if f.Verdict.Reason != nil {
 		return Decision{Reason: f.Verdict.Reason}
 	}
-	d, last := Decision{Retry: again && delays != nil}, f.Verdict.Outcome()
-	if l.unpaced {
-		last = window.Neutral
-	}
+	d := Decision{Retry: again, Delay: w.Backoff, RetryAfter: w.Obeyed}
 	if policy != nil {
-		f.Backoff = f.Attempt
-		if delays != nil {
-			f.Backoff = delay.Backoffs(f.Attempt, last.Overloaded())
-		}
+		f.Backoff = w.Backoffs
 		d = policy(f)
 	}
-	switch {
+	switch wait := max(d.Delay, d.RetryAfter, f.Verdict.Wait); {
 	case !d.Retry:
+		return Decision{Reason: d.Reason}
 	case l.Attempts > 0 && f.Attempt >= l.Attempts: // more, if the limit was lowered meanwhile
 		return Decision{Reason: reason.ErrAttempts}
-	case policy == nil:
-		d.Delay, d.RetryAfter = delays(last)
+	case l.MaxWait > 0 && wait > l.MaxWait:
+		return Decision{Reason: fmt.Errorf("%w: %v is longer than %v (MaxWait)", reason.ErrWait, wait, l.MaxWait)}
+	case d.RetryAfter > 0 && w.Pause > 0:
+		d.RetryAfter = w.Pause
 	}
 	return d
-}
-
-func (l Limits) tooLong(wait time.Duration) error {
-	if l.MaxWait == 0 || wait <= l.MaxWait {
-		return nil
-	}
-	return fmt.Errorf("%w: %v is longer than %v (MaxWait)", reason.ErrWait, wait, l.MaxWait)
 }

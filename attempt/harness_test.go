@@ -29,6 +29,7 @@ type desk struct {
 	attempts int
 	timeout  time.Duration
 	giveUp   time.Duration
+	pause    time.Duration
 
 	mu      sync.Mutex
 	taken   []string
@@ -88,11 +89,15 @@ func (d *desk) Limits() attempt.Limits {
 }
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
 
-func (d *desk) Delays(failures int, last window.Outcome, v verdict.Verdict) (backoff, obeyed, pause time.Duration) {
-	if last != window.Neutral {
-		failures = 0
+func (d *desk) Waits(failures int, last window.Outcome, v verdict.Verdict) attempt.Waits {
+	w := attempt.Waits{Obeyed: v.Wait, Pause: d.pause}
+	if !last.Overloaded() {
+		w.Backoffs = failures
 	}
-	return time.Duration(failures) * time.Second, v.Wait, 0
+	if last == window.Neutral {
+		w.Backoff = time.Duration(failures) * time.Second
+	}
+	return w
 }
 
 // ends is the number of attempts that have ended.

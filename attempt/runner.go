@@ -8,7 +8,6 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -140,31 +139,15 @@ func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) D
 	if a.spent(f.Verdict) {
 		return Decision{Reason: fmt.Errorf("%w: no other answer for %v", reason.ErrQuota, r.longest())}
 	}
-	if r.Slots == nil {
-		return Limits{}.Decide(f, again, policy, nil)
+	if r.Slots == nil { // only a policy tries again
+		return Limits{}.Decide(f, false, policy, Waits{Backoffs: f.Attempt})
 	}
-	limits := r.Slots.Limits()
-	limits.unpaced = !a.owns
-	pause := time.Duration(-1) // of all operations, not known yet
-	delays := func(last window.Outcome) (backoff, obeyed time.Duration) {
-		backoff, obeyed, pause = r.Slots.Delays(f.Attempt, last, f.Verdict)
-		return backoff, obeyed
+	last := f.Verdict.Outcome()
+	if !a.owns { // within another's slot: no window paces it
+		last = window.Neutral
 	}
-	d := limits.Decide(f, again, policy, delays)
-	if reason := limits.tooLong(max(d.Delay, d.RetryAfter, f.Verdict.Wait)); d.Retry && reason != nil {
-		return Decision{Reason: reason}
-	}
+	d := r.Slots.Limits().Decide(f, again, policy, r.Slots.Waits(f.Attempt, last, f.Verdict))
 	d.Delay = r.Slots.InContact(d.Delay)
-	asked := quota.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped}.Within(limits.MaxRetryAfter)
-	if d.RetryAfter == 0 || asked == 0 {
-		return d
-	}
-	if pause < 0 { // a policy decided
-		_, _, pause = r.Slots.Delays(f.Attempt, f.Verdict.Outcome(), f.Verdict)
-	}
-	if pause >= asked {
-		d.RetryAfter = pause // it has the Retry-After already, with its jitter
-	}
 	return d
 }
 

@@ -167,17 +167,8 @@ func TestTheNextAttempt(t *testing.T) {
 	})
 }
 
-// delays are those of a limiter, see attempt.Limits.Decide.
-type delays = func(last window.Outcome) (own, obeyed time.Duration)
-
 func TestDecide(t *testing.T) {
 	enough := errors.New("enough")
-	pacing := func(f attempt.Failure) delays {
-		return func(last window.Outcome) (backoff, obeyed time.Duration) {
-			backoff, obeyed, _ = newDesk(0).Delays(f.Attempt, last, f.Verdict)
-			return backoff, obeyed
-		}
-	}
 	refused := attempt.Failure{Attempt: 3, Err: status{code: 503}, Verdict: after(overload, time.Minute)}
 	failed := attempt.Failure{Attempt: 3, Err: status{code: 500}, Verdict: again}
 	var told attempt.Failure
@@ -208,13 +199,42 @@ func TestDecide(t *testing.T) {
 		{"a policy's reason", refused, says(attempt.Decision{Reason: enough}), true, 3, attempt.Decision{Reason: enough}, 0},
 	} {
 		told = attempt.Failure{}
-		var paces delays
+		waits := attempt.Waits{Backoffs: c.f.Attempt}
 		if c.paced {
-			paces = pacing(c.f)
+			waits = newDesk(0).Waits(c.f.Attempt, c.f.Verdict.Outcome(), c.f.Verdict)
 		}
-		assert.Equal(t, c.want, attempt.Limits{Attempts: c.most}.Decide(c.f, c.f.Verdict.Retry(), c.policy, paces), c.name)
+		assert.Equal(t, c.want, attempt.Limits{Attempts: c.most}.Decide(c.f, c.paced && c.f.Verdict.Retry(), c.policy, waits), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)
 	}
+}
+
+// A pause of all operations that contains the Retry-After takes its place, and another wait stays.
+func TestDecideByAPause(t *testing.T) {
+	refused := attempt.Failure{Attempt: 1, Err: status{code: 503}, Verdict: after(overload, time.Minute)}
+	waits := attempt.Waits{Backoff: time.Second, Obeyed: 61 * time.Second}
+	paused := attempt.Waits{Backoff: time.Second, Obeyed: 61 * time.Second, Pause: time.Minute}
+	obeys := func(attempt.Failure) attempt.Decision {
+		return attempt.Decision{Retry: true, RetryAfter: 90 * time.Second}
+	}
+	ignores := func(attempt.Failure) attempt.Decision { return attempt.Decision{Retry: true, Delay: 2 * time.Second} }
+	tooLong := func(most time.Duration) error {
+		return attempt.Limits{MaxWait: most}.Decide(refused, true, nil, paused).Reason
+	}
+	for name, c := range map[string]struct {
+		policy func(attempt.Failure) attempt.Decision
+		waits  attempt.Waits
+		want   attempt.Decision
+	}{
+		"no pause":                   {nil, waits, attempt.Decision{Retry: true, Delay: time.Second, RetryAfter: 61 * time.Second}},
+		"a pause":                    {nil, paused, attempt.Decision{Retry: true, Delay: time.Second, RetryAfter: time.Minute}},
+		"a policy without a pause":   {obeys, waits, attempt.Decision{Retry: true, RetryAfter: 90 * time.Second}},
+		"a policy in a pause":        {obeys, paused, attempt.Decision{Retry: true, RetryAfter: time.Minute}},
+		"a policy that obeys nobody": {ignores, paused, attempt.Decision{Retry: true, Delay: 2 * time.Second}},
+	} {
+		assert.Equal(t, c.want, attempt.Limits{}.Decide(refused, true, c.policy, c.waits), name)
+	}
+	assert.NoError(t, tooLong(61*time.Second))
+	assert.EqualError(t, tooLong(61*time.Second-1), "aimd: wait too long: 1m1s is longer than 1m0.999999999s (MaxWait)")
 }
 
 // refuseFrom refuses attempts from that number on.

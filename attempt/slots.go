@@ -29,10 +29,9 @@ type Slots interface {
 	Contact(answered bool, err error) (made bool, reason error)
 	// InContact cuts a delay to the time that is left for the first contact.
 	InContact(delay time.Duration) time.Duration
-	// Delays returns three times: for which the operation backs off, for which it waits for the service, and until
-	// the end of the pause of all operations. failures is the number of its failures, v the last verdict. last is
-	// the verdict's outcome, or window.Neutral for an operation that no window paces.
-	Delays(failures int, last window.Outcome, v verdict.Verdict) (backoff, obeyed, pause time.Duration)
+	// Waits returns for how long an operation waits. failures is the number of its failures, v the last verdict. last
+	// is the verdict's outcome, or window.Neutral for an operation that no window paces.
+	Waits(failures int, last window.Outcome, v verdict.Verdict) Waits
 	// Denied notes a 403, and reports whether it belongs to a block: see limiter.Gate.Denied.
 	Denied(t window.Ticket, err error, again bool) bool
 	// Limits returns the present limits of an operation.

@@ -7,8 +7,6 @@ package limiter
 import (
 	"time"
 
-	"github.com/aimd-go/aimd/internal/delay"
-	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -22,7 +20,7 @@ import (
 //   - After each event call Next with the number of operations that wait, until it returns false. For each ticket
 //     send an attempt of the first waiting operation. The arrival or the end of an operation is an event too.
 //   - Then set one timer for Deadline, if there is a deadline. When the timer fires, call Next again.
-//   - A failed operation waits for the longer of Backoff and Obeyed, without a slot, before it waits for the gate.
+//   - A failed operation waits for the longer of the times of Waits, without a slot, before it waits for the gate.
 //
 // A question (Open, State, Gap, PausedUntil) changes nothing. A time that runs backwards counts as the latest time.
 // So 0 will do for an event that needs no time: see Timed.
@@ -119,7 +117,7 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	streak := g.Streak()
 	if g.State().Pace == window.Waits && retryAfter > g.State().Trip && g.spaces() {
-		g.pausedUntil = max(g.pausedUntil, g.now+g.Obeyed(retryAfter, false))
+		g.pausedUntil = max(g.pausedUntil, g.now+g.obeyed(retryAfter, false))
 		return
 	}
 	if streak < 2 {
@@ -129,8 +127,8 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	if cut && !g.spaces() {
 		d = g.pause(streak - 2)
 	}
-	if retryAfter > 0 && streak >= delay.Patience {
-		d = max(d, g.Obeyed(retryAfter, false))
+	if retryAfter > 0 && streak >= patience {
+		d = max(d, g.obeyed(retryAfter, false))
 		g.Restarted()
 	}
 	if d > 0 {
@@ -138,11 +136,11 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	}
 }
 
-// Stopped pauses all sends, for the time of Obeyed, after an overload whose answer speaks for everybody. If a pause
+// Stopped pauses all sends, for the Retry-After that is obeyed, after an overload whose answer speaks for everybody. If a pause
 // as long has begun, it changes nothing: all attempts in flight get such an answer.
 func (g *Gate) Stopped(now, retryAfter time.Duration) {
 	if least := g.asked(retryAfter, true).Within(g.rules.MaxRetryAfter); g.pausedUntil-g.seen(now) < least {
-		g.pausedUntil = g.now + g.Obeyed(retryAfter, true)
+		g.pausedUntil = g.now + g.obeyed(retryAfter, true)
 	}
 }
 
@@ -195,26 +193,6 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 		return g.told.boundedUntil, waiting > 0 && g.told.boundedUntil > g.now
 	}
 	return at, waiting > 0 && g.Open() && at > g.now
-}
-
-// Backoff returns the time for which an operation waits, without a slot, before it rejoins the queue. failures is
-// the number of its failures in a row, and last the outcome of the latest. After overloads the waits begin with the
-// sixth: until then the window paces the operation.
-func (g *Gate) Backoff(failures int, last window.Outcome) time.Duration {
-	if n := delay.Backoffs(failures, last.Overloaded()); n > 0 {
-		return g.pause(n - 1)
-	}
-	return 0
-}
-
-// Obeyed returns the time for which a refused operation waits for the service, with jitter; with stop, the time for
-// which all wait.
-func (g *Gate) Obeyed(retryAfter time.Duration, stop bool) time.Duration {
-	return g.asked(retryAfter, stop).Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
-}
-
-func (g *Gate) asked(retryAfter time.Duration, stop bool) quota.Asked {
-	return quota.Asked{After: retryAfter, Stop: stop, Refusals: g.Streak()}
 }
 
 // Questions.

@@ -89,6 +89,12 @@ func (t *trace) refuseAll(retryAfter time.Duration, ops ...int) (cuts int, pause
 
 func (t *trace) flyers() []int { return slices.Sorted(maps.Keys(t.flying)) }
 
+// backoff is the backoff of Waits.
+func (t *trace) backoff(failures int, last window.Outcome) time.Duration {
+	_, backoff, _ := t.Waits(failures, last, 0, false)
+	return backoff
+}
+
 // paused reports whether there is a pause for everybody.
 func (t *trace) paused() bool { return t.PausedUntil() > t.now }
 
@@ -136,15 +142,20 @@ func TestTheOrderOfSends(t *testing.T) {
 // docs/design.md, rule 5: "From its sixth overload in a row on, it backs off".
 func TestBackoff(t *testing.T) {
 	c := newTrace(t, aimd.Reno(0.5), limiter.Settings{})
-	for failures := 1; failures <= 5; failures++ {
-		require.Zero(t, c.Backoff(failures, window.Overload))
+	for failures, want := range map[int]int{0: 0, 1: 0, 5: 0, 6: 1, 12: 7} {
+		number, backoff, obeyed := c.Waits(failures, window.Overload, 0, false)
+		require.Equal(t, want, number)
+		require.Equal(t, want > 0, backoff > 0)
+		require.Zero(t, obeyed)
+		number, _, _ = c.Waits(failures, window.Neutral, 0, false)
+		require.Equal(t, failures, number)
 	}
 	for failures, want := range map[int]time.Duration{
 		6: 50 * ms, 7: 100 * ms, 10: 800 * ms, 13: 5 * time.Second, 80: 5 * time.Second, 1 << 30: 5 * time.Second,
 	} {
 		for range 100 {
-			within(t, want, c.Backoff(failures, window.Overload))
-			within(t, want, c.Backoff(failures-5, window.Neutral)) // no window paces it: from the first
+			within(t, want, c.backoff(failures, window.Overload))
+			within(t, want, c.backoff(failures-5, window.Neutral)) // no window paces it: from the first
 		}
 	}
 }
@@ -221,7 +232,7 @@ func TestPausesCanBeTurnedOff(t *testing.T) {
 		require.Zero(t, held)
 		require.NotEmpty(t, c.flying)
 	}
-	require.Zero(t, c.Backoff(100, window.Overload))
+	require.Zero(t, c.backoff(100, window.Overload))
 }
 
 // newSpacedTrace has a law that spaces its sends, and had its first answer after a round trip of as many gaps

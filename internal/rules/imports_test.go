@@ -36,8 +36,8 @@ var mayImport = map[string][]string{
 	"schedule":  {"internal/check"},
 	"answer":    {"internal/body"},
 	"verdict":   {"window", "answer", "internal/reason", "internal/body"},
-	"attempt":   {"window", "answer", "verdict", "internal/reason", "internal/delay", "internal/quota"},
-	"limiter":   {"window", "answer", "internal/delay", "internal/quota", "internal/check"},
+	"attempt":   {"window", "answer", "verdict", "internal/reason"},
+	"limiter":   {"window", "answer", "internal/quota", "internal/check"},
 	"admission": {"window", "queue", "tag", "limiter", "internal/check"},
 	"httplimit": {"", "answer", "attempt", "internal/body", "retry", "window", "tag", "internal/check", "verdict"},
 
@@ -46,7 +46,6 @@ var mayImport = map[string][]string{
 	"internal/line":    {"window", "queue"},
 	"internal/reason":  {},
 	"internal/quota":   {"answer"},
-	"internal/delay":   {},
 	"internal/sliding": {},
 	"internal/rules":   {},
 
@@ -67,7 +66,7 @@ var mayImport = map[string][]string{
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
 	"setting", "answer", "window", "queue", "limiter", "backoff", "internal/sim",
-	"internal/check", "internal/line", "internal/sliding", "internal/delay", "internal/quota",
+	"internal/check", "internal/line", "internal/sliding", "internal/quota",
 }
 
 // impure packages may not be imported by pure ones.

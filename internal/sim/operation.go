@@ -282,14 +282,12 @@ func (e *engine) delay(op *operation, v verdict.Verdict) (time.Duration, bool) {
 	if e.decide != nil && !e.strategy.RetryAfter { // a client that does not read it
 		f.Verdict.Wait = 0
 	}
-	limits := loop.Limits{Attempts: e.strategy.Attempts}
-	var delays func(window.Outcome) (own, obeyed time.Duration)
-	if c := op.client.core; c != nil {
-		delays = func(last window.Outcome) (own, obeyed time.Duration) {
-			return c.Backoff(f.Attempt, last), c.Obeyed(v.Wait, false)
-		}
+	c, most, w := op.client.core, e.strategy.Attempts, loop.Waits{Backoffs: f.Attempt}
+	// A last failure draws no jitter.
+	if again := v.Retry() || e.decide != nil; c != nil && again && (most == 0 || f.Attempt < most) {
+		w.Backoffs, w.Backoff, w.Obeyed = c.Waits(f.Attempt, v.Outcome(), v.Wait, false)
 	}
-	d := limits.Decide(f, v.Retry(), e.decide, delays)
+	d := loop.Limits{Attempts: most}.Decide(f, v.Retry() && c != nil, e.decide, w)
 	if d.Delay == 1 { // the least wait of package backoff: none
 		d.Delay = 0
 	}
