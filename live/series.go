@@ -172,6 +172,8 @@ func tell(e aimd.Event) decision {
 	switch {
 	case e.Kind == aimd.EventAnswered && e.Outcome.Overloaded(): // it made a cut deeper
 		d.Kind = aimd.EventCut
+	case e.Kind == aimd.EventAnswered && e.Window.Cwnd > e.Before:
+		d.Kind = "grew"
 	case e.Kind == aimd.EventAnswered:
 		d.Kind = "shrank"
 	case e.Kind == aimd.EventPaused:

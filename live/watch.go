@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/aimd-go/aimd"
 )
 
 const (
@@ -14,6 +16,9 @@ const (
 	shown = 50
 	// kept is the length of the past that is kept, with a sample each second.
 	kept, spacing = 10 * time.Minute, time.Second
+	// listing is the time for which the list of limiters is good, for each in it: looking at 100 000 for their names takes
+	// a good part of a second, and 50 are shown. Our choice: it is about a fiftieth of the time at most.
+	listing = 100 * time.Microsecond
 )
 
 // watch looks at limiters when a page asks for news, and keeps its samples. It has no goroutine and no timer:
@@ -27,6 +32,10 @@ type watch struct {
 	// mu is held while limiters are looked at, which takes each one's lock shortly.
 	mu     sync.Mutex
 	polled time.Time
+	// first are the limiters to show if there are no clients, of so many that were listed; they are good until then.
+	first  []source
+	listed int
+	good   time.Time
 	// all are the limiters shown, in order; more is the number of those that are not.
 	all  []*series
 	more int
@@ -71,32 +80,52 @@ func (w *watch) news(p *page) message {
 	return m
 }
 
+// list looks which limiters there are, and keeps the first by name.
+func (w *watch) list(now time.Time) {
+	seen := map[*aimd.Limiter]bool{} // one may be yielded twice
+	w.first = nil
+	for name, l := range w.limiters() {
+		if l == nil || seen[l] {
+			continue
+		}
+		seen[l] = true
+		if w.first = append(w.first, source{name: cmp.Or(name, l.Snapshot().Name, "limiter"), limiter: l}); len(w.first) >= 2*shown {
+			w.first = front(w.first)
+		}
+	}
+	w.first, w.listed, w.good = front(w.first), len(seen), now
+	if w.listed > shown {
+		w.good = now.Add(time.Duration(w.listed) * listing)
+	}
+}
+
+// front are the first by name.
+func front(all []source) []source {
+	slices.SortStableFunc(all, func(a, b source) int { return strings.Compare(a.name, b.name) })
+	return all[:min(len(all), shown)]
+}
+
 // look takes a sample of the first limiters and clients by name.
 func (w *watch) look(now time.Time) {
-	var present []source
-	seen := map[any]bool{} // one may be yielded twice
-	found := func(f source) {
-		if !seen[f.key()] {
-			seen[f.key()] = true
-			present = append(present, f)
-		}
+	if !now.Before(w.good) {
+		w.list(now)
 	}
-	for name, l := range w.limiters() {
-		if l != nil {
-			found(source{name: cmp.Or(name, l.Snapshot().Name, "limiter"), limiter: l})
-		}
-	}
+	present, n := slices.Clone(w.first), w.listed
+	flows := map[string]bool{}
 	for name, f := range w.clients() {
-		found(source{name: name, flow: f})
+		if !flows[name] {
+			flows[name] = true
+			present, n = append(present, source{name: name, flow: f}), n+1
+		}
 	}
-	slices.SortStableFunc(present, func(a, b source) int { return strings.Compare(a.name, b.name) })
-	w.more = max(0, len(present)-shown)
+	present = front(present)
+	w.more = n - len(present)
 	before := map[any]*series{}
 	for _, s := range w.all {
 		before[s.key()] = s
 	}
 	w.all = nil
-	for _, f := range present[:len(present)-w.more] {
+	for _, f := range present {
 		s := before[f.key()]
 		if s == nil {
 			w.last++

@@ -133,7 +133,7 @@ function column(l, c) {
   return points;
 }
 
-const moves = d => d.k === 'cut' || d.k === 'shrank' || d.k === 'reconfigured';
+const moves = d => d.k === 'cut' || d.k === 'shrank' || d.k === 'grew' || d.k === 'reconfigured';
 const shownDecisions = l => l.d.filter(d => d.t + (d.p || 0) >= end() - view.span && d.t <= end());
 
 // curve is a column with what decisions made of it, each at its very time.
@@ -153,6 +153,7 @@ function shape(g, kind, x, y) {
   g.beginPath();
   if (kind === 'cut') { g.moveTo(x - 5, y - 10); g.lineTo(x + 5, y - 10); g.lineTo(x, y - 2); }
   if (kind === 'shrank') { g.moveTo(x, y - 12); g.lineTo(x + 5, y - 7); g.lineTo(x, y - 2); g.lineTo(x - 5, y - 7); }
+  if (kind === 'grew') { g.moveTo(x - 5, y - 2); g.lineTo(x + 5, y - 2); g.lineTo(x, y - 10); }
   if (kind === 'reconfigured') g.rect(x - 4, y - 11, 8, 8);
   if (kind === 'closed') { g.moveTo(x - 4, y - 11); g.lineTo(x + 4, y - 3); g.moveTo(x + 4, y - 11); g.lineTo(x - 4, y - 3); }
   g.closePath();
@@ -161,7 +162,7 @@ function shape(g, kind, x, y) {
 // marks draws decisions on the window's chart, as many as there is room for.
 function marks(p, decisions) {
   const { g } = p;
-  const color = { cut: ink.refused, shrank: ink.ssthresh, reconfigured: ink.soft, closed: ink.ink };
+  const color = { cut: ink.refused, shrank: ink.ssthresh, grew: ink.cwnd, reconfigured: ink.soft, closed: ink.ink };
   g.font = '600 11px system-ui, sans-serif';
   g.textAlign = 'center';
   let last = -99, label = -99;

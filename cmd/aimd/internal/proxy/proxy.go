@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"math"
 	"net"
@@ -75,7 +74,6 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	// A connection of HTTP/2 whose other end is gone takes no other request: TCP would find out after a quarter of an hour.
 	p.base.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
 	p.base.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	p.metrics = aimdprom.New(p.limiters)
 	if p.remote, err = remote.New(file(s.rulesFile), remote.Config{}, p.rules.Apply); err != nil {
 		return nil, err
 	}
@@ -83,6 +81,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.metrics = aimdprom.New(p.limited.All) // a limiter has its key as its name
 	limiter := httplimit.By(p.limited, func(r *http.Request) string { return waitOf(r).key })
 	p.client = (&httplimit.Transport{Base: flight{p.base}, Limiter: limiter, ReadUsage: p.maxAmountRate > 0}).Client().Transport
 	p.reverse = &httputil.ReverseProxy{
@@ -134,17 +133,6 @@ func (p *proxy) evicted(l *aimd.Limiter) {
 	}
 	if last, ok := p.pulses.Load(name); ok && last.(*pulse).limiter == l {
 		p.pulses.CompareAndDelete(name, last)
-	}
-}
-
-// limiters yields the limiters under their own names.
-func (p *proxy) limiters() iter.Seq2[string, *aimd.Limiter] {
-	return func(yield func(string, *aimd.Limiter) bool) {
-		for _, l := range p.limited.All() {
-			if !yield("", l) {
-				return
-			}
-		}
 	}
 }
 
@@ -213,7 +201,7 @@ func (p *proxy) admin() http.Handler {
 	}
 	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	mux := http.NewServeMux()
-	mux.Handle("/", live.Handler(p.limiters, strings.Fields(p.host)...))
+	mux.Handle("/", live.Handler(p.limited.All, strings.Fields(p.host)...))
 	mux.HandleFunc("GET /healthz", p.healthz)
 	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
 		if err := p.refuse(r); err != nil {

@@ -51,7 +51,7 @@ func (p *proxy) save() error {
 			all[name] = s
 		}
 	}
-	for _, l := range p.limiters() {
+	for _, l := range p.limited.All() {
 		s := l.Snapshot()
 		all[s.Name] = s
 	}

@@ -1,0 +1,58 @@
+package live
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/window"
+)
+
+// A page looked at all limiters for each message, though it shows 50: with 100 000 it took a whole processor, and its
+// messages were late. Now those that are not shown are looked at once in 100 µs for each of them.
+func TestManyLimitersCostNoMoreThanFew(t *testing.T) {
+	for n, want := range map[int]int{1: 200, 50: 200, 51: 200, 1000: 200, 20_000: 10} {
+		synctest.Test(t, func(t *testing.T) {
+			all := make([]*aimd.Limiter, n)
+			for i := range all {
+				var err error
+				all[i], err = aimd.New(aimd.Config{Name: fmt.Sprintf("key %08d", i*7919%n)})
+				require.NoError(t, err)
+			}
+			listings := 0
+			w := &watch{clients: func() iter.Seq2[string, Flow] { return maps.All(map[string]Flow{"a client": {}}) }}
+			w.limiters = func() iter.Seq2[string, *aimd.Limiter] { listings++; return Of(all...)() }
+			p := page{every: fastest, seen: map[int]known{}}
+			for range 200 {
+				m := w.news(&p)
+				require.Len(t, m.Limiters, min(n+1, shown))
+				require.Equal(t, max(0, n+1-shown), m.More)
+				time.Sleep(fastest)
+			}
+			assert.Equal(t, want, listings, n)
+			assert.Equal(t, "a client", w.all[0].name)
+			assert.Equal(t, fmt.Sprintf("key %08d", min(n, shown-1)-1), w.all[len(w.all)-1].name)
+
+			// One that comes is shown in its time, and is sampled at each message.
+			first, err := aimd.New(aimd.Config{Name: "0"})
+			require.NoError(t, err)
+			all = append(all, first)
+			time.Sleep(time.Duration(n) * listing)
+			assert.Equal(t, "0", *w.news(&p).Limiters[0].Name)
+		})
+	}
+}
+
+// A window that goes up at once is a decision, too, and no fall.
+func TestAJumpUpwardIsNoFall(t *testing.T) {
+	for after, want := range map[float64]aimd.EventKind{84: "grew", 4: "shrank"} {
+		assert.Equal(t, want, tell(aimd.Event{Kind: aimd.EventAnswered, Outcome: window.Success, Before: 8, Window: window.State{Cwnd: after}}).Kind)
+	}
+}
