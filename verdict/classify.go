@@ -54,6 +54,9 @@ func Classify(err error) Verdict {
 		}
 	}
 	if v := f.facts().verdict; v.Known() {
+		if v.Retry() && v.Wait == 0 {
+			v.Wait = retryAfter(f) // of an error within
+		}
 		return v
 	}
 	if f.isAny(context.Canceled) {

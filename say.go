@@ -1,0 +1,43 @@
+package aimd
+
+import (
+	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/verdict"
+)
+
+// Refused, Passing, Partly and Final return the error with a meaning that the limiter believes, whatever the error says.
+// They are for errors of a service that no classifier knows, in a function for Do or Each, or for an attempt's End. A nil
+// error stays nil. The Retry-After of an error within counts. errors.Is and errors.As find the error.
+//
+// Refused: the service refuses for load. The window narrows, and the operation is tried again.
+func Refused(err error) error { return meant(err, answer.Refused) }
+
+// Passing returns the error as one that passes and says nothing of load, such as a lock: the operation is tried again. See
+// [Refused].
+func Passing(err error) error { return meant(err, answer.Passing) }
+
+// Partly returns the error as that of work of which the service took a part, and refused the rest for load: a batch
+// with items that were refused. The window narrows, and the function is called again: it must send the rest alone.
+// If less than a tenth of the items were refused, use [Passing]: that is a key or a partition. See [Refused].
+func Partly(err error) error { return meant(err, answer.Partly) }
+
+// Final returns the error as one that no other attempt mends, and that says nothing of load. See [Refused].
+func Final(err error) error { return meant(err, answer.Final) }
+
+func meant(err error, m answer.Meaning) error {
+	if err == nil {
+		return nil
+	}
+	return &spoken{err, m}
+}
+
+// spoken is an error whose meaning the program has said.
+type spoken struct {
+	error
+	meaning answer.Meaning
+}
+
+func (s *spoken) Unwrap() error { return s.error }
+
+// Facts implements verdict.Factual.
+func (s *spoken) Facts() verdict.Facts { return verdict.Facts{Verdict: verdict.Verdict{Meaning: s.meaning}} }
