@@ -93,11 +93,11 @@ func Read(status int, header map[string][]string, start []byte, now time.Time) A
 // for. Each may be missing. A code of digits from 400 to 599 is a status.
 func Of(code, message string, wait time.Duration) Answer {
 	var a Answer
-	r := reader{Answer: &a}
-	r.code(code)
-	r.says(message)
-	r.heard()
-	a.Status = r.within()
+	if code != "" {
+		a.code(code)
+		a.Status = a.within()
+	}
+	a.Text = lowered(message)
 	a.Wait = bounded(wait)
 	return a
 }
@@ -105,7 +105,6 @@ func Of(code, message string, wait time.Duration) Answer {
 // With returns the answer with a code, a message and a wait of an SDK's error. Each counts if the answer lacks its
 // own.
 func (a Answer) With(code, message string, wait time.Duration) Answer {
-	r := reader{Answer: &a}
 	if full(code) && a.Status == 403 {
 		code = storage
 	}
@@ -113,10 +112,11 @@ func (a Answer) With(code, message string, wait time.Duration) Answer {
 		a.Codes, a.Text, a.fine = nil, "", false
 	}
 	a.Codes = a.Codes[:len(a.Codes):len(a.Codes)]
-	r.code(code)
+	if code != "" {
+		a.code(code)
+	}
 	if a.Text == "" {
-		r.says(message)
-		r.heard()
+		a.Text = lowered(message)
 	}
 	if a.Wait == 0 {
 		a.Wait = bounded(wait)

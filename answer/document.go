@@ -67,9 +67,14 @@ func (r *reader) heard() {
 		if r.fromXML {
 			text = html.UnescapeString(text)
 		}
-		text = strings.ToLower(text) // may be longer than it was
-		r.Text = text[:min(len(text), mostText)]
+		r.Text = lowered(text)
 	}
+}
+
+// lowered is a message in lower case, up to its bound.
+func lowered(text string) string {
+	text = strings.ToLower(text[:min(len(text), mostText)]) // may be longer than it was
+	return text[:min(len(text), mostText)]
 }
 
 func isPage[T string | []byte](body T) bool {
@@ -168,10 +173,10 @@ func (r *reader) named() {
 	}
 }
 
-func (r *reader) code(code string) {
-	if len(r.Codes) < mostCodes {
+func (a *Answer) code(code string) {
+	if len(a.Codes) < mostCodes {
 		if code = fold(code); code != "" {
-			r.Codes = append(r.Codes, code)
+			a.Codes = append(a.Codes, code)
 		}
 	}
 }
