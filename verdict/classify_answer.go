@@ -43,17 +43,22 @@ func answersOf(f *tree) iter.Seq[answer.Answer] {
 
 // answerOf is the answer made of the methods of the AWS SDK, which are those of several errors of the tree.
 func answerOf(f *tree) (a answer.Answer, ok bool) {
-	if code, coded := first[interface{ ErrorCode() string }](f); coded {
-		a, ok = answer.Of(code.ErrorCode(), "", 0), true
-	}
-	if status, known := first[interface{ HTTPStatusCode() int }](f); known {
-		if n := status.HTTPStatusCode(); n >= 400 {
-			a.Status, ok = n, true
-		} else {
-			a.Begun = n >= 200 && n < 300 && len(a.Codes) > 0 // Amazon S3's CompleteMultipartUpload
+	status := 0
+	if s, known := first[interface{ HTTPStatusCode() int }](f); known {
+		if status = s.HTTPStatusCode(); status >= 400 {
+			a.Status, ok = status, true
 		}
 	}
-	return a.With("", "", retryAfter(f)), ok
+	wait, text := retryAfter(f), ""
+	if code, coded := first[interface{ ErrorCode() string }](f); coded {
+		if text, ok = code.ErrorCode(), true; a.Status == 0 {
+			a = answer.Of(text, "", 0)
+			text = ""
+		}
+	}
+	a = a.With(text, "", wait)
+	a.Begun = status >= 200 && status < 300 && len(a.Codes) > 0 // Amazon S3's CompleteMultipartUpload
+	return a, ok
 }
 
 func retryAfter(f *tree) time.Duration {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/verdict"
 )
 
@@ -61,4 +62,14 @@ func TestAStreamThatBreaksOffIsCutOff(t *testing.T) {
 	for code, want := range map[reset]bool{0x1: false, 0x2: true, 0x7: false, 0x8: true, 0xb: false} {
 		assert.Equal(t, want, verdict.CutOff(fmt.Errorf("get: %w", code)), code)
 	}
+}
+
+// A bucket that is full: Ceph Object Gateway, versity/versitygw#503. An upload to it was tried for ever. Google's
+// quotaExceeded is of a rate, and so is Amazon's SP-API's with 429.
+func TestABucketThatIsFull(t *testing.T) {
+	for _, code := range []string{"QuotaExceeded", "QUOTA_EXCEEDED", "ObjectQuotaExceeded"} {
+		assert.Equal(t, answer.Spent, verdict.Classify(apiError{code, 403}).Meaning, code)
+	}
+	assert.Equal(t, answer.Guessed, verdict.Classify(apiError{"quotaExceeded", 403}).Meaning)
+	assert.Equal(t, answer.Guessed, verdict.Classify(apiError{"QuotaExceeded", 429}).Meaning)
 }

@@ -37,6 +37,9 @@ type operation struct {
 	stopped bool
 	reason  error
 
+	// input is that of the operation.
+	input any
+
 	// sent and body belong to the attempt at hand. body is nil if it is empty.
 	sent bool
 	body *body
@@ -51,6 +54,7 @@ func (o *operation) ID() string { return o.id }
 func (o *operation) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 	middleware.InitializeOutput, middleware.Metadata, error,
 ) {
+	o.input = in.Parameters
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	if err != nil && o.body != nil {
 		// An interceptor made an error of a good answer, and left its body open.
@@ -90,9 +94,9 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 	case !o.sent: // a middleware answered
 	case o.body != nil:
 		open = true
-		o.body.hold(a)
+		o.body.hold(a, partly(o.input, out.Result))
 	default:
-		a.End(nil)
+		a.End(partly(o.input, out.Result))
 	}
 	return out, metadata, err
 }
@@ -192,9 +196,9 @@ func (b *body) end(err error) {
 	b.over = true
 }
 
-// hold leaves it to the body to end the attempt, or ends it if the body has ended.
-func (b *body) hold(a *attempt.Attempt) {
-	a.Head(nil)
+// hold leaves it to the body to end the attempt, or ends it if the body has ended. head is what the output says.
+func (b *body) hold(a *attempt.Attempt, head error) {
+	a.Head(head)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
