@@ -168,6 +168,16 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	assert.Zero(t, x.core.Waited(x.requests["waits"]))
 }
 
+// A request that comes does not pass those that wait, though there is a place.
+func TestNoRequestPassesTheQueue(t *testing.T) {
+	x := newTrace(t, Config{}).comes("waits", vital)
+	x.core.Answered(x.now, x.ticket, window.Success)
+	_, ok := x.core.Tried(x.now)
+	require.False(t, ok)
+	require.Same(t, x.requests["waits"], x.core.Next(x.now))
+	require.Nil(t, x.requests["waits"].shed)
+}
+
 // How long Retry-After is goes by how long requests take, and how many at a time.
 func TestRetryAfterGoesByTheCapacity(t *testing.T) {
 	x := newTrace(t, Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond, RetryAfterMax: time.Minute})

@@ -330,6 +330,8 @@ func TestCloseIdleConnectionsIsForwarded(t *testing.T) {
 	var i idler
 	(&http.Client{Transport: limited(&i, narrow(t, aimd.Config{}))}).CloseIdleConnections()
 	assert.Equal(t, 1, i.closed)
+	(&http.Client{Transport: newRetrier(t, &i, retry.Config{})}).CloseIdleConnections()
+	assert.Equal(t, 2, i.closed)
 	limited(empty, narrow(t, aimd.Config{})).CloseIdleConnections() // a base without any
 }
 

@@ -93,8 +93,8 @@ func (o *operation) HandleFinalize(ctx context.Context, in middleware.FinalizeIn
 		err = o.failed(a, err)
 	case !o.sent: // a middleware answered
 	case o.body != nil:
-		open = true
 		o.body.hold(a, partly(o.input, out.Result))
+		open = true // not if the classifier panicked
 	default:
 		a.End(partly(o.input, out.Result))
 	}
@@ -131,10 +131,8 @@ func (o *operation) failed(a *attempt.Attempt, err error) error {
 	o.last, o.cause = a, err
 	known := withRetryAfter(err)
 	var v verdict.Verdict
-	if o.sent {
+	if o.sent { // otherwise the service was not asked, and the attempt is dropped
 		v = a.End(known)
-	} else {
-		a.Drop() // the service was not asked
 	}
 	if o.useless++; v.Retry() {
 		o.useless = 0
@@ -155,14 +153,14 @@ func (o *operation) failed(a *attempt.Attempt, err error) error {
 	return err // the SDK knows more codes
 }
 
-// body is the body of an answer. The SDK reads most bodies itself, and the attempt ends after that. The
-// body of a streaming output belongs to the caller, who may read and close it from any goroutine.
+// body is the body of an answer. The SDK reads most bodies itself, and the attempt ends after that: an error of the rest
+// of such a body is the SDK's, which returns it or does without the rest. The body of a streaming output belongs to the
+// caller, who may read and close it from any goroutine.
 type body struct {
 	mu sync.Mutex
-	// Guarded by mu: the body beneath, or the attempt's once held, and whether and how the body ended.
+	// Guarded by mu: the body beneath, or the attempt's once held, and whether the body ended before.
 	inner io.ReadCloser
 	over  bool
-	err   error
 }
 
 func (b *body) beneath() io.ReadCloser {
@@ -175,24 +173,20 @@ func (b *body) beneath() io.ReadCloser {
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.beneath().Read(p)
 	if err != nil {
-		b.end(err)
+		b.end()
 	}
 	return n, err
 }
 
-// Close implements io.Closer. A caller that has seen enough is no failure.
+// Close implements io.Closer.
 func (b *body) Close() error {
-	defer b.end(nil)
+	defer b.end()
 	return b.beneath().Close()
 }
 
-// end notes the first end.
-func (b *body) end(err error) {
+func (b *body) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.over && !errors.Is(err, io.EOF) {
-		b.err = err
-	}
 	b.over = true
 }
 
@@ -202,7 +196,7 @@ func (b *body) hold(a *attempt.Attempt, head error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.over {
-		a.End(b.err)
+		a.End(nil)
 		return
 	}
 	b.inner = a.Body(b.inner)

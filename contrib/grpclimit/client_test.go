@@ -320,16 +320,12 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 	}
 }
 
-// A panic of a call, a classifier, or a method of a stream gives the slot back.
+// A panic of a classifier, or of a method of a stream, gives the slot back.
 func TestAPanicGivesTheSlotBack(t *testing.T) {
 	boom := func() error { panic("mine") }
 	for name, call := range map[string]func(watched){
-		"call":       func(l watched) { _ = invoke(t.Context(), l, func(context.Context) error { return boom() }) },
 		"classifier": func(l watched) { _ = invoke(t.Context(), l, func(context.Context) error { return refused }) },
-		"open": func(l watched) {
-			_, _ = open(t.Context(), l, func(context.Context, []grpc.CallOption) (grpc.ClientStream, error) { return nil, boom() })
-		},
-		"RecvMsg": func(l watched) { _ = opened(t, t.Context(), l, boom).RecvMsg(nil) },
+		"RecvMsg":    func(l watched) { _ = opened(t, t.Context(), l, boom).RecvMsg(nil) },
 	} {
 		l := one(t, aimd.Config{Classifier: func(error) verdict.Verdict { panic("mine") }})
 		assert.PanicsWithValue(t, "mine", func() { call(l) }, name)

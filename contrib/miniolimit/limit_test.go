@@ -36,7 +36,6 @@ import (
 	"github.com/aimd-go/aimd/contrib/miniolimit"
 	"github.com/aimd-go/aimd/internal/s3test"
 	"github.com/aimd-go/aimd/verdict"
-	"github.com/aimd-go/aimd/window"
 )
 
 // Of 300 objects, put from 64 goroutines, none is lost.
@@ -205,23 +204,6 @@ func TestLimitKeepsWhatIsSet(t *testing.T) {
 	opts = &minio.Options{}
 	require.NoError(t, miniolimit.Limit(opts, l))
 	require.Equal(t, 36, opts.MaxRetries)
-}
-
-// The end of the context ends the wait for a slot, and minio-go's retries.
-func TestContextEndsTheWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t, 0, 0, nil)
-		l := newLimiter(t, aimd.Config{InitialWindow: 1, MaxWindow: 1})
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		defer cancel()
-		require.ErrorIs(t, put(ctx, s.client(t, l), "a", "x"), context.DeadlineExceeded)
-		p.Done(window.Success)
-		requests, _ := s.Counts()
-		require.Zero(t, requests)
-		requireIdle(t, l)
-	})
 }
 
 // A wrong port ends with the tries of minio-go, and the error has the reason.
