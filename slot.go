@@ -10,7 +10,6 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/quota"
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -34,7 +33,7 @@ func (s *slots) Reported(t window.Ticket, v verdict.Verdict, reports []answer.Qu
 	l.lock()
 	now := l.now()
 	before, _ := l.gate.ClosedUntil()
-	head := limiter.Head{Refused: v.Outcome().Overloaded(), Stop: v.Meaning == answer.Stopped, RetryAfter: v.Wait, Reports: reports}
+	head := answer.Head{Refused: v.Outcome().Overloaded(), Stop: v.Meaning == answer.Stopped, RetryAfter: v.Wait, Reports: reports}
 	if used, ok := l.gate.Reported(now, t, head); ok {
 		q := l.quota(used)
 		l.note(now, Event{Kind: EventUsedUp, Quota: &q, Wait: used.Until - now})

@@ -29,6 +29,15 @@ type Quota struct {
 	InFlight bool
 }
 
+// Head is the head of an answer that reports quotas.
+type Head struct {
+	// Refused: the answer is a refusal, and with Stop one for everybody.
+	Refused, Stop bool
+	// RetryAfter is the service's Retry-After, 0 without one.
+	RetryAfter time.Duration
+	Reports    []Quota
+}
+
 // The longest reset, the largest number and the longest name that are believed, and the most quotas of an answer. Our
 // choice: a service that says more is mistaken.
 const (

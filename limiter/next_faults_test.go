@@ -81,7 +81,7 @@ func (p *past) answer() {
 	times := []time.Duration{0, 1, time.Millisecond, time.Second - 1, time.Second, 10 * time.Second, time.Minute, time.Hour, 24 * time.Hour, 25 * time.Hour}
 	numbers := []float64{-1, 0, 0.5, 1, 2, 3, 60, 1000, 1e6, 1e12, 1e13}
 	o := of(p, window.Success, window.Success, window.Overload, window.Timeout, window.Neutral, window.ClientError, window.Unclear)
-	h := limiter.Head{Refused: o.Overloaded()}
+	h := answer.Head{Refused: o.Overloaded()}
 	if o == window.Overload {
 		h.RetryAfter, h.Stop = of(p, 0, of(p, times...)), p.random.IntN(20) == 0
 	}

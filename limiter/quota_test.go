@@ -24,8 +24,8 @@ func requests(left float64) answer.Quota {
 	return answer.Quota{Name: "requests", Limit: 60, Left: left, Reset: time.Minute}
 }
 
-func reports(r ...answer.Quota) limiter.Head { return limiter.Head{Reports: r} }
-func refusal(r ...answer.Quota) limiter.Head { return limiter.Head{Refused: true, Reports: r} }
+func reports(r ...answer.Quota) answer.Head { return answer.Head{Reports: r} }
+func refusal(r ...answer.Quota) answer.Head { return answer.Head{Refused: true, Reports: r} }
 
 func sent(t *testing.T, g *limiter.Gate, now time.Duration) window.Ticket {
 	t.Helper()
@@ -84,7 +84,7 @@ func TestHowLongAReportCloses(t *testing.T) {
 	retryAfter.RetryAfter = 16 * time.Second
 	stop.RetryAfter, stop.Stop = time.Minute, true
 	for name, c := range map[string]struct {
-		head         limiter.Head
+		head         answer.Head
 		want, jitter time.Duration
 		used         string
 	}{

@@ -8,15 +8,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Head is the head of an answer that reports quotas.
-type Head struct {
-	// Refused: the answer is a refusal, and with Stop one for everybody.
-	Refused, Stop bool
-	// RetryAfter is the service's Retry-After, 0 without one.
-	RetryAfter time.Duration
-	Reports    []answer.Quota
-}
-
 // QuotaState is the state of one quota of the service.
 type QuotaState struct {
 	Name string
@@ -92,7 +83,7 @@ func (t *told) forget(number uint64) {
 // Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
 func (g *Gate) Withdrawn(t window.Ticket) bool {
 	if g.told != nil {
-		g.told.Noted(g.now, quota.Head{Number: t.ID(), Refused: true, Amount: g.told.begins(t.ID())})
+		g.told.Noted(g.now, quota.Head{Head: answer.Head{Refused: true}, Number: t.ID(), Amount: g.told.begins(t.ID())})
 		g.told.forget(t.ID())
 	}
 	return g.Window.Withdrawn(t)
@@ -100,7 +91,7 @@ func (g *Gate) Withdrawn(t window.Ticket) bool {
 
 // Reported notes the quotas that the head of an answer reports. Call it before Answered: a refusal for a used quota
 // does not cut the window. It returns the quota that is used up for longest, if that quota was not used up before.
-func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaState, ok bool) {
+func (g *Gate) Reported(now time.Duration, t window.Ticket, h answer.Head) (used QuotaState, ok bool) {
 	if len(h.Reports) == 0 || !g.Has(t) {
 		return used, false
 	}
@@ -115,10 +106,7 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaS
 		}
 	}
 	q.Soon, q.Reserve, q.MaxRetryAfter = q.soon(), g.rules.QuotaReserve, g.rules.MaxRetryAfter
-	head := quota.Head{
-		Number: t.ID(), Amount: q.begins(t.ID()), Refused: h.Refused, Stop: h.Stop, RetryAfter: h.RetryAfter, Reports: h.Reports,
-	}
-	q.heads[t.ID()] = q.Noted(g.now, head) || q.heads[t.ID()]
+	q.heads[t.ID()] = q.Noted(g.now, quota.Head{Head: h, Number: t.ID(), Amount: q.begins(t.ID())}) || q.heads[t.ID()]
 	last, ok := q.UsedUp(g.now, 0)
 	return QuotaState(last), ok && last.Name != before.Name
 }
@@ -127,7 +115,7 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h Head) (used QuotaS
 func (g *Gate) ended(t window.Ticket, o window.Outcome) window.Outcome {
 	short, begun := g.told.heads[t.ID()]
 	if !begun {
-		g.told.Noted(g.now, quota.Head{Number: t.ID(), Refused: !o.Accepted(), Amount: g.told.begins(t.ID())})
+		g.told.Noted(g.now, quota.Head{Head: answer.Head{Refused: !o.Accepted()}, Number: t.ID(), Amount: g.told.begins(t.ID())})
 	}
 	g.told.forget(t.ID())
 	if t.ID() > g.told.boundAt { // sent after the bound was reported, and its answer has none

@@ -125,7 +125,7 @@ func (m *model) served(number uint64, lie bool) Head {
 	if m.amounts {
 		spent = cost(number)
 	}
-	a := Head{Number: number, Refused: m.left < spent}
+	a := Head{Number: number, Head: answer.Head{Refused: m.left < spent}}
 	if m.says {
 		a.Amount = spent
 	}

@@ -8,14 +8,10 @@ import (
 
 // Head is the head of an answer to the request with the Number.
 type Head struct {
-	Number  uint64
-	Refused bool
+	answer.Head
+	Number uint64
 	// Amount is what the request says that it costs; 0: it is not said.
 	Amount float64
-	// Stop: the refusal speaks for all requests.
-	Stop       bool
-	RetryAfter time.Duration
-	Reports    []answer.Quota
 }
 
 // State is the state of a quota.

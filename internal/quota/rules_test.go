@@ -35,7 +35,7 @@ func (c *client) sends(now time.Duration, n int) {
 
 // reads reads an accepted answer to the request sent last.
 func (c *client) reads(now time.Duration, reports ...answer.Quota) {
-	c.Noted(now, Head{Number: c.number, Reports: reports})
+	c.Noted(now, Head{Number: c.number, Head: answer.Head{Reports: reports}})
 }
 
 func window(limit, left float64, reset time.Duration) answer.Quota {
@@ -62,10 +62,10 @@ func TestAReportOnlyHoldsBack(t *testing.T) {
 func TestWhichReportCounts(t *testing.T) {
 	c := newClient()
 	c.sends(0, 3)
-	c.Noted(0, Head{Number: 2, Reports: []answer.Quota{window(60, 50, 90*sec)}})
-	c.Noted(0, Head{Number: 1, Reports: []answer.Quota{window(60, 51, 90*sec)}})
+	c.Noted(0, Head{Number: 2, Head: answer.Head{Reports: []answer.Quota{window(60, 50, 90*sec)}}})
+	c.Noted(0, Head{Number: 1, Head: answer.Head{Reports: []answer.Quota{window(60, 51, 90*sec)}}})
 	assert.Equal(t, 50., c.States(0)[0].Left, "was served before")
-	c.Noted(0, Head{Number: 3, Reports: []answer.Quota{window(60, 49, 90*sec)}})
+	c.Noted(0, Head{Number: 3, Head: answer.Head{Reports: []answer.Quota{window(60, 49, 90*sec)}}})
 	assert.Equal(t, 49., c.States(0)[0].Left)
 	c.sends(0, 1)
 	c.reads(0, window(60, 60, 90*sec))
@@ -88,7 +88,7 @@ func TestWhatIsLeft(t *testing.T) {
 	assert.Equal(t, 100., left(900*sec))
 	c.sends(10*sec, 3)
 	c.Noted(10*sec, Head{Number: 2})
-	c.Noted(10*sec, Head{Number: 3, Refused: true})
+	c.Noted(10*sec, Head{Number: 3, Head: answer.Head{Refused: true}})
 	assert.Equal(t, 29., left(10*sec), "one was accepted without a report")
 	// In flight is one, so 28 are left, and waiting are more: 10 are kept.
 	assert.Zero(t, c.Due(10*sec, 1, 100))
@@ -126,15 +126,15 @@ func TestAmountsThatAreSaid(t *testing.T) {
 	tokens := func(amount, left float64, refused bool) bool {
 		c.sends(0, 1)
 		r := answer.Quota{Name: "tokens", Amounts: true, Limit: 1000, Left: left, Reset: 90 * sec}
-		return c.Noted(0, Head{Number: c.number, Amount: amount, Refused: refused, Reports: []answer.Quota{r}})
+		return c.Noted(0, Head{Number: c.number, Amount: amount, Head: answer.Head{Refused: refused, Reports: []answer.Quota{r}}})
 	}
 	cost := func(amount float64) float64 { return c.all[0].cost(amount) }
 	tokens(50, 800, false)
 	assert.Equal(t, []float64{50, 50, 100}, []float64{cost(50), cost(0), cost(100)}, "not known yet: as much as is said")
 	c = newClient()
 	c.sends(0, 3)
-	c.Noted(0, Head{Number: 2, Amount: 50, Reports: []answer.Quota{{Name: "tokens", Amounts: true, Limit: 1000, Left: 800, Reset: 90 * sec}}})
-	c.Noted(0, Head{Number: 1, Amount: 999, Reports: []answer.Quota{{Name: "tokens", Amounts: true, Limit: 1000, Left: 850, Reset: 90 * sec}}})
+	c.Noted(0, Head{Number: 2, Amount: 50, Head: answer.Head{Reports: []answer.Quota{{Name: "tokens", Amounts: true, Limit: 1000, Left: 800, Reset: 90 * sec}}}})
+	c.Noted(0, Head{Number: 1, Amount: 999, Head: answer.Head{Reports: []answer.Quota{{Name: "tokens", Amounts: true, Limit: 1000, Left: 850, Reset: 90 * sec}}}})
 	tokens(99, 602, false)
 	const each = (50 + 198.) / (50 + 99) // as much as is said of the first two, whose fall is not known
 	assert.Equal(t, each*100, cost(100))
@@ -200,7 +200,7 @@ func TestOthersSpendTheWindowToo(t *testing.T) {
 		c.reads(0, window(1000, 500, 90*sec-1))
 		c.sends(0, 20)
 		for i := range 20 {
-			c.Noted(0, Head{Number: uint64(i + 2), Reports: []answer.Quota{window(1000, 500-fell/20*float64(i+1), 90*sec-1)}})
+			c.Noted(0, Head{Number: uint64(i + 2), Head: answer.Head{Reports: []answer.Quota{window(1000, 500-fell/20*float64(i+1), 90*sec-1)}}})
 		}
 		assert.InDelta(t, want, c.Due(0, 0, 1000), float64(10*time.Millisecond), "%v", fell)
 		c.Reserve = 0.1
@@ -255,7 +255,7 @@ func TestAQuotaThatComesBackSoonIsNoReasonToWait(t *testing.T) {
 		c.Soon = 300 * time.Millisecond
 		c.sends(0, 1)
 		refused := func(reset time.Duration) bool {
-			return c.Noted(0, Head{Number: 1, Refused: true, RetryAfter: sec, Reports: []answer.Quota{kind(8, 0, reset)}})
+			return c.Noted(0, Head{Number: 1, Head: answer.Head{Refused: true, RetryAfter: sec, Reports: []answer.Quota{kind(8, 0, reset)}}})
 		}
 		assert.False(t, refused(300*time.Millisecond), "it is for the window")
 		assert.Zero(t, c.Due(0, 0, 1))
@@ -327,20 +327,20 @@ func TestDeedsCountMoreThanWords(t *testing.T) {
 			for _, other := range []bool{false, true} {
 				c := newClient()
 				c.sends(0, 100)
-				c.Noted(0, Head{Number: 1, Reports: []answer.Quota{told}})
+				c.Noted(0, Head{Number: 1, Head: answer.Head{Reports: []answer.Quota{told}}})
 				again := told
 				if other {
 					again.Name = "another"
 				}
 				for i := range 20 {
-					c.Noted(10*sec, Head{Number: uint64(i + 2), Reports: []answer.Quota{again}})
+					c.Noted(10*sec, Head{Number: uint64(i + 2), Head: answer.Head{Reports: []answer.Quota{again}}})
 				}
 				assert.NotZero(t, c.Due(10*sec, 0, 1), "believed")
-				c.Noted(10*sec, Head{Number: 22, Reports: []answer.Quota{again}})
+				c.Noted(10*sec, Head{Number: 22, Head: answer.Head{Reports: []answer.Quota{again}}})
 				assert.NotZero(t, c.all[0].due(10*sec, &c.Quotas, 0, 1), "believed")
-				c.Noted(10*sec, Head{Number: 23, Reports: []answer.Quota{again}})
+				c.Noted(10*sec, Head{Number: 23, Head: answer.Head{Reports: []answer.Quota{again}}})
 				assert.Zero(t, c.all[0].due(10*sec, &c.Quotas, 0, 1), "untrue")
-				assert.False(t, c.Noted(10*sec, Head{Number: 24, Refused: true, RetryAfter: sec, Reports: []answer.Quota{told}}))
+				assert.False(t, c.Noted(10*sec, Head{Number: 24, Head: answer.Head{Refused: true, RetryAfter: sec, Reports: []answer.Quota{told}}}))
 				c.sends(11*sec, 1)
 				c.reads(11*sec, told)
 				assert.Zero(t, c.all[0].due(11*sec, &c.Quotas, 0, 1))
@@ -366,7 +366,7 @@ func TestHonestReportsAreBelieved(t *testing.T) {
 	}
 	c = newClient()
 	c.sends(0, 100)
-	c.Noted(0, Head{Number: 100, Refused: true, Reports: []answer.Quota{window(60, 0, 60*sec)}})
+	c.Noted(0, Head{Number: 100, Head: answer.Head{Refused: true, Reports: []answer.Quota{window(60, 0, 60*sec)}}})
 	for i := range 60 {
 		c.Noted(0, Head{Number: uint64(i + 1)})
 	}
@@ -379,7 +379,7 @@ func TestARefusalForAUsedQuota(t *testing.T) {
 		c := newClient()
 		c.MaxRetryAfter = 5 * time.Minute
 		c.sends(0, 1)
-		short := c.Noted(0, Head{Number: 1, Refused: true, RetryAfter: after, Stop: stop, Reports: []answer.Quota{r}})
+		short := c.Noted(0, Head{Number: 1, Head: answer.Head{Refused: true, RetryAfter: after, Stop: stop, Reports: []answer.Quota{r}}})
 		return short, c.Due(0, 0, 1)
 	}
 	for _, c := range []struct {

@@ -204,7 +204,7 @@ func (e *engine) answered(a *attempt) {
 func (e *engine) read(a *attempt) {
 	a.waited = false
 	if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
-		c.core.Reported(e.now, a.ticket, limiter.Head{Refused: a.means == answer.Refused, RetryAfter: a.retryAfter, Reports: a.reports})
+		c.core.Reported(e.now, a.ticket, answer.Head{Refused: a.means == answer.Refused, RetryAfter: a.retryAfter, Reports: a.reports})
 	}
 	v := verdict.Verdict{Meaning: a.means, Wait: a.retryAfter, Reason: a.final}
 	if c := a.op.client; c.core != nil && a.final == errForbidden {
