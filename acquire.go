@@ -30,14 +30,14 @@ func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
 }
 
 // TryAcquire takes a slot if a slot is free and no operation waits.
-func (l *Limiter) TryAcquire() (Permit, bool) { return l.try(0) }
+func (l *Limiter) TryAcquire() (Permit, bool) { return l.try(wants{}) }
 
-func (l *Limiter) try(amount float64) (Permit, bool) {
+func (l *Limiter) try(of wants) (Permit, bool) {
 	var t window.Ticket
 	l.lock()
 	now, ok := l.time(), false
 	if !l.closed && l.line.Len() == 0 {
-		l.gate.Amount = amount
+		l.gate.Amount, l.gate.Urgent = of.amount, of.urgent
 		t, ok = l.gate.Tried(now)
 	}
 	l.unlock(now)
@@ -48,15 +48,15 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return Permit{}, err
 	}
-	amount, err := l.amount(ctx)
-	if err != nil {
+	of := wanted(ctx)
+	if err := l.allowed(of.amount); err != nil {
 		return Permit{}, err
 	}
-	if p, ok := l.try(amount); ok {
+	if p, ok := l.try(of); ok {
 		return p, nil
 	}
 	w := l.waiters.Get().(*waiter) // not under the lock
-	w.amount = amount
+	w.amount, w.Urgent = of.amount, of.urgent
 	if at, bounded := ctx.Deadline(); bounded {
 		w.Deadline = max(1, at.Sub(l.made))
 	}
@@ -78,7 +78,7 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 	if l.closed {
 		return ErrClosed
 	}
-	if l.front() == nil || retry {
+	if l.front() == nil || retry || w.Urgent {
 		l.gate.Amount = w.amount
 	}
 	if err := l.hopeless(now, w); err != nil {
@@ -140,7 +140,7 @@ func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 }
 
 func (l *Limiter) recycle(w *waiter) {
-	w.ticket, w.dismissed, w.Deadline, w.amount = window.Ticket{}, nil, 0, 0
+	w.ticket, w.dismissed, w.Deadline, w.amount, w.Urgent = window.Ticket{}, nil, 0, 0, false
 	l.waiters.Put(w)
 }
 
@@ -227,6 +227,7 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error) {
 	if o.Overloaded() || o == window.Unclear || stop || l.timed() {
 		now = l.now()
 	}
+	l.cutOff(p.t, v, err)
 	before, gap, paused := l.gate.State().Cwnd, l.gate.Gap(), l.gate.PausedUntil()
 	a, ok := l.gate.Answered(now, p.t, o, v.Wait)
 	if !ok {
@@ -239,7 +240,6 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error) {
 		o = a.Outcome // as the gate took it
 	}
 	l.counts.count(o)
-	l.cutOff(v, err)
 	kind := EventAnswered
 	if a.Outcome.Overloaded() && !a.Ignored {
 		kind = EventCut

@@ -6,9 +6,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// amountKey is the key of an operation's amount in its context, a float64.
-type amountKey struct{}
-
 // WithAmount returns a context whose operations cost n each: the tokens of a prompt, the bytes of an upload. Every
 // limiter that gets the context counts the amount in Config.MaxAmountRate, and in the service's quotas whose reports
 // are amounts. An amount never counts in the window: a slot is one attempt. Operations keep their order, so a small
@@ -24,31 +21,33 @@ type amountKey struct{}
 // slot counts. In [Each] and [Map], whose items share one context, attempt.Used at the begin of the function says what
 // an item costs.
 func WithAmount(ctx context.Context, n float64) context.Context {
-	return context.WithValue(ctx, amountKey{}, n)
+	w := wanted(ctx)
+	w.amount = n
+	return context.WithValue(ctx, wantsKey{}, w)
 }
 
-// amount is what an operation of this context costs, 0 if it does not say, or an error if it may not cost that.
-func (l *Limiter) amount(ctx context.Context) (float64, error) {
-	n, _ := ctx.Value(amountKey{}).(float64)
-	if n == 0 {
-		return 0, nil
+// allowed is an error if an operation may not cost that.
+func (l *Limiter) allowed(amount float64) error {
+	if amount == 0 {
+		return nil
 	}
 	l.lock()
-	err := l.gate.Allowed(n)
+	err := l.gate.Allowed(amount)
 	l.mu.Unlock()
 	if err != nil {
-		return 0, wrong(err)
+		return wrong(err)
 	}
-	return n, nil
+	return nil
 }
 
 // front is the operation at the front of the queue, nil without one, after the gate was told its amount.
 func (l *Limiter) front() *waiter {
+	l.line.Yields = l.line.Urgent() > 0 && l.gate.Yields()
 	first := l.line.Front()
 	if first == nil {
 		return nil
 	}
-	l.gate.Amount = first.Value.amount
+	l.gate.Amount, l.gate.Urgent = first.Value.amount, first.Urgent
 	return first.Value
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/line"
 	"github.com/aimd-go/aimd/verdict"
+	"github.com/aimd-go/aimd/window"
 )
 
 // turn is the operation whose turn it is, nil if none waits. It sends away those before it that are too late.
@@ -27,7 +28,7 @@ func (l *Limiter) turn(now time.Duration) *waiter {
 			return nil
 		}
 		if w = next.Value; v == line.Goes {
-			l.gate.Amount = w.amount
+			l.gate.Amount, l.gate.Urgent = w.amount, w.Urgent
 			return w
 		}
 		w.dismissed = l.notSent(now, w, v)
@@ -41,7 +42,7 @@ func (l *Limiter) turn(now time.Duration) *waiter {
 func (l *Limiter) notSent(now time.Duration, w *waiter, v line.Verdict) error {
 	left := roughly(max(0, w.Deadline-now))
 	if v == line.Last {
-		return fmt.Errorf("not sent: %s left, and %d go before: %w", left, l.line.Len()-1, context.DeadlineExceeded)
+		return fmt.Errorf("not sent: %s left, and %d go before: %w", left, l.line.Before(&w.Waiter), context.DeadlineExceeded)
 	}
 	return fmt.Errorf("not sent: %s left, answers take %s: %w", left, roughly(l.gate.State().Trip), context.DeadlineExceeded)
 }
@@ -55,8 +56,8 @@ func (l *Limiter) tooLate(now time.Duration, err error) {
 }
 
 // cutOff notes an attempt that its caller's deadline ended, after it had waited for most of its time.
-func (l *Limiter) cutOff(v verdict.Verdict, err error) {
-	if v.Meaning == answer.Final && l.line.Len() > 0 && errors.Is(err, context.DeadlineExceeded) {
-		l.line.CutOff(l.now())
+func (l *Limiter) cutOff(t window.Ticket, v verdict.Verdict, err error) {
+	if v.Meaning == answer.Final && l.line.Len() > 0 && errors.Is(err, context.DeadlineExceeded) && l.gate.Has(t) {
+		l.line.CutOff(l.now(), l.gate.IsUrgent(t))
 	}
 }

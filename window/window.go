@@ -251,6 +251,20 @@ func (w *Window) Gap() time.Duration { return w.gap }
 // Flying is the number of attempts in flight.
 func (w *Window) Flying() int { return w.flying.n() }
 
+// SetUrgent notes that an attempt in flight is of an urgent operation, for FlyingUrgent and IsUrgent. Call it once for a ticket.
+func (w *Window) SetUrgent(t Ticket) {
+	if w.flying.has(t) {
+		w.flying.places[t.place].urgent = true
+		w.flying.urgent++
+	}
+}
+
+// FlyingUrgent is the number of urgent attempts in flight.
+func (w *Window) FlyingUrgent() int { return w.flying.urgent }
+
+// IsUrgent reports whether an attempt is in flight, and urgent.
+func (w *Window) IsUrgent(t Ticket) bool { return w.flying.has(t) && w.flying.places[t.place].urgent }
+
 // Streak is the number of cuts since the last accepted answer. A cut counts only if all attempts in flight at the
 // cut before were answered: several cuts of one overshoot are no streak.
 func (w *Window) Streak() int { return w.streak }
@@ -289,6 +303,8 @@ type flights struct {
 	places []flight
 	// free are the places without an attempt.
 	free []uint32
+	// urgent counts the urgent attempts in flight.
+	urgent int
 }
 
 // flight is an attempt in flight; id is 0 if the place is free.
@@ -296,6 +312,8 @@ type flight struct {
 	id    uint64
 	sent  time.Duration
 	early bool
+	// urgent: SetUrgent noted it.
+	urgent bool
 }
 
 func (f *flights) n() int { return len(f.places) - len(f.free) }
@@ -325,6 +343,9 @@ func (f *flights) landed(t Ticket) (landed flight, ok bool) {
 		return landed, false
 	}
 	landed, f.places[t.place].id = f.places[t.place], 0
+	if landed.urgent {
+		f.urgent--
+	}
 	f.free = append(f.free, t.place)
 	return landed, true
 }

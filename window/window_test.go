@@ -444,3 +444,20 @@ func TestReconfigured(t *testing.T) {
 	w.Restarted()
 	w.wantCwnd(1)
 }
+
+func TestUrgentAttemptsAreCounted(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{Initial: 10})
+	k := w.send(3)
+	w.SetUrgent(k[0])
+	w.SetUrgent(k[2])
+	require.Equal(t, 2, w.FlyingUrgent())
+	require.True(t, w.IsUrgent(k[0]))
+	require.False(t, w.IsUrgent(k[1]))
+	w.answer(k[0], window.Overload)
+	require.True(t, w.Withdrawn(k[2]))
+	require.Zero(t, w.FlyingUrgent())
+	w.SetUrgent(k[0])
+	require.Zero(t, w.FlyingUrgent(), "it is not in flight")
+	next := w.send(2)
+	require.False(t, w.IsUrgent(next[0]), "it has the place of an urgent one")
+}

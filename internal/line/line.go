@@ -25,20 +25,30 @@ type Waiter[T any] struct {
 	Since, Deadline time.Duration
 
 	item, timed queue.Item[*Waiter[T]]
-	// place is its place in the queue when it came, plus the line's passed then. back: it has come back.
+	// place is its place in its lane when it came, plus the lane's passed then. back: it has come back.
 	place int32
 	back  bool
+	// Urgent: it goes before those that are not. It must not change while it waits.
+	Urgent bool
 }
 
 // had is the time that it had when it came.
 func (w *Waiter[T]) had() time.Duration { return w.Deadline - w.Since }
 
-// Line is the operations that wait for a slot: first in, first out, with those that come back at the front. If there are
-// deadlines, and one operation is too late, the newest goes first. The zero value is an empty line.
+// Line is the operations that wait for a slot, in two lanes: the urgent ones go first. Each lane is first in, first out, with
+// those that come back at the front. If there are deadlines, and one operation is too late, the newest of its lane goes first.
+// The zero value is an empty line.
 type Line[T any] struct {
-	// Bound is the greatest number of operations for Push; 0: no bound.
+	// Bound is the greatest number of operations for Push, in both lanes together; 0: no bound.
 	Bound int
+	// Yields: the urgent ones let the others go first. Set it before Front and Turn.
+	Yields bool
 
+	urgent, others lane[T]
+}
+
+// lane is the operations of one kind that wait.
+type lane[T any] struct {
 	queue queue.Queue[*Waiter[T]]
 	// hasty are the new ones of the queue that have a deadline, and no more time than a crowd lasts.
 	hasty queue.Queue[*Waiter[T]]
@@ -61,45 +71,83 @@ const (
 	Last
 )
 
-// Push lets a new operation wait at the end, and reports false if the line is full.
+// Push lets a new operation wait at the end of its lane, and reports false if the line is full.
 func (l *Line[T]) Push(w *Waiter[T]) bool {
 	if l.Bound > 0 && l.Len() >= l.Bound {
 		return false
 	}
+	a := l.lane(w.Urgent)
 	w.item.Value, w.timed.Value = w, w
-	l.queue.Push(&w.item)
-	w.place, w.back = int32(l.queue.Len())+l.passed, false
-	if w.Deadline != 0 && l.hasten(w) {
-		l.hasty.Push(&w.timed)
+	a.queue.Push(&w.item)
+	w.place, w.back = int32(a.queue.Len())+a.passed, false
+	if w.Deadline != 0 && a.hasten(w) {
+		a.hasty.Push(&w.timed)
 	}
 	return true
 }
 
-// PutBack lets an operation wait that has been sent before: at the front, behind others that came back.
+// PutBack lets an operation wait that has been sent before: at the front of its lane, behind others that came back.
 func (l *Line[T]) PutBack(w *Waiter[T]) {
+	a := l.lane(w.Urgent)
 	w.item.Value, w.place, w.back = w, 0, true
-	l.queue.PutBack(&w.item)
-	l.passed--
+	a.queue.PutBack(&w.item)
+	a.passed--
 }
 
 // Remove takes an operation out of the line, and reports false if it does not wait.
 func (l *Line[T]) Remove(w *Waiter[T]) bool {
-	l.hasty.Remove(&w.timed)
-	return l.queue.Remove(&w.item)
+	a := l.lane(w.Urgent)
+	a.hasty.Remove(&w.timed)
+	return a.queue.Remove(&w.item)
+}
+
+// lane is the lane of an operation.
+func (l *Line[T]) lane(urgent bool) *lane[T] {
+	if urgent {
+		return &l.urgent
+	}
+	return &l.others
+}
+
+// next is the lane whose turn it is.
+func (l *Line[T]) next() *lane[T] {
+	if l.Urgent() == 0 || l.Yields && l.others.queue.Len() > 0 {
+		return &l.others
+	}
+	return &l.urgent
 }
 
 // Len is the number of operations that wait.
-func (l *Line[T]) Len() int { return l.queue.Len() }
+func (l *Line[T]) Len() int { return l.others.queue.Len() + l.Urgent() }
+
+// Urgent is the number of urgent operations that wait.
+func (l *Line[T]) Urgent() int { return l.urgent.queue.Len() }
 
 // Place is the place of an operation that waits, from 1, and about right in a crowd.
-func (l *Line[T]) Place(w *Waiter[T]) int { return min(max(int(w.place-l.passed), 1), l.Len()) }
+func (l *Line[T]) Place(w *Waiter[T]) int {
+	place := int(w.place - l.lane(w.Urgent).passed)
+	if !w.Urgent {
+		place += l.Urgent()
+	}
+	return min(max(place, 1), l.Len())
+}
+
+// Before is the number of those that go before the oldest of a lane, if the newest go first. w is of that lane.
+func (l *Line[T]) Before(w *Waiter[T]) int {
+	if w.Urgent {
+		return l.Urgent() - 1
+	}
+	return l.Len() - 1
+}
 
 // All yields the operations that wait. One may be removed when it is yielded.
 func (l *Line[T]) All() iter.Seq[*Waiter[T]] {
 	return func(yield func(*Waiter[T]) bool) {
-		for i := range l.queue.All() {
-			if !yield(i.Value) {
-				return
+		for _, a := range [...]*lane[T]{&l.urgent, &l.others} {
+			for i := range a.queue.All() {
+				if !yield(i.Value) {
+					return
+				}
 			}
 		}
 	}
@@ -107,14 +155,14 @@ func (l *Line[T]) All() iter.Seq[*Waiter[T]] {
 
 // Front is the operation whose turn it is if nothing is late, nil if none waits.
 func (l *Line[T]) Front() *Waiter[T] {
-	if first, _ := l.queue.Ends(); first != nil {
+	if first, _ := l.next().queue.Ends(); first != nil {
 		return first.Value
 	}
 	return nil
 }
 
 // Turn returns the operation whose turn it is, or one that is told why it is not sent; nil if none waits. s is the state of the
-// limiter's window.
+// limiter's window. In each lane:
 //
 //   - An operation with less time left than two mean round trips is late, with less than half of the time that it had at most.
 //     So one that did not wait always goes, and a round trip that is wrong is measured again.
@@ -125,21 +173,21 @@ func (l *Line[T]) Front() *Waiter[T] {
 //
 // Operations without a deadline, with more time than the eight times, and those that come back, keep their turn.
 func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) {
-	w := l.Front()
+	a, w := l.next(), l.Front()
 	switch {
 	case w == nil || w.Deadline == 0:
 		return w, Goes
 	case late(now, w, s.Trip):
-		l.found(now, w)
+		a.found(now, w)
 		return w, Late
-	case now >= l.until || w.back || !l.hasten(w):
+	case now >= a.until || w.back || !a.hasten(w):
 		return w, Goes
 	}
-	_, last := l.hasty.Ends()
+	_, last := a.hasty.Ends()
 	switch {
 	case last == nil || last.Value == w:
 		return w, Goes
-	case now-w.Since >= s.Trip && now+l.rest(s) > w.Deadline:
+	case now-w.Since >= s.Trip && now+l.rest(w, s) > w.Deadline:
 		return w, Last
 	case late(now, last.Value, s.Trip):
 		return last.Value, Late
@@ -150,39 +198,40 @@ func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) 
 // Went takes the operation out of the line that Turn returned, for it got its slot.
 func (l *Line[T]) Went(w *Waiter[T]) {
 	l.Remove(w)
-	l.passed++
+	l.lane(w.Urgent).passed++
 }
 
 // Left notes that the deadline of an operation came while it waited.
 func (l *Line[T]) Left(now time.Duration, w *Waiter[T]) {
 	if w.Deadline != 0 {
-		l.found(now, w)
+		l.lane(w.Urgent).found(now, w)
 	}
 }
 
-// CutOff notes an attempt that its caller's deadline ended, after it had waited for most of its time.
-func (l *Line[T]) CutOff(now time.Duration) {
-	if oldest, _ := l.hasty.Ends(); oldest != nil && now >= l.until+l.span { // so it came after the last crowd
-		l.until, l.span = now+crowded*oldest.Value.had(), oldest.Value.had()
+// CutOff notes an attempt of a lane that its caller's deadline ended, after it had waited for most of its time.
+func (l *Line[T]) CutOff(now time.Duration, urgent bool) {
+	a := l.lane(urgent)
+	if oldest, _ := a.hasty.Ends(); oldest != nil && now >= a.until+a.span { // so it came after the last crowd
+		a.until, a.span = now+crowded*oldest.Value.had(), oldest.Value.had()
 	}
 }
 
 // found begins a crowd: an operation that came after the last one is late.
-func (l *Line[T]) found(now time.Duration, w *Waiter[T]) {
-	if w.Since >= l.until {
-		l.until, l.span = now+crowded*w.had(), w.had()
+func (a *lane[T]) found(now time.Duration, w *Waiter[T]) {
+	if w.Since >= a.until {
+		a.until, a.span = now+crowded*w.had(), w.had()
 	}
 }
 
 // hasten reports whether an operation is one of those of a crowd.
-func (l *Line[T]) hasten(w *Waiter[T]) bool { return l.span == 0 || w.had() <= crowded*l.span }
+func (a *lane[T]) hasten(w *Waiter[T]) bool { return a.span == 0 || w.had() <= crowded*a.span }
 
 // late reports whether an operation has too little time left for an attempt.
 func late[T any](now time.Duration, w *Waiter[T], trip time.Duration) bool {
 	return now+min(trips*trip, w.had()/2) > w.Deadline
 }
 
-// rest is the time until all others that wait now have had a turn.
-func (l *Line[T]) rest(s window.State) time.Duration {
-	return time.Duration(float64(l.Len()-1) * float64(s.Trip) / max(1, s.Cwnd))
+// rest is the time until all that go before the oldest of a lane have had a turn.
+func (l *Line[T]) rest(oldest *Waiter[T], s window.State) time.Duration {
+	return time.Duration(float64(l.Before(oldest)) * float64(s.Trip) / max(1, s.Cwnd))
 }

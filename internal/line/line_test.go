@@ -155,20 +155,20 @@ func TestOtherSignsOfACrowd(t *testing.T) {
 
 	l = queue{}
 	pushed(&l, 0, 100*s, "a", "b", "c")
-	l.CutOff(50 * s)
+	l.CutOff(50*s, false)
 	require.Equal(t, "c", turn(&l, 50*s, of))
 	for at, want := range map[time.Duration]string{950*s - 1: "d", 950 * s: "e"} { // the crowd ended at 850 s, and had 100 s
 		l = queue{}
 		pushed(&l, 0, 100*s, "a")
-		l.CutOff(50 * s)
+		l.CutOff(50*s, false)
 		require.Equal(t, "a", turn(&l, 50*s, of))
 		pushed(&l, at, 100*s, "d", "e")
-		l.CutOff(at)
+		l.CutOff(at, false)
 		require.Equal(t, want, turn(&l, at, of))
 	}
 
 	l = queue{}
-	l.CutOff(0) // nobody waits
+	l.CutOff(0, false) // nobody waits
 	pushed(&l, 0, 100*s, "a", "b")
 	require.Equal(t, "a", turn(&l, 0, of))
 }
@@ -204,4 +204,73 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	require.Equal(t, 1, l.Place(c))
+}
+
+// urgents are operations as those of pushed, in the lane that goes first.
+func urgents(l *queue, at time.Duration, had time.Duration, names ...string) {
+	for _, name := range names {
+		w := &waiter{Value: name, Since: at, Urgent: true}
+		if had > 0 {
+			w.Deadline = at + had
+		}
+		l.Push(w)
+	}
+}
+
+func TestUrgentOnesGoFirst(t *testing.T) {
+	l := queue{Bound: 6}
+	pushed(&l, 0, 0, "a", "b")
+	urgents(&l, 0, 0, "1", "2")
+	l.PutBack(&waiter{Value: "back"})
+	l.PutBack(&waiter{Value: "urgent back", Urgent: true})
+	require.False(t, l.Push(&waiter{Urgent: true}), "one bound for both")
+	require.Equal(t, 3, l.Urgent())
+	places := map[string]int{}
+	for w := range l.All() {
+		places[w.Value] = l.Place(w)
+	}
+	require.Equal(t, map[string]int{"urgent back": 1, "1": 2, "2": 3, "back": 4, "a": 5, "b": 6}, places)
+	require.Equal(t, []string{"urgent back", "1"}, order(&l, 0, 2))
+	l.Yields = true
+	require.Equal(t, []string{"back", "a", "b", "2", "-"}, order(&l, 0, 5), "without others nobody yields")
+}
+
+// Each lane has a crowd of its own: too many calls of the one are no reason to turn the other round.
+func TestACrowdInEachLane(t *testing.T) {
+	var l queue
+	urgents(&l, 0, 100*s, "late")
+	pushed(&l, 0, 200*s, "a", "b")
+	require.Equal(t, "late late", turn(&l, 81*s, of))
+	urgents(&l, 90*s, 100*s, "1", "2")
+	require.Equal(t, []string{"2", "1", "a", "b"}, order(&l, 90*s, 4))
+
+	l = queue{}
+	pushed(&l, 0, 100*s, "a", "b")
+	urgents(&l, 0, 100*s, "1", "2")
+	l.CutOff(50*s, true)
+	require.Equal(t, []string{"2", "1", "a", "b"}, order(&l, 50*s, 4))
+
+	l = queue{}
+	pushed(&l, 0, 100*s, "a", "b")
+	urgents(&l, 0, 100*s, "1", "2")
+	l.CutOff(50*s, false)
+	require.Equal(t, []string{"1", "2", "b", "a"}, order(&l, 50*s, 4))
+}
+
+// The oldest of the others has the urgent ones before it, too; the oldest urgent one has not those that wait in the other lane.
+func TestWhoIsLastInEachLane(t *testing.T) {
+	for want, urgent := range map[string]bool{"k": true, "last a": false} {
+		var l queue
+		put, others := pushed, urgents
+		if urgent {
+			put, others = urgents, pushed
+		}
+		put(&l, 0, 100*s, "late")
+		require.Equal(t, "late late", turn(&l, 81*s, of))
+		put(&l, 200*s, 110*s, "a")
+		put(&l, 210*s, 100*s, "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")
+		others(&l, 210*s, 0, "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11")
+		l.Yields = !urgent // eleven more make it 105 s for 100
+		require.Equal(t, want, turn(&l, 210*s, of))
+	}
 }

@@ -79,11 +79,11 @@ type shared struct {
 func (s shared) p95() time.Duration { return s.first[len(s.first)*95/100] }
 
 // beside runs 3000 jobs of a batch by 300 workers, beside interactive calls of 128 tokens: by turns of 90 s, 15 and
-// 1 a second. A limiter that is nil lets all pass; without workers there are the calls of the first burst alone.
-func beside(t *testing.T, engine *modelServer, seed uint64, workers int, batch, interactive *aimd.Limiter) (s shared) {
+// 1 a second. A limiter that is nil lets all pass; without workers there are the calls of the first burst alone. called is the
+// context of the calls.
+func beside(t *testing.T, called context.Context, engine *modelServer, seed uint64, workers int, batch, interactive *aimd.Limiter) (s shared) {
 	t.Helper()
-	ctx := t.Context()
-	serve := func(l *aimd.Limiter, tokens int) (first time.Time) {
+	serve := func(ctx context.Context, l *aimd.Limiter, tokens int) (first time.Time) {
 		serve := func(context.Context) (err error) {
 			first, err = engine.serve(tokens)
 			return err
@@ -103,12 +103,12 @@ func beside(t *testing.T, engine *modelServer, seed uint64, workers int, batch, 
 	}
 	close(jobs)
 	begin := time.Now()
-	done, over := context.WithCancel(ctx)
+	done, over := context.WithCancel(t.Context())
 	var work, calls sync.WaitGroup
 	for range workers {
 		work.Go(func() {
 			for tokens := range jobs {
-				serve(batch, tokens)
+				serve(t.Context(), batch, tokens)
 			}
 		})
 	}
@@ -128,7 +128,7 @@ func beside(t *testing.T, engine *modelServer, seed uint64, workers int, batch, 
 		}
 		calls.Go(func() {
 			born := time.Now()
-			first := serve(interactive, 128).Sub(born)
+			first := serve(called, interactive, 128).Sub(born)
 			if mu.Lock(); burst {
 				s.first = append(s.first, first)
 			}
@@ -146,11 +146,9 @@ func beside(t *testing.T, engine *modelServer, seed uint64, workers int, batch, 
 
 // A batch beside interactive calls at a model server: llm-d's workload of July 2026
 // (https://github.com/llm-d/llm-d/issues/491), where a controller that reads refusals "has no signal" of an engine that
-// queues. The recipe of docs/recipes.md, Interactive calls beside a batch, is the law of New for the batch, and Reno,
-// which reads refusals only, for the calls.
+// queues. The recipe of docs/recipes.md, Interactive calls beside a batch, is one limiter, and Urgent for the calls.
 func TestBatchBesideInteractiveCalls(t *testing.T) {
-	probe, reno := aimd.Config{}, aimd.Config{Law: aimd.Reno(0.9)}
-	half, narrow := aimd.Config{Law: aimd.Reno(0.5)}, aimd.Config{MaxWindow: 40}
+	probe, reno, half := aimd.Config{}, aimd.Config{Law: aimd.Reno(0.9)}, aimd.Config{Law: aimd.Reno(0.5)}
 	for _, c := range []struct {
 		name string
 		// slots of an engine that refuses; 0: it queues.
@@ -161,19 +159,20 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 		// firstToken bounds the 95th percentile of the calls' time to the first token, and together the batch's time, of
 		// the middle one of three runs: the law of New has two ends. Without a limiter the batch takes 6 minutes.
 		firstToken, together time.Duration
+		// how the calls go if they have no config: "" as the batch, "urgent", or "past" the limiter.
+		how string
 	}{
-		{"calls alone", 0, 0, nil, nil, 42 * ms, 90 * sec},
-		{"no limiter", 0, 300, nil, nil, 320 * ms, 7 * time.Minute},
-		{"reno-0.5 for each", 0, 300, &half, &half, 340 * ms, 7 * time.Minute},
-		{"reno-0.9 for each", 0, 300, &reno, &reno, 340 * ms, 7 * time.Minute},
-		{"probe for each", 0, 300, &probe, &probe, 30 * sec, 7 * time.Minute}, // wanted: 100 ms; .13 to 62 s by the order of goroutines
+		{"calls alone", 0, 0, nil, nil, 42 * ms, 90 * sec, ""},
+		{"no limiter", 0, 300, nil, nil, 320 * ms, 7 * time.Minute, ""},
+		{"reno-0.5 for each", 0, 300, &half, &half, 340 * ms, 7 * time.Minute, ""},
+		{"reno-0.9 for each", 0, 300, &reno, &reno, 340 * ms, 7 * time.Minute, ""},
+		{"probe for each", 0, 300, &probe, &probe, 30 * sec, 7 * time.Minute, ""}, // wanted: 100 ms; .13 to 62 s by the order of goroutines
 		// Wanted: 500 ms. A call waits behind the 200 and more jobs that wait in the same queue.
-		{"probe, one for both", 0, 300, &probe, nil, 80 * sec, 432 * sec},
-		{"recipe", 0, 300, &probe, &reno, 150 * ms, 7 * time.Minute},
-		{"recipe, MaxWindow 40", 0, 300, &narrow, &reno, 60 * ms, 9 * time.Minute},
-		// Wanted: 150 ms. The batch knows when its own request ends, and takes the slot before a call asks again.
-		{"recipe, refused", 64, 300, &probe, &reno, 4 * time.Minute, 7 * time.Minute},
-		{"recipe, refused, MaxWindow 40", 64, 300, &narrow, &reno, 7 * sec, 9 * time.Minute},
+		{"probe, one for both", 0, 300, &probe, nil, 80 * sec, 432 * sec, ""},
+		{"urgent", 0, 300, &probe, nil, 8 * sec, 432 * sec, "urgent"}, // it waits while a window that was cut has more in flight
+		{"calls past the limiter", 0, 300, &probe, nil, 150 * ms, 7 * time.Minute, "past"},
+		{"refused, one for both", 64, 300, &probe, nil, 45 * sec, 390 * sec, ""},
+		{"refused, urgent", 64, 300, &probe, nil, 2500 * ms, 390 * sec, "urgent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			soon, whole := 0, 0 // two runs within a bound decide that the middle one is
@@ -191,8 +190,16 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 						t.Cleanup(func() { _ = l.Close() })
 						return l
 					}
+					called := t.Context()
+					if c.how == "urgent" {
+						called = aimd.Urgent(called)
+					}
 					batched := limiter(c.batch, 0)
-					s := beside(t, &modelServer{slots: c.slots}, seed, c.workers, batched, cmp.Or(limiter(c.calls, 1), batched))
+					calls := cmp.Or(limiter(c.calls, 1), batched)
+					if c.how == "past" {
+						calls = nil
+					}
+					s := beside(t, called, &modelServer{slots: c.slots}, seed, c.workers, batched, calls)
 					n := len(s.first)
 					t.Logf("first token p50 %v, p95 %v, p99 %v; batch %v", s.first[n/2], s.p95(), s.first[n*99/100], s.batch)
 					if s.p95() <= c.firstToken {
