@@ -56,6 +56,7 @@ func hostile(t *testing.T) []struct{ says, drips string } {
 		{"", "H"}, {says: "\x00\xff\xfe garbage\r\n\r\n"}, {says: "HTTP/1.1 000 \r\n\r\n"}, {},
 		{says: strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", 3000) + "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"},
 		{says: "HTTP/1.1 429 X\r\nX-Pad: " + strings.Repeat("p", 1<<18) + "\r\nRetry-After: 99999999999999999999\r\n\r\n"},
+		{says: "HTTP/1.1 200 OK\r\nContent-Length: 102400\r\n\r\n" + strings.Repeat("x", 102400)}, // and one that means none
 		{says: "HTTP/1.1 429 Too\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"},
 		{says: fmt.Sprintf("HTTP/1.1 503 X\r\nContent-Encoding: gzip\r\n"+json+"Retry-After: 0\r\nContent-Length: %d\r\n\r\n%s", bomb.Len(), bomb.String())},
 		{says: "HTTP/1.1 200 OK\r\n" + json + "\r\n" + strings.Repeat(`{"usage":{"total_tokens":4294967295,`, 5000)},

@@ -136,35 +136,6 @@ func TestNoRequestIsLost(t *testing.T) {
 	}
 }
 
-// Whatever callers do with requests and bodies, no slot is lost.
-func TestNoSlotIsLostWhateverCallersDo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := loaded(t)
-		s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 100<<10)) }))
-		client := &http.Client{Transport: limited(s.Client().Transport, l)}
-		var all sync.WaitGroup
-		for range 32 {
-			all.Go(func() {
-				for range 50 {
-					ctx, cancel := context.WithCancel(t.Context())
-					if rand.N(2) == 0 {
-						all.Go(cancel)
-					}
-					if resp, err := client.Do(get(ctx, s.URL)); err == nil {
-						_, _ = io.CopyN(io.Discard, resp.Body, rand.N(int64(200<<10)))
-						if rand.N(4) > 0 {
-							_ = resp.Body.Close()
-						}
-					}
-					cancel()
-				}
-			})
-		}
-		all.Wait()
-		synctest.Wait() // what nobody closed comes back by its context, on a goroutine of its own
-	})
-}
-
 // memory is net/http's Transport with a service in memory, at memoryURL.
 func memory() *http.Transport {
 	header, tr := http.Header{}, &http.Transport{}
