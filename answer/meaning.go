@@ -63,8 +63,8 @@ var words = []struct {
 	says  []phrase
 	at    int // the only status with which the phrases count, 0: any
 }{
-	// The memory of a node of Elasticsearch.
-	{Refused, list("circuitbreakingexception"), nil, 0},
+	// The memory of a node of Elasticsearch. The threads of Neo4j, Status codes.
+	{Refused, list("circuitbreakingexception neotransienterrorrequestnothreadsavailable"), nil, 0},
 	// OpenAI, Azure OpenAI, Anthropic, DeepSeek, OpenRouter, Alibaba Cloud, Moonshot AI, Google.
 	{Closed, list("insufficientquota billing* *billinglimit* creditbalance* insufficientbalance insufficientcredits accountdeactivated arrearage exceededcurrentquota*"),
 		said("credit balance is too low", "insufficient balance", "insufficient credits", "billing account"), 0},
@@ -81,6 +81,8 @@ var words = []struct {
 		"accesslimitreached *overrate overdailylimit"),
 		said("per day", "perday", "daily quota", "per month", "/ month", "per year", "peryear", "daily limit", "daily message", "api usage limit",
 			"for the current month", "sending limit (daily)", "database space exceeded"), 0},
+	// Neo4j, Status codes: "may succeed if retried".
+	{Passing, list("neotransienterror*"), nil, 0},
 	// Locks, and conflicts of requests that run now: Stripe, Amazon S3, Lambda, Azure, Salesforce.
 	// The same bytes never pass: Kubernetes, and names that somebody has. S3's restore takes hours, and runs.
 	{Fault, list("invalidrange conditionnotmet restorealreadyinprogress *alreadyexists"),
@@ -107,7 +109,7 @@ var words = []struct {
 		"limitexceededexception ratelimit concurrentrequest*"),
 		said("rate limit", "rate-limit", "ratelimitexceeded", "rate exceeded", "throttl", "too many requests", "too many connect", "concurrent connections",
 			"too many concurrent", "too many simultaneous", "concurrent access limit", "rps limit", "freq out of limit", "too many queued", "request limit reached", "overloaded", "server is busy", "slow down", "quota exceeded",
-			"exceeded your current quota", "quota limit", "max number of clients", "redis is loading the dataset"), 0},
+			"exceeded your current quota", "quota limit", "max number of clients", "max clients reached", "no more connections allowed", "redis is loading the dataset"), 0},
 }
 
 // storage is what a code of S3 means that names no quota.

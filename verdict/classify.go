@@ -26,7 +26,9 @@ import (
 //   - Timeout() bool, as with net.Error and context.DeadlineExceeded: Slow.
 //   - Temporary() bool, a connection that was refused, reset or cut off, a host or network out of reach: Passing.
 //   - Retryable() or Retriable() bool, or a field of these names: Passing, or Refused if the text says so.
-//   - The text, if it names a rate limit, throttling or the like: Guessed.
+//   - SQLErrorNumber() int32, of SQL Server, and the Code of ClickHouse: as the states above.
+//   - The text, if it begins or is named as errors of Redis, MongoDB and Oracle that pass.
+//   - The text, if it names a rate limit, throttling or the like, a status that refuses, or a code: Guessed.
 //   - Every other error: Unknown.
 //
 // # Errors of others
@@ -65,7 +67,7 @@ func Classify(err error) Verdict {
 	if v := classifyAnswer(f); v.Known() {
 		return v
 	}
-	for _, classify := range [...]func(*tree) Verdict{classifyGRPC, classifySQL, classifyStream, classifyMail, classifyLocal, classifyWords} {
+	for _, classify := range [...]func(*tree) Verdict{classifyGRPC, classifySQL, classifyNumber, classifyStream, classifyMail, classifyLocal, classifyDatabase, classifyWords} {
 		if v := classify(f); v.Known() {
 			if v.Retry() {
 				v.Wait = retryAfter(f)

@@ -25,7 +25,12 @@ func classifyAnswer(f *tree) Verdict {
 // classifyWords reads an error by its text alone.
 func classifyWords(f *tree) Verdict { return classifyText(f.words()) }
 
-func classifyText(text string) Verdict { return VerdictOf(answer.Of("", text, 0)) }
+func classifyText(text string) Verdict {
+	if v := VerdictOf(answer.Of("", text, 0)); v.Known() {
+		return v
+	}
+	return named(text)
+}
 
 // answersOf yields the answers that the error is made of: one made of the methods of its tree, and those of the shapes.
 func answersOf(f *tree) iter.Seq[answer.Answer] {

@@ -49,7 +49,10 @@ var numbers = map[uint16]Verdict{
 	1203: overload, // ER_TOO_MANY_USER_CONNECTIONS
 	1205: again,    // ER_LOCK_WAIT_TIMEOUT
 	1213: again,    // ER_LOCK_DEADLOCK
+	1226: overload, // ER_USER_LIMIT_REACHED
+	1637: overload, // ER_TOO_MANY_CONCURRENT_TRXS
 	3024: timeout,  // ER_QUERY_TIMEOUT
+	3572: again,    // ER_LOCK_NOWAIT
 }
 
 func classifyStream(f *tree) Verdict {

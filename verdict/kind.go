@@ -9,7 +9,7 @@ import (
 var fieldNames = []string{
 	"StatusCode", "HTTPStatusCode", "Status", "Code", "Type", "Reason", "ErrorCode", "Message", "Errors", "Details",
 	"Header", "LastResponse", "Body", "ResponseBody", "RetryAfter", "Rate", "Reset", "Time", "Event", "Data",
-	"SQLState", "Number", "Retriable", "Retryable",
+	"SQLState", "Number", "Name", "Retriable", "Retryable",
 }
 
 // wordless are the methods that tell nothing of an error; ordinary are all those that errors of the standard library have.
