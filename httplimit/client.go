@@ -36,6 +36,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	any whose connection broke off in its body           the service cannot have the whole request
 //	POST, PATCH and others, after other failures         never
 //	PUT and DELETE with a condition, such as If-Match    as a POST
+//	a PUT that writes at an offset (Content-Range)       as a POST
 //
 // A condition would fail after the first attempt's work, and the caller would take its own object for another's.
 //

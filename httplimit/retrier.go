@@ -115,11 +115,20 @@ func idempotent(req *http.Request) bool {
 	case "", http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
 		return true
 	case http.MethodPut, http.MethodDelete:
-		if !has(req.Header, "If-Match", "If-None-Match", "If-Unmodified-Since", "X-Goog-If-Generation-Match", "X-Goog-If-Metageneration-Match") {
+		if !conditional(req) {
 			return true
 		}
 	}
 	return has(req.Header, "Idempotency-Key", "X-Idempotency-Key")
+}
+
+// conditional reports a request with a condition, or one that writes at an offset: after the first attempt's work it
+// fails, or does it twice. An offset is of HTTP (RFC 9110, section 14.5; OneDrive, Upload sessions), of Azure's append
+// blobs (Append Block), and of Amazon S3 Express (PutObject).
+func conditional(req *http.Request) bool {
+	return has(req.Header, "If-Match", "If-None-Match", "If-Unmodified-Since", "X-Goog-If-Generation-Match", "X-Goog-If-Metageneration-Match",
+		"Content-Range", "X-Ms-Blob-Condition-Appendpos", "X-Ms-Blob-Condition-Maxsize", "X-Amz-Write-Offset-Bytes") ||
+		req.URL != nil && strings.Contains("&"+req.URL.RawQuery+"&", "&comp=appendblock&")
 }
 
 func has(h http.Header, names ...string) bool {

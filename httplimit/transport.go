@@ -54,7 +54,7 @@ type Transport struct {
 	// package comment says.
 	IgnoreQuotas bool
 	// ReadUsage takes the tokens that an answer of OpenAI's or Anthropic's form reports for what the attempt cost
-	// (attempt.Used), so that aimd.Config.MaxAmountRate counts the tokens in fact. It keeps at most 8 KiB of an answer,
+	// (attempt.Used), so that aimd.Config.MaxAmountRate counts the tokens in fact. It keeps at most 16 KiB of an answer,
 	// and delays none. The answer must be JSON or a stream of events, without a Content-Encoding, and complete.
 	// The default is false: some contracts count the tokens that a request may cost at most.
 	ReadUsage bool

@@ -13,9 +13,13 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// usageReach is the number of bytes at each end of an answer in which its usage is looked for. Our choice: the usage
-// of OpenAI and Anthropic is within 500 bytes of the end, and a stream of Anthropic has the input's in its first event.
-const usageReach = 4096
+// usageBegin and usageEnd are the numbers of bytes at the begin and at the end of an answer in which its usage is looked
+// for. Our choice: a stream of Anthropic has the input's in its first event. The usage of OpenAI and Anthropic is within
+// 500 bytes of the end, but for the metadata of a response, which is the user's: 16 pairs of 64 and 512 letters.
+const (
+	usageBegin = 4 << 10
+	usageEnd   = 12 << 10
+)
 
 // usageKey never stands within a text of JSON, whose quotes have a backslash.
 var usageKey = []byte(`"usage":`)
@@ -55,9 +59,9 @@ func (u *usage) Read(p []byte) (int, error) {
 func (u *usage) keep(p []byte) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.first = append(u.first, p[:min(len(p), usageReach-len(u.first))]...)
-	seen := p[max(0, len(p)-usageReach):]
-	u.last = append(u.last[max(0, len(u.last)+len(seen)-usageReach):], seen...)
+	u.first = append(u.first, p[:min(len(p), usageBegin-len(u.first))]...)
+	seen := p[max(0, len(p)-usageEnd):]
+	u.last = append(u.last[max(0, len(u.last)+len(seen)-usageEnd):], seen...)
 }
 
 func (u *usage) Close() error {
@@ -76,7 +80,7 @@ func (u *usage) tell() {
 	if !complete { // its tokens are not known, and an earlier "usage" may be part of what the model wrote
 		return
 	}
-	c := tokensAfter(u.last, bytes.LastIndex(u.last, usageKey))
+	c := u.final()
 	if u.stream && c.Input == 0 { // Anthropic's last event may have the output alone
 		first := tokensAfter(u.first, bytes.Index(u.first, usageKey))
 		c.Input, c.Cached = first.Input, first.Cached
@@ -84,6 +88,16 @@ func (u *usage) tell() {
 	if n := max(c.Total, c.Prompt+c.Completion, c.Input+c.Cached+c.Output); n > 0 {
 		attempt.Used(u.ctx, float64(n))
 	}
+}
+
+// final is the last usage, or the one before: a key of the user's metadata, which comes behind, may have its name.
+func (u *usage) final() tokens {
+	at := bytes.LastIndex(u.last, usageKey)
+	c := tokensAfter(u.last, at)
+	if at > 0 && c == (tokens{}) {
+		c = tokensAfter(u.last, bytes.LastIndex(u.last[:at], usageKey))
+	}
+	return c
 }
 
 // tokens are the fields of OpenAI's usage and Anthropic's. Anthropic counts tokens that it reads from a cache apart,
