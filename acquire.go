@@ -55,6 +55,7 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	if p, ok := l.try(of); ok {
 		return p, nil
 	}
+	done := ctx.Done()             // a context that panics is not in the queue yet
 	w := l.waiters.Get().(*waiter) // not under the lock
 	w.amount, w.Urgent = of.amount, of.urgent
 	if at, bounded := ctx.Deadline(); bounded {
@@ -71,7 +72,7 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 		return Permit{}, err
 	}
 	l.unlock(now) // admits it if a slot was released meanwhile
-	return l.wait(ctx, w)
+	return l.wait(ctx, done, w)
 }
 
 func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
@@ -94,8 +95,8 @@ func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
 	return nil
 }
 
-func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
-	if done := ctx.Done(); done == nil {
+func (l *Limiter) wait(ctx context.Context, done <-chan struct{}, w *waiter) (Permit, error) {
+	if done == nil {
 		<-w.ready // a context that cannot end: half the cost of a select
 	} else {
 		select {
@@ -116,24 +117,25 @@ func (l *Limiter) wait(ctx context.Context, w *waiter) (Permit, error) {
 func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 	l.lock()
 	now := l.time()
-	waiting, place, cwnd, err := l.line.Len(), l.line.Place(&w.Waiter), l.gate.State().Cwnd, ctx.Err()
+	waiting, place, cwnd := l.line.Len(), l.line.Place(&w.Waiter), l.gate.State().Cwnd
 	waits := l.line.Remove(&w.Waiter)
+	l.unlock(now)
+	if !waits {
+		if <-w.ready; w.dismissed == nil {
+			// Its turn came at the same moment: the slot goes on as if it had never been given.
+			l.lock()
+			l.gate.Withdrawn(w.ticket)
+			l.unlock(l.time())
+		}
+	}
+	err := cmp.Or(w.dismissed, ctx.Err()) // only now: a context that panics has left
 	if waits && err == context.DeadlineExceeded && w.Deadline != 0 {
+		l.lock()
 		now = l.now()
 		l.line.Left(now, &w.Waiter)
 		err = fmt.Errorf("waited %s in the queue, place %d of %d, window %s: %w", roughly(now-w.Since), place, waiting, number(cwnd), err)
 		l.tooLate(now, err)
-	}
-	l.unlock(now)
-	if waits {
-		// It has its error.
-	} else if <-w.ready; w.dismissed != nil {
-		err = w.dismissed
-	} else {
-		// Its turn came at the same moment: the slot goes on as if it had never been given.
-		l.lock()
-		l.gate.Withdrawn(w.ticket)
-		l.unlock(l.time())
+		l.unlock(now)
 	}
 	l.recycle(w)
 	return err

@@ -90,6 +90,7 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	if t.op != nil {
 		t.op.Between()
 	}
+	at, bounded := ctx.Deadline() // a context that panics has no slot yet
 	ticket, err := r.wait(ctx, t, held)
 	if err != nil {
 		return nil, err
@@ -102,7 +103,7 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	if !t.guessed.IsZero() {
 		a.more().guessed = t.guessed
 	}
-	if at, bounded := ctx.Deadline(); bounded {
+	if bounded {
 		a.patient = wall.Until(at) >= now()-t.asked
 	}
 	return a, nil

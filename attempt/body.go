@@ -43,7 +43,7 @@ func (b *body) Read(p []byte) (int, error) {
 	case !first:
 		return n, err
 	case a.forget != nil:
-		a.forget()
+		defer a.forget() // the slot goes first: a context may panic
 	}
 	switch {
 	case err == io.EOF:
@@ -60,15 +60,15 @@ func (b *body) Read(p []byte) (int, error) {
 func (b *body) Close() error {
 	a := (*Attempt)(b)
 	if reading := a.beingRead(); a.claim() {
+		var over error
+		// After the body beneath has returned its connection, and also if it or the context panics.
+		defer func() { a.interrupted(over, reading) }()
 		if a.forget != nil {
-			a.forget()
+			defer a.forget()
 		}
-		over := a.ctx.Err()
-		if a.upgraded() {
-			over = nil
+		if !a.upgraded() {
+			over = a.ctx.Err()
 		}
-		// After the body beneath has returned its connection, and also if it panics.
-		defer a.interrupted(over, reading)
 	}
 	return a.inner.Close()
 }

@@ -16,7 +16,8 @@
 //	the service was never reached, or hangs up         neutral, tried again for the time of the first contact
 //	its name is not found once it has answered         neutral, tried again for the time of MaxRetryAfter
 //	the context has a slot of the same limiter         the attempt uses that slot, and asks no guard
-//	a function, classifier, policy or guard panics     the slot is given back, the panic continues
+//	a function, classifier, policy or guard panics,
+//	or a method of the context                         the slot is given back, the panic continues
 //
 // A classifier that knows the error decides first, and then a timeout. If the wait for the slot took most of the
 // time, a deadline means that the queue was too long. It is neutral, since a narrower window would make the

@@ -68,6 +68,7 @@ func (t *try) run(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return notStarted(err)
 	}
+	defer cli.BySecond(func() { _ = send(syscall.SIGKILL) })() // it ignores the first
 	stop := context.AfterFunc(ctx, func() {
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			late()

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
@@ -136,6 +137,9 @@ func interruptible(parent context.Context, exit func(int)) (ctx context.Context,
 	wg.Go(func() {
 		for s := range signals {
 			if ctx.Err() != nil && s != syscall.SIGHUP {
+				if end := second.Load(); end != nil {
+					(*end)()
+				}
 				exit(Interrupted)
 			}
 			cancel(Signal{s})
@@ -147,6 +151,15 @@ func interruptible(parent context.Context, exit func(int)) (ctx context.Context,
 		wg.Wait()
 		cancel(nil)
 	})
+}
+
+var second atomic.Pointer[func()]
+
+// BySecond has the second signal call end before it ends the program, until forget is called. One command line has one
+// such function at a time.
+func BySecond(end func()) (forget func()) {
+	second.Store(&end)
+	return func() { second.Store(nil) }
 }
 
 // version returns the version of the module, which names the commit if the program was built
