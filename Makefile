@@ -12,6 +12,7 @@
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
 # make figures  play the tables of README and docs again, and print what differs; some five minutes
 # make names    the exported names of every package, and their sum
+# make lines    the lines of Go: source and tests, each with proof and without
 # make tidy     go mod tidy in every module; in CI it must change nothing
 # make rehearse fetch the modules by a version, as users do after a release, and run their examples;
 #               one program with all of them, and again with a newer root
@@ -30,7 +31,7 @@ QUIET     ?=
 # The tests with real servers that each push runs, by their names after Test. internal/rules holds that each is one.
 ROWS      ?= PostsBehindNginx|Storm|ThreePrograms|Restarts|StoreChanges|Resets|Interrupted|UploadWhoseReaderGoes
 
-.PHONY: test race short e2e lint vet-os proof fuzz bench bench-peers figures names tidy rehearse release
+.PHONY: test race short e2e lint vet-os proof fuzz bench bench-peers figures names lines tidy rehearse release
 
 # vet is part of make lint.
 test:
@@ -95,6 +96,10 @@ names:
 	  go doc -all $$p | awk -v p=$${p#github.com/aimd-go/} '/^(const|var) \(/ {b = 1} /^\)/ {b = 0} \
 	    /^(func|type) / || /^(const|var) [A-Z]/ {n++} b && /^\t[A-Z]/ {sub(/[=\/].*/, ""); n += 1 + gsub(/, [A-Z]/, "")} \
 	    END {if (n) printf "%-24s %4d\n", p, n}'; done | awk '{print; s += $$2} END {printf "%-24s %4d\n", "sum", s}'
+
+lines:
+	@set -f; for of in '*.go :!*_test.go' '*_test.go'; do for but in '' ':!proof'; do \
+	  printf '%-25s %6d\n' "$$of $$but" $$(git ls-files -z -- $$of $$but | xargs -0 cat | wc -l); done; done
 
 # In CI the modules below proof wait for make proof, since they fetch much. The modules below cmd may not
 # have a replace directive in git; release.sh lends them one.
