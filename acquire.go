@@ -8,6 +8,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/line"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -26,7 +27,7 @@ func (l *Limiter) Acquire(ctx context.Context) (Permit, error) {
 	if l.holds(ctx) {
 		return Permit{}, errHasSlot
 	}
-	return l.acquire(ctx, false)
+	return l.acquire(ctx, place{})
 }
 
 // TryAcquire takes a slot if a slot is free and no operation waits.
@@ -44,7 +45,11 @@ func (l *Limiter) try(of wants) (Permit, bool) {
 	return Permit{l, t}, ok
 }
 
-func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
+// place is where an operation waits: a new one at the end of the queue. retry: at its front. aside: in the second queue, and if it
+// failed there before, first.
+type place struct{ retry, aside, first bool }
+
+func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		return Permit{}, err
 	}
@@ -58,15 +63,15 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	done := ctx.Done()             // a context that panics is not in the queue yet
 	w := l.waiters.Get().(*waiter) // not under the lock
 	w.amount, w.Urgent = of.amount, of.urgent
-	if at, bounded := ctx.Deadline(); bounded {
-		w.Deadline = max(1, at.Sub(l.made))
+	if end, bounded := ctx.Deadline(); bounded {
+		w.Deadline = max(1, end.Sub(l.made))
 	}
 	if w.Deadline != 0 || l.config.Observer != nil {
 		w.Since = l.now()
 	}
 	l.lock()
 	now := l.time()
-	if err := l.enqueue(w, retry, now); err != nil {
+	if err := l.enqueue(w, at, now); err != nil {
 		l.unlock(now)
 		l.recycle(w)
 		return Permit{}, err
@@ -75,18 +80,20 @@ func (l *Limiter) acquire(ctx context.Context, retry bool) (Permit, error) {
 	return l.wait(ctx, done, w)
 }
 
-func (l *Limiter) enqueue(w *waiter, retry bool, now time.Duration) error {
+func (l *Limiter) enqueue(w *waiter, at place, now time.Duration) error {
 	if l.closed {
 		return ErrClosed
 	}
-	if l.front() == nil || retry || w.Urgent {
+	if l.front() == nil || (at.retry || w.Urgent) && !at.aside {
 		l.gate.Amount = w.amount
 	}
 	if err := l.hopeless(now, w); err != nil {
 		return err
 	}
 	switch {
-	case retry:
+	case at.aside:
+		l.line.PutAside(&w.Waiter, at.first)
+	case at.retry:
 		l.line.PutBack(&w.Waiter)
 	case !l.line.Push(&w.Waiter):
 		l.note(now, Event{Kind: EventFull})
@@ -191,10 +198,10 @@ func (p Permit) Done(o window.Outcome) {
 		o = Neutral
 	}
 	if !o.Valid() {
-		p.release(Neutral, verdict.Verdict{}, nil) // a slot that is kept narrows the limiter for ever
+		p.release(Neutral, verdict.Verdict{}, nil, nil) // a slot that is kept narrows the limiter for ever
 		panic(fmt.Sprintf("aimd: Permit.Done: %d is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
 	}
-	p.release(o, verdict.Verdict{}, nil)
+	p.release(o, verdict.Verdict{}, nil, nil)
 }
 
 // End releases the permit with the classifier's verdict on the attempt's error, and returns the verdict: whether
@@ -203,11 +210,11 @@ func (p Permit) Done(o window.Outcome) {
 // all the same, and the panic continues.
 func (p Permit) End(err error) verdict.Verdict {
 	if err == nil {
-		p.release(Success, verdict.Verdict{}, nil)
+		p.release(Success, verdict.Verdict{}, nil, nil)
 		return verdict.Verdict{Meaning: answer.Success}
 	}
 	v := verdict.Verdict{Meaning: answer.Final}
-	defer func() { p.release(v.Outcome(), v, err) }() // after a panic of the classifier too
+	defer func() { p.release(p.l.taken(v), v, err, nil) }() // after a panic of the classifier too
 	if p.l != nil && p.l.config.Classifier != nil {
 		v = p.l.config.Classifier(err)
 	} else {
@@ -217,8 +224,8 @@ func (p Permit) End(err error) verdict.Verdict {
 	return v
 }
 
-// release is Done for an attempt that failed with err, and for its verdict.
-func (p Permit) release(o window.Outcome, v verdict.Verdict, err error) {
+// release is Done for an attempt that failed with err, and for its verdict. run is that of its operation, or nil.
+func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *limiter.Run) {
 	l := p.l
 	if l == nil {
 		return
@@ -231,7 +238,14 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error) {
 	}
 	l.cutOff(p.t, v, err)
 	before, gap, paused := l.gate.State().Cwnd, l.gate.Gap(), l.gate.PausedUntil()
-	a, ok := l.gate.Answered(now, p.t, o, v.Wait)
+	if o.Accepted() && !l.contact.made.Load() {
+		l.contact.made.Store(true)
+	}
+	heard := o
+	if l.gate.Has(p.t) {
+		heard = l.gate.Heard(run, o)
+	}
+	a, ok := l.gate.Answered(now, p.t, heard, v.Wait)
 	if !ok {
 		l.counts.Late++
 		l.note(now, Event{Kind: EventLate})

@@ -29,6 +29,8 @@ var (
 	ErrQueueFull = reason.ErrQueueFull
 	// ErrAttempts: the operation has made as many attempts as Config.MaxAttempts, or its policy, allows.
 	ErrAttempts = reason.ErrAttempts
+	// ErrOwnFault: the operation fails again and again while the service takes others.
+	ErrOwnFault = reason.ErrOwnFault
 	// ErrWait: the next attempt would have to wait for longer than Config.MaxWait.
 	ErrWait = reason.ErrWait
 	// ErrQuota: a quota of the service is used up, of the hour, the day or the account.

@@ -43,6 +43,7 @@ func (l *Limiter) allowed(amount float64) error {
 // front is the operation at the front of the queue, nil without one, after the gate was told its amount.
 func (l *Limiter) front() *waiter {
 	l.line.Yields = l.line.Urgent() > 0 && l.gate.Yields()
+	l.line.AsideTurn = l.gate.AsideTurn()
 	first := l.line.Front()
 	if first == nil {
 		return nil

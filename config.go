@@ -74,6 +74,10 @@ type Config struct {
 	MaxWait time.Duration
 	// MaxAttempts is the greatest number of attempts of an operation of Do and Each; 0: no limit.
 	MaxAttempts int
+	// MaxFailures is the greatest number of failures of an operation that fails while the service takes others: 500, 502 and
+	// broken connections, never refusals, and not in an outage. Then it ends with ErrOwnFault. 0: as many as chance would not
+	// bring, seven if at most one operation in eight fails, and not in the first 30 s. Negative: no limit.
+	MaxFailures int
 	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: no timeout.
 	AttemptTimeout time.Duration
 	// FirstContact is the time for which operations try to reach a service that has never answered. It begins with
@@ -104,7 +108,7 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 	s, wrongGate := limiter.Settings{
 		Window:   window.Settings{Initial: c.InitialWindow, Min: c.MinWindow, Max: c.MaxWindow},
 		PauseMin: c.PauseMin, PauseMax: c.PauseMax, MaxRetryAfter: c.MaxRetryAfter,
-		MaxRate: c.MaxRate, MaxAmountRate: c.MaxAmountRate, QuotaReserve: c.QuotaReserve, Rand: c.Rand,
+		MaxRate: c.MaxRate, MaxAmountRate: c.MaxAmountRate, QuotaReserve: c.QuotaReserve, MaxFailures: c.MaxFailures, Rand: c.Rand,
 	}.WithDefaults()
 	if err = cmp.Or(err, wrongGate); err != nil {
 		return c, s, err

@@ -18,7 +18,8 @@ import (
 // item failed. Otherwise it has the number of failed items and the first 20 errors, which errors.Is and errors.As
 // find. [Map] yields every item with its error.
 //
-// It pulls items only as the window admits them: at most 2*cwnd + 2 items are pulled and have not ended. If ctx
+// It pulls items only as the window admits them: at most 2*cwnd + 2 items are pulled and have not ended, and
+// up to 10 000 more that failed and wait aside. If ctx
 // ends, or the limiter is closed, has a full queue, or is paused for longer than ctx or MaxWait allows, it pulls no
 // more items. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
 //
@@ -94,6 +95,7 @@ func (f *failures) Unwrap() []error {
 func each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error, stopped *error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		b := &bulk[T]{limiter: l.ready(), fn: fn, stopped: stopped, ended: make(chan ended[T]), room: make(chan struct{}, 1)}
+		b.put = b.putAside
 		ctx, cancel := context.WithCancel(ctx)
 		b.pulled.Inc() // the feeder counts as one until it has finished
 		go b.feed(ctx, items)
@@ -199,11 +201,18 @@ type ended[T any] struct {
 	err  error
 }
 
+// mostAside is the greatest number of items aside that make room for others: each holds a goroutine. Our choice.
+const mostAside = 10_000
+
 // bulk is one run of Each.
 type bulk[T any] struct {
 	// pulled counts the items that were pulled and not yet yielded, and the feeder while it runs. At zero
 	// ended is closed. It comes first to be aligned on 32-bit machines.
 	pulled atomic.Int64
+	// aside counts those of them that are aside.
+	aside atomic.Int64
+	// put counts in aside.
+	put func(int)
 
 	limiter *Limiter
 	fn      func(context.Context, T) error
@@ -276,8 +285,7 @@ func (b *bulk[T]) admits(ctx context.Context) bool {
 		if ctx.Err() != nil || b.panicked.Load() != nil {
 			return false
 		}
-		// The feeder counts as one.
-		if b.pulled.Load() <= 2*int64(b.limiter.cwnd())+2 {
+		if b.hasRoom() {
 			return true
 		}
 		select {
@@ -285,6 +293,11 @@ func (b *bulk[T]) admits(ctx context.Context) bool {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// hasRoom reports whether one more item may be pulled. The feeder counts as one.
+func (b *bulk[T]) hasRoom() bool {
+	return b.pulled.Load()-min(b.aside.Load(), mostAside) <= 2*int64(b.limiter.cwnd())+2
 }
 
 func (b *bulk[T]) work(a *attempt.Attempt, item T) {
@@ -297,7 +310,7 @@ func (b *bulk[T]) work(a *attempt.Attempt, item T) {
 		}
 		b.ended <- ended[T]{item, err}
 	}()
-	err = a.Run(func(ctx context.Context) error { return b.fn(ctx, item) })
+	err = a.Run(func(ctx context.Context) error { return b.fn(ctx, item) }, b.put)
 }
 
 // yielded counts down, and closes ended after the last.
@@ -305,6 +318,16 @@ func (b *bulk[T]) yielded() {
 	if b.pulled.Dec() == 0 {
 		close(b.ended)
 	}
+	b.signal()
+}
+
+// putAside counts an item that goes aside, by 1, or that ends there, by -1.
+func (b *bulk[T]) putAside(n int) {
+	b.aside.Add(int64(n))
+	b.signal()
+}
+
+func (b *bulk[T]) signal() {
 	select {
 	case b.room <- struct{}{}:
 	default:

@@ -1,6 +1,7 @@
 package aimd
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -26,6 +27,9 @@ const (
 	// EventTooLate: Event.Count operations so far were not sent before their deadline, the last for the reason in Event.Err.
 	// Once, and when the number has doubled.
 	EventTooLate EventKind = "too late"
+	// EventAside: Event.Count operations so far fail while the service takes others, the last with the error in Event.Err. Once, and
+	// when the number has doubled.
+	EventAside EventKind = "set aside"
 	// EventClosed: the limiter takes no more work.
 	EventClosed EventKind = "closed"
 	// EventReconfigured: the limiter has new settings.
@@ -70,9 +74,9 @@ type Event struct {
 	// RetryAfter is the service's Retry-After, or 0. A pause has it if the service asked for the pause, which lasts
 	// a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
-	// Count is the number of operations of the kind EventTooLate.
+	// Count is the number of operations of the kinds EventTooLate and EventAside.
 	Count uint64
-	// Err is the error of the kinds EventAway, EventBlocked and EventTooLate, and of a pause that the service asked for.
+	// Err is the error of the kinds EventAway, EventBlocked, EventTooLate and EventAside, and of a pause that the service asked for.
 	Err error
 	// Quota is the quota of the kind EventUsedUp, nil for other kinds.
 	Quota *Quota
@@ -94,6 +98,13 @@ func (e Event) decision() bool {
 
 // decisions is the number of decisions that a limiter keeps. Our choice.
 const decisions = 32
+
+// noteDoubled is note for an event whose count is 1, or has doubled.
+func (l *Limiter) noteDoubled(now time.Duration, e Event) {
+	if bits.OnesCount64(e.Count) == 1 {
+		l.note(now, e)
+	}
+}
 
 // note numbers an event, and keeps it for the observer and for Snapshot.Decisions.
 func (l *Limiter) note(now time.Duration, e Event) {

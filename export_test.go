@@ -11,16 +11,26 @@ import (
 )
 
 // Reacquire waits at the front of the queue, as the attempts of Do and Begin after the first do.
-func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) { return l.acquire(ctx, true) }
+func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) {
+	return l.acquire(ctx, place{retry: true})
+}
 
 // Settle releases the permit as the end of such an attempt does.
 func (p Permit) Settle(v verdict.Verdict) {
-	p.release(v.Outcome(), v, errors.New("429 Too Many Requests"))
+	p.release(v.Outcome(), v, errors.New("429 Too Many Requests"), nil)
 }
 
 // Items is the iterator below Each and Map.
 func Items[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) iter.Seq2[T, error] {
 	return each(ctx, l, items, fn, new(error))
+}
+
+// HasRoom reports whether Each pulls one more item if so many have not ended, and so many of those are aside.
+func HasRoom(l *Limiter, pulled, aside int) bool {
+	b := bulk[int]{limiter: l}
+	b.pulled.Store(int64(pulled + 1)) // the feeder
+	b.aside.Store(int64(aside))
+	return b.hasRoom()
 }
 
 // SetClock puts a clock in the place of the real one. Call it before all else.

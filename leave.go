@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/bits"
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
@@ -50,9 +49,7 @@ func (l *Limiter) notSent(now time.Duration, w *waiter, v line.Verdict) error {
 // tooLate counts an operation that was not sent before its deadline.
 func (l *Limiter) tooLate(now time.Duration, err error) {
 	l.counts.TooLate++
-	if n := l.counts.TooLate; bits.OnesCount64(n) == 1 {
-		l.note(now, Event{Kind: EventTooLate, Count: n, Err: err})
-	}
+	l.noteDoubled(now, Event{Kind: EventTooLate, Count: l.counts.TooLate, Err: err})
 }
 
 // cutOff notes an attempt that its caller's deadline ended, after it had waited for most of its time.

@@ -10,6 +10,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/internal/quota"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -19,13 +20,37 @@ type slots Limiter
 
 func (s *slots) limiter() *Limiter { return (*Limiter)(s) }
 
-func (s *slots) Take(ctx context.Context, retry bool) (window.Ticket, error) {
-	p, err := s.limiter().acquire(ctx, retry)
+func (s *slots) Take(ctx context.Context, retry bool, run limiter.Run) (window.Ticket, error) {
+	aside, first := run.Aside()
+	p, err := s.limiter().acquire(ctx, place{retry, aside, first})
 	return p.t, err
 }
 
-func (s *slots) Settle(t window.Ticket, v verdict.Verdict, err error) {
-	Permit{s.limiter(), t}.release(v.Outcome(), v, err)
+func (s *slots) Settle(t window.Ticket, v verdict.Verdict, err error, run *limiter.Run) {
+	l := s.limiter()
+	Permit{l, t}.release(l.taken(v), v, err, run)
+}
+
+// taken is the outcome of an attempt for the gate. What is only passing is unclear, once the service has answered: most of the latest
+// may be an outage. l may be nil.
+func (l *Limiter) taken(v verdict.Verdict) window.Outcome {
+	if v.Meaning == answer.Passing && l != nil && (*slots)(l).Reached() {
+		return window.Unclear
+	}
+	return v.Outcome()
+}
+
+func (s *slots) Failed(t window.Ticket, run *limiter.Run, v verdict.Verdict, broken bool, err error) {
+	l, own := s.limiter(), run.Own()
+	final := v.Meaning == answer.Unclear || v.Meaning == answer.Passing && broken
+	l.lock()
+	now := l.now()
+	l.gate.Failed(now, t, run, l.taken(v), final, l.line.Flow())
+	if own == 0 && run.Own() > 0 {
+		l.counts.Aside++
+		l.noteDoubled(now, Event{Kind: EventAside, Count: l.counts.Aside, Err: err})
+	}
+	l.unlock(now)
 }
 
 func (s *slots) Reported(t window.Ticket, v verdict.Verdict, reports []answer.Quota) {
@@ -51,12 +76,12 @@ func (s *slots) Limits() attempt.Limits {
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
 
-func (s *slots) Waits(failures int, last window.Outcome, v verdict.Verdict) (w attempt.Waits) {
+func (s *slots) Waits(failures int, last window.Outcome, v verdict.Verdict, run *limiter.Run) (w attempt.Waits) {
 	l := s.limiter()
 	l.lock()
 	defer l.mu.Unlock()
 	stop := v.Meaning == answer.Stopped
-	w.Backoffs, w.Backoff, w.Obeyed = l.gate.Waits(failures, last, v.Wait, stop)
+	w.Backoffs, w.Backoff, w.Obeyed = l.gate.Waits(failures, last, v.Wait, stop, run)
 	asked := quota.Asked{After: v.Wait, Stop: stop}.Within(l.settings.Load().MaxRetryAfter)
 	if pause := l.gate.PausedUntil() - l.now(); asked > 0 && pause >= asked {
 		w.Pause = pause

@@ -42,6 +42,8 @@ type Snapshot struct {
 	Cuts uint64 `json:"cuts"`
 	// Pauses counts the pauses for all operations.
 	Pauses uint64 `json:"pauses"`
+	// Aside counts the operations that failed, not only once, while the service took others.
+	Aside uint64 `json:"aside,omitempty"`
 	// TooLate counts the operations that were not sent before their deadline: an answer would have been for nobody.
 	TooLate uint64 `json:"too_late,omitempty"`
 	// Late counts second releases of a permit.
@@ -106,6 +108,9 @@ func (s Snapshot) String() string {
 	}
 	if !s.PausedUntil.IsZero() {
 		line += " paused-until=" + clockTime(s.PausedUntil)
+	}
+	if s.Aside > 0 {
+		line += fmt.Sprintf(" aside=%d", s.Aside)
 	}
 	if s.TooLate > 0 {
 		line += fmt.Sprintf(" too-late=%d", s.TooLate)

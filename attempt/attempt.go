@@ -10,6 +10,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -70,6 +71,8 @@ type rest struct {
 	forgotten bool
 	// guessed is the begin of the operation's run of guessed refusals; zero without a run.
 	guessed time.Time
+	// run has the operation's failures in a row.
+	run limiter.Run
 }
 
 func (a *Attempt) more() *rest {
@@ -103,7 +106,9 @@ func (a *Attempt) limit(d time.Duration) {
 func (a *Attempt) Head(err error, quotas ...answer.Quota) verdict.Verdict {
 	v := verdict.Verdict{Meaning: answer.Success}
 	if err != nil {
-		v = a.judged(err, verdict.Read(err))
+		f := verdict.Read(err)
+		v = a.judged(err, f)
+		a.failed(v, f, err)
 		r := a.more()
 		r.verdict, r.refusal = v, err
 	}
@@ -165,7 +170,26 @@ func (a *Attempt) end(err error) verdict.Verdict {
 		heard = 0
 	}
 	v = a.noted(v, f, err)
+	if err != nil && (!a.heard || a.begun().Meaning == answer.Success) {
+		a.failed(v, f, err)
+	}
 	return v
+}
+
+// failed notes a failure in the run of the operation, unless the caller has gone. A head that failed is noted at once, since the
+// decision on another attempt may come before the end of the body.
+func (a *Attempt) failed(v verdict.Verdict, f verdict.Reading, err error) {
+	if a.owns && v.Retry() && v.Meaning != answer.Stopped && a.over() == nil && a.runner.Slots.Reached() {
+		a.runner.Slots.Failed(a.ticket, &a.more().run, v, f.Unanswered, err)
+	}
+}
+
+// run is that of the operation, nil without a failure.
+func (a *Attempt) run() *limiter.Run {
+	if a.rest == nil {
+		return nil
+	}
+	return &a.rest.run
 }
 
 // drop is Drop after the claim.
@@ -193,7 +217,7 @@ func (a *Attempt) settle(v verdict.Verdict, heard window.Outcome, err error) {
 		a.rest.cancel()
 	}
 	if a.owns {
-		a.runner.Slots.Settle(a.ticket, v, err)
+		a.runner.Slots.Settle(a.ticket, v, err, a.run())
 	}
 	if a.guarded {
 		guards(a.runner.Guards).ended(a.ctx, heard)

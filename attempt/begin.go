@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -34,6 +35,7 @@ func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 			return nil, d.Reason
 		}
 		t.delay, t.guessed = max(0, max(d.Delay, d.RetryAfter)-wall.Since(end.settled)), end.guessed
+		t.run = end.run
 	}
 	return r.begin(ctx, t)
 }
@@ -47,8 +49,9 @@ type try struct {
 	// op, if it is not nil, hears before the delay that the guards have admitted it.
 	op    Operation
 	asked time.Duration
-	// guessed is the guessed of the attempt before.
+	// guessed and run are those of the attempt before.
 	guessed time.Time
+	run     limiter.Run
 }
 
 // asked is the time if the context has a deadline, otherwise 0.
@@ -100,8 +103,8 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	if r.Slots != nil && !r.Slots.Reached() {
 		a.began = now()
 	}
-	if !t.guessed.IsZero() {
-		a.more().guessed = t.guessed
+	if !t.guessed.IsZero() || t.run != (limiter.Run{}) {
+		a.more().guessed, a.rest.run = t.guessed, t.run
 	}
 	if bounded {
 		a.patient = wall.Until(at) >= now()-t.asked
@@ -126,7 +129,7 @@ func (r *Runner) wait(ctx context.Context, t try, held bool) (window.Ticket, err
 	case held:
 		return window.Ticket{}, r.open(ctx)
 	}
-	return r.Slots.Take(ctx, t.number > 1)
+	return r.Slots.Take(ctx, t.number > 1, t.run)
 }
 
 // open reports that the context is over, or that the limiter is closed.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
 
 	"github.com/stretchr/testify/require"
@@ -46,7 +47,7 @@ func newDesk(slots int) *desk {
 	return d
 }
 
-func (d *desk) Take(ctx context.Context, retry bool) (window.Ticket, error) {
+func (d *desk) Take(ctx context.Context, retry bool, _ limiter.Run) (window.Ticket, error) {
 	select {
 	case <-d.shut: // before a slot that is free
 		return window.Ticket{}, errShut
@@ -69,18 +70,19 @@ func (d *desk) Take(ctx context.Context, retry bool) (window.Ticket, error) {
 	return window.Ticket{}, nil
 }
 
-func (d *desk) Settle(_ window.Ticket, v verdict.Verdict, _ error) {
+func (d *desk) Settle(_ window.Ticket, v verdict.Verdict, _ error, _ *limiter.Run) {
 	d.mu.Lock()
 	d.settled = append(d.settled, v)
 	d.mu.Unlock()
 	d.free <- struct{}{}
 }
 
-func (d *desk) Reached() bool                                           { return true }
-func (d *desk) Reported(window.Ticket, verdict.Verdict, []answer.Quota) {}
-func (d *desk) Contact(bool, error) (bool, error)                       { return true, nil }
-func (d *desk) Used(window.Ticket, float64)                             {}
-func (d *desk) Denied(window.Ticket, error, bool) bool                  { return false }
+func (d *desk) Reached() bool                                                    { return true }
+func (d *desk) Reported(window.Ticket, verdict.Verdict, []answer.Quota)          {}
+func (d *desk) Contact(bool, error) (bool, error)                                { return true, nil }
+func (d *desk) Failed(window.Ticket, *limiter.Run, verdict.Verdict, bool, error) {}
+func (d *desk) Used(window.Ticket, float64)                                      {}
+func (d *desk) Denied(window.Ticket, error, bool) bool                           { return false }
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 
@@ -89,7 +91,7 @@ func (d *desk) Limits() attempt.Limits {
 }
 func (d *desk) Closed() (<-chan struct{}, error) { return d.shut, errShut }
 
-func (d *desk) Waits(failures int, last window.Outcome, v verdict.Verdict) attempt.Waits {
+func (d *desk) Waits(failures int, last window.Outcome, v verdict.Verdict, _ *limiter.Run) attempt.Waits {
 	w := attempt.Waits{Obeyed: v.Wait, Pause: d.pause}
 	if !last.Overloaded() {
 		w.Backoffs = failures

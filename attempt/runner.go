@@ -41,7 +41,7 @@ func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
 	if err != nil {
 		return &Error{Reason: err}
 	}
-	return a.Run(fn)
+	return a.Run(fn, nil)
 }
 
 // Operation is work of one or more attempts whose answers may still be open, as in HTTP: see Attempt.Drive.
@@ -67,12 +67,19 @@ func (fn function) Try(a *Attempt) (verdict.Verdict, error) {
 
 func (function) Between() {}
 
-// Run runs fn as an operation that begins with this attempt, as aimd.Do does.
-func (a *Attempt) Run(fn func(context.Context) error) error { return a.Drive(function(fn), nil) }
+// Run runs fn as an operation that begins with this attempt, as aimd.Do does. If aside is not nil, nobody waits for the operation,
+// as for an item of aimd.Each: it is given up later. aside is called with 1 when it goes aside, and with -1 when it ends then.
+func (a *Attempt) Run(fn func(context.Context) error, aside func(n int)) error {
+	return a.drive(function(fn), nil, aside)
+}
 
 // Drive runs an operation that begins with this attempt, as Runner.Do. If the runner has no policy, may decides
 // whether there is another attempt, and if not, the reason. With a nil may the verdict decides.
 func (a *Attempt) Drive(op Operation, may func(context.Context, Failure) (bool, error)) error {
+	return a.drive(op, may, nil)
+}
+
+func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, error), aside func(n int)) error {
 	r, ctx := a.runner, a.ctx
 	a.number = max(a.number, 1)
 	t := try{again: true, op: op, asked: a.asked}
@@ -108,11 +115,20 @@ func (a *Attempt) Drive(op Operation, may func(context.Context, Failure) (bool, 
 		if may != nil && f.Verdict.Reason == nil {
 			again, f.Verdict.Reason = may(ctx, f)
 		}
+		run := &a.more().run
+		run.Patient = aside != nil
 		d := a.decide(f, again, policy)
 		if !d.Retry {
 			return &Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
 		}
 		f.Last, t.delay, t.number, t.guessed = d.Delay, max(d.Delay, d.RetryAfter), f.Attempt+1, a.more().guessed
+		was, _ := t.run.Aside()
+		if t.run = *run; aside != nil && !was {
+			if is, _ := run.Aside(); is {
+				aside(1)
+				defer aside(-1)
+			}
+		}
 		next, reason := r.begin(ctx, t)
 		if reason != nil {
 			return &Error{Attempts: f.Attempt, Reason: reason, Cause: f.Err}
@@ -135,7 +151,10 @@ func (a *Attempt) attempted(op Operation) (verdict.Verdict, error) {
 
 // decide is Limits.Decide for the operation of this attempt, which failed.
 func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) Decision {
-	r := a.runner
+	r, run := a.runner, &a.more().run
+	if again && policy == nil && f.Verdict.Reason == nil && run.Ends() {
+		return Decision{Reason: reason.ErrOwnFault}
+	}
 	if a.spent(f.Verdict) {
 		return Decision{Reason: fmt.Errorf("%w: no other answer for %v", reason.ErrQuota, r.longest())}
 	}
@@ -146,7 +165,7 @@ func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) D
 	if !a.owns { // within another's slot: no window paces it
 		last = window.Neutral
 	}
-	d := r.Slots.Limits().Decide(f, again, policy, r.Slots.Waits(f.Attempt, last, f.Verdict))
+	d := r.Slots.Limits().Decide(f, again, policy, r.Slots.Waits(f.Attempt, last, f.Verdict, run))
 	d.Delay = r.Slots.InContact(d.Delay)
 	return d
 }

@@ -201,7 +201,7 @@ func TestDecide(t *testing.T) {
 		told = attempt.Failure{}
 		waits := attempt.Waits{Backoffs: c.f.Attempt}
 		if c.paced {
-			waits = newDesk(0).Waits(c.f.Attempt, c.f.Verdict.Outcome(), c.f.Verdict)
+			waits = newDesk(0).Waits(c.f.Attempt, c.f.Verdict.Outcome(), c.f.Verdict, nil)
 		}
 		assert.Equal(t, c.want, attempt.Limits{Attempts: c.most}.Decide(c.f, c.paced && c.f.Verdict.Retry(), c.policy, waits), c.name)
 		assert.Equal(t, c.backoff, told.Backoff, c.name)

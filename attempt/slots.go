@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -13,10 +14,15 @@ import (
 // and may get further methods: programs have no use for it. It is safe for any number of goroutines. It must be a
 // pointer to an unexported type: it is the context key that marks the attempts which hold one of its slots.
 type Slots interface {
-	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front.
-	Take(ctx context.Context, retry bool) (window.Ticket, error)
-	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict.
-	Settle(t window.Ticket, v verdict.Verdict, err error)
+	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front, and one that is aside by its run in
+	// a second queue.
+	Take(ctx context.Context, retry bool, run limiter.Run) (window.Ticket, error)
+	// Failed notes a failure in the operation's run, once for each attempt and before its Settle: see limiter.Gate.Failed. v and
+	// err are the verdict and the error. broken: there was no answer.
+	Failed(t window.Ticket, run *limiter.Run, v verdict.Verdict, broken bool, err error)
+	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict. run is nil for an operation that
+	// never failed.
+	Settle(t window.Ticket, v verdict.Verdict, err error, run *limiter.Run)
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket; v is the verdict
 	// on the head.
 	Reported(t window.Ticket, v verdict.Verdict, quotas []answer.Quota)
@@ -31,7 +37,7 @@ type Slots interface {
 	InContact(delay time.Duration) time.Duration
 	// Waits returns for how long an operation waits. failures is the number of its failures, v the last verdict. last
 	// is the verdict's outcome, or window.Neutral for an operation that no window paces.
-	Waits(failures int, last window.Outcome, v verdict.Verdict) Waits
+	Waits(failures int, last window.Outcome, v verdict.Verdict, run *limiter.Run) Waits
 	// Denied notes a 403, and reports whether it belongs to a block: see limiter.Gate.Denied.
 	Denied(t window.Ticket, err error, again bool) bool
 	// Limits returns the present limits of an operation.

@@ -469,7 +469,7 @@ func TestByNeedsAName(t *testing.T) {
 		func() { httplimit.By(limiters) })
 }
 
-// A service closes the connections that it has no room for. A broken connection may have any cause, so it cuts no
+// A service closes the connections that it has no room for. A broken connection may have any cause, so one cuts no
 // window. docs/recipes.md has the classifier of a service that hangs up for load.
 func TestAServiceThatHangsUpForLoad(t *testing.T) {
 	hungUp := func(err error) verdict.Verdict {
@@ -509,9 +509,8 @@ func TestAServiceThatHangsUpForLoad(t *testing.T) {
 		})
 		return refused, cuts
 	}
-	lost, none := run(nil)
+	lost, _ := run(nil) // a cut only while most of the latest answers break off
 	few, cuts := run(verdict.FirstOf(hungUp, verdict.Classify))
-	require.Zero(t, none)
 	require.Positive(t, cuts)
-	require.Less(t, few*4, lost)
+	require.Less(t, few, lost)
 }

@@ -53,8 +53,9 @@ type Gate struct {
 	// spread is the factor of the next gap, if it is spread.
 	spread float64
 
-	block block
-	fog   fog
+	block  block
+	fog    fog
+	faults faults
 
 	// told is nil until the service reports a quota, or an operation says an amount. waiting operations were there at the last call.
 	told    *told
@@ -282,6 +283,9 @@ func (g *Gate) spacedUntil() time.Duration {
 		}
 		gap = time.Duration(float64(gap) * g.spread)
 	}
+	if g.fog.share > 0.5 && g.rules.PauseMax >= 0 { // nobody says that it is too much, so the end is to be seen soon
+		gap = min(gap, g.rules.PauseMax)
+	}
 	return g.sent + max(gap, g.apart)
 }
 
@@ -351,11 +355,14 @@ func (g *Gate) jitter() float64 { return 0.5 + g.rules.Rand.Float64() }
 // pause is the shortest pause doubled n times, at most the longest, times U(0.5, 1.5). So clients that stopped
 // together do not start together ("Jitter Everything!", Safe Client Behaviour).
 func (g *Gate) pause(n int) time.Duration {
-	lo, hi := g.rules.PauseMin, g.rules.PauseMax
-	if hi < 0 {
+	if g.rules.PauseMax < 0 {
 		return 0
 	}
-	d := hi
+	return g.doubled(n, g.rules.PauseMax)
+}
+
+func (g *Gate) doubled(n int, hi time.Duration) time.Duration {
+	lo, d := g.rules.PauseMin, hi
 	if lo < hi>>min(n, 62) { // no overflow
 		d = lo << n
 	}

@@ -91,7 +91,7 @@ func (t *trace) flyers() []int { return slices.Sorted(maps.Keys(t.flying)) }
 
 // backoff is the backoff of Waits.
 func (t *trace) backoff(failures int, last window.Outcome) time.Duration {
-	_, backoff, _ := t.Waits(failures, last, 0, false)
+	_, backoff, _ := t.Waits(failures, last, 0, false, nil)
 	return backoff
 }
 
@@ -143,11 +143,11 @@ func TestTheOrderOfSends(t *testing.T) {
 func TestBackoff(t *testing.T) {
 	c := newTrace(t, aimd.Reno(0.5), limiter.Settings{})
 	for failures, want := range map[int]int{0: 0, 1: 0, 5: 0, 6: 1, 12: 7} {
-		number, backoff, obeyed := c.Waits(failures, window.Overload, 0, false)
+		number, backoff, obeyed := c.Waits(failures, window.Overload, 0, false, nil)
 		require.Equal(t, want, number)
 		require.Equal(t, want > 0, backoff > 0)
 		require.Zero(t, obeyed)
-		number, _, _ = c.Waits(failures, window.Neutral, 0, false)
+		number, _, _ = c.Waits(failures, window.Neutral, 0, false, nil)
 		require.Equal(t, failures, number)
 	}
 	for failures, want := range map[int]time.Duration{

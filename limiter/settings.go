@@ -37,6 +37,7 @@ type Settings struct {
 	MaxRetryAfter          time.Duration
 	MaxRate, MaxAmountRate float64
 	QuotaReserve           float64
+	MaxFailures            int
 	Rand                   *rand.Rand
 }
 

@@ -25,9 +25,9 @@ type Waiter[T any] struct {
 	Since, Deadline time.Duration
 
 	item, timed queue.Item[*Waiter[T]]
-	// place is its place in its lane when it came, plus the lane's passed then. back: it has come back.
-	place int32
-	back  bool
+	// place is its place in its lane when it came, plus the lane's passed then. back: it has come back. aside: to the second queue.
+	place       int32
+	back, aside bool
 	// Urgent: it goes before those that are not. It must not change while it waits.
 	Urgent bool
 }
@@ -37,12 +37,15 @@ func (w *Waiter[T]) had() time.Duration { return w.Deadline - w.Since }
 
 // Line is the operations that wait for a slot, in two lanes: the urgent ones go first. Each lane is first in, first out, with
 // those that come back at the front. If there are deadlines, and one operation is too late, the newest of its lane goes first.
-// The zero value is an empty line.
+// Operations that failed are aside, in a second queue of their lane. The zero value is an empty line.
 type Line[T any] struct {
 	// Bound is the greatest number of operations for Push, in both lanes together; 0: no bound.
 	Bound int
 	// Yields: the urgent ones let the others go first. Set it before Front and Turn.
 	Yields bool
+	// AsideTurn is the number of turns of a lane of which its operations aside get one while others wait. Without others they get
+	// all.
+	AsideTurn int
 
 	urgent, others lane[T]
 }
@@ -52,6 +55,9 @@ type lane[T any] struct {
 	queue queue.Queue[*Waiter[T]]
 	// hasty are the new ones of the queue that have a deadline, and no more time than a crowd lasts.
 	hasty queue.Queue[*Waiter[T]]
+	// aside are those that failed, and turns the turns of the others since the last of theirs.
+	aside queue.Queue[*Waiter[T]]
+	turns int
 	// passed counts the operations that got their turn, less those that came back to the front.
 	passed int32
 	// until is the end of the latest crowd, a time in which not all who wait can be served by their deadlines. span is the time
@@ -73,13 +79,13 @@ const (
 
 // Push lets a new operation wait at the end of its lane, and reports false if the line is full.
 func (l *Line[T]) Push(w *Waiter[T]) bool {
-	if l.Bound > 0 && l.Len() >= l.Bound {
+	if l.Bound > 0 && l.Flow() >= l.Bound {
 		return false
 	}
 	a := l.lane(w.Urgent)
 	w.item.Value, w.timed.Value = w, w
 	a.queue.Push(&w.item)
-	w.place, w.back = int32(a.queue.Len())+a.passed, false
+	w.place, w.back, w.aside = int32(a.queue.Len())+a.passed, false, false
 	if w.Deadline != 0 && a.hasten(w) {
 		a.hasty.Push(&w.timed)
 	}
@@ -89,16 +95,27 @@ func (l *Line[T]) Push(w *Waiter[T]) bool {
 // PutBack lets an operation wait that has been sent before: at the front of its lane, behind others that came back.
 func (l *Line[T]) PutBack(w *Waiter[T]) {
 	a := l.lane(w.Urgent)
-	w.item.Value, w.place, w.back = w, 0, true
+	w.item.Value, w.place, w.back, w.aside = w, 0, true, false
 	a.queue.PutBack(&w.item)
 	a.passed--
+}
+
+// PutAside lets an operation that failed wait in the second queue of its lane: at its end, or with first before its end, behind
+// others that came so.
+func (l *Line[T]) PutAside(w *Waiter[T], first bool) {
+	a := l.lane(w.Urgent)
+	if w.item.Value, w.place, w.back, w.aside = w, 0, true, true; first {
+		a.aside.PutBack(&w.item)
+	} else {
+		a.aside.Push(&w.item)
+	}
 }
 
 // Remove takes an operation out of the line, and reports false if it does not wait.
 func (l *Line[T]) Remove(w *Waiter[T]) bool {
 	a := l.lane(w.Urgent)
 	a.hasty.Remove(&w.timed)
-	return a.queue.Remove(&w.item)
+	return a.queue.Remove(&w.item) || a.aside.Remove(&w.item)
 }
 
 // lane is the lane of an operation.
@@ -111,17 +128,22 @@ func (l *Line[T]) lane(urgent bool) *lane[T] {
 
 // next is the lane whose turn it is.
 func (l *Line[T]) next() *lane[T] {
-	if l.Urgent() == 0 || l.Yields && l.others.queue.Len() > 0 {
+	if l.Urgent() == 0 || l.Yields && l.others.len() > 0 {
 		return &l.others
 	}
 	return &l.urgent
 }
 
+func (a *lane[T]) len() int { return a.queue.Len() + a.aside.Len() }
+
 // Len is the number of operations that wait.
-func (l *Line[T]) Len() int { return l.others.queue.Len() + l.Urgent() }
+func (l *Line[T]) Len() int { return l.others.len() + l.Urgent() }
+
+// Flow is the number of those that are not aside.
+func (l *Line[T]) Flow() int { return l.others.queue.Len() + l.urgent.queue.Len() }
 
 // Urgent is the number of urgent operations that wait.
-func (l *Line[T]) Urgent() int { return l.urgent.queue.Len() }
+func (l *Line[T]) Urgent() int { return l.urgent.len() }
 
 // Place is the place of an operation that waits, from 1, and about right in a crowd.
 func (l *Line[T]) Place(w *Waiter[T]) int {
@@ -144,9 +166,11 @@ func (l *Line[T]) Before(w *Waiter[T]) int {
 func (l *Line[T]) All() iter.Seq[*Waiter[T]] {
 	return func(yield func(*Waiter[T]) bool) {
 		for _, a := range [...]*lane[T]{&l.urgent, &l.others} {
-			for i := range a.queue.All() {
-				if !yield(i.Value) {
-					return
+			for _, q := range [...]*queue.Queue[*Waiter[T]]{&a.queue, &a.aside} {
+				for i := range q.All() {
+					if !yield(i.Value) {
+						return
+					}
 				}
 			}
 		}
@@ -155,10 +179,15 @@ func (l *Line[T]) All() iter.Seq[*Waiter[T]] {
 
 // Front is the operation whose turn it is if nothing is late, nil if none waits.
 func (l *Line[T]) Front() *Waiter[T] {
-	if first, _ := l.next().queue.Ends(); first != nil {
-		return first.Value
+	a := l.next()
+	first, _ := a.queue.Ends()
+	if aside, _ := a.aside.Ends(); first == nil || aside != nil && a.turns >= l.AsideTurn-1 {
+		first = aside
 	}
-	return nil
+	if first == nil {
+		return nil
+	}
+	return first.Value
 }
 
 // Turn returns the operation whose turn it is, or one that is told why it is not sent; nil if none waits. s is the state of the
@@ -197,8 +226,13 @@ func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) 
 
 // Went takes the operation out of the line that Turn returned, for it got its slot.
 func (l *Line[T]) Went(w *Waiter[T]) {
-	l.Remove(w)
-	l.lane(w.Urgent).passed++
+	a := l.lane(w.Urgent)
+	if l.Remove(w); w.aside {
+		a.turns = 0
+		return
+	}
+	a.turns++
+	a.passed++
 }
 
 // Left notes that the deadline of an operation came while it waited.

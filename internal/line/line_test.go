@@ -274,3 +274,33 @@ func TestWhoIsLastInEachLane(t *testing.T) {
 		require.Equal(t, want, turn(&l, 210*s, of))
 	}
 }
+
+// docs/design.md: "Aside gets all turns when nobody else waits, otherwise one in so many".
+func TestAside(t *testing.T) {
+	l := queue{AsideTurn: 3}
+	pushed(&l, 0, 0, "a", "b", "c", "d", "e", "f")
+	l.PutAside(&waiter{Value: "x"}, false)
+	l.PutAside(&waiter{Value: "y"}, false)
+	l.PutAside(&waiter{Value: "again"}, true)
+	l.PutAside(&waiter{Value: "and again"}, true)
+	require.Equal(t, 10, l.Len())
+	require.Equal(t, 6, l.Flow())
+	require.Equal(t, []string{"a", "b", "again", "c", "d", "and again", "e", "f", "x", "y", "-"}, order(&l, 0, 11))
+
+	// It is not among the newest, is told when it is late, and can leave.
+	pushed(&l, 0, 100*s, "late")
+	require.Equal(t, "late late", turn(&l, 81*s, of))
+	l.PutAside(&waiter{Value: "x", Since: 90 * s, Deadline: 290 * s}, false)
+	l.PutAside(&waiter{Value: "y", Since: 90 * s, Deadline: 120 * s}, false)
+	l.PutAside(&waiter{Value: "z"}, false)
+	require.Equal(t, []string{"x", "late y"}, order(&l, 110*s, 2))
+	for w := range l.All() {
+		require.True(t, l.Remove(w))
+	}
+	require.Zero(t, l.Len())
+
+	l = queue{AsideTurn: 8, Bound: 1}
+	l.PutAside(&waiter{Value: "x"}, false)
+	require.True(t, l.Push(&waiter{}), "the bound is of those that are not aside")
+	require.False(t, l.Push(&waiter{}))
+}

@@ -36,7 +36,7 @@ var mayImport = map[string][]string{
 	"schedule":  {"internal/check"},
 	"answer":    {"internal/body"},
 	"verdict":   {"window", "answer", "internal/reason", "internal/body"},
-	"attempt":   {"window", "answer", "verdict", "internal/reason"},
+	"attempt":   {"window", "answer", "verdict", "limiter", "internal/reason"},
 	"limiter":   {"window", "answer", "internal/quota", "internal/check"},
 	"admission": {"window", "queue", "tag", "limiter", "internal/check"},
 	"httplimit": {"", "answer", "attempt", "internal/body", "retry", "window", "tag", "internal/check", "verdict"},

@@ -285,7 +285,7 @@ func (e *engine) delay(op *operation, v verdict.Verdict) (time.Duration, bool) {
 	c, most, w := op.client.core, e.strategy.Attempts, loop.Waits{Backoffs: f.Attempt}
 	// A last failure draws no jitter.
 	if again := v.Retry() || e.decide != nil; c != nil && again && (most == 0 || f.Attempt < most) {
-		w.Backoffs, w.Backoff, w.Obeyed = c.Waits(f.Attempt, v.Outcome(), v.Wait, false)
+		w.Backoffs, w.Backoff, w.Obeyed = c.Waits(f.Attempt, v.Outcome(), v.Wait, false, nil)
 	}
 	d := loop.Limits{Attempts: most}.Decide(f, v.Retry() && c != nil, e.decide, w)
 	if d.Delay == 1 { // the least wait of package backoff: none

@@ -1,0 +1,406 @@
+package aimd_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/attempt"
+)
+
+// shop is a service of 16 slots and 50 ms, so 320 a second, which refuses the rest after 5 ms.
+type shop struct {
+	start  time.Time
+	slots  int64
+	refuse error
+	// fails is the answer to an item instead of a success, or nil.
+	fails func(item int, since time.Duration) error
+	work  func(item int) time.Duration
+
+	busy, sent atomic.Int64
+}
+
+func (s *shop) call(item int) error {
+	s.sent.Add(1)
+	if s.busy.Add(1) > s.slots {
+		s.busy.Add(-1)
+		time.Sleep(5 * time.Millisecond)
+		return s.refuse
+	}
+	defer s.busy.Add(-1)
+	if s.work == nil {
+		time.Sleep(50 * time.Millisecond)
+	} else {
+		time.Sleep(s.work(item))
+	}
+	if s.fails == nil {
+		return nil
+	}
+	return s.fails(item, time.Since(s.start))
+}
+
+func newShop(fails func(int, time.Duration) error) *shop {
+	return &shop{start: time.Now(), slots: 16, refuse: refusal(429), fails: fails}
+}
+
+// sold is how a list of items ended.
+type sold struct {
+	mu         sync.Mutex
+	start      time.Time
+	good, own  int
+	other      error
+	lastGood   time.Duration
+	ended      time.Duration
+	wrongCause int
+}
+
+func (s *sold) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch s.ended = time.Since(s.start); {
+	case err == nil:
+		s.good, s.lastGood = s.good+1, time.Since(s.start)
+	case errors.Is(err, aimd.ErrOwnFault):
+		if s.own++; errors.Is(err, context.DeadlineExceeded) {
+			s.wrongCause++
+		}
+	default:
+		s.other = err
+	}
+}
+
+// sell sells the items by so many workers; 0: by Each, negative: a goroutine for each item.
+func (s *shop) sell(ctx context.Context, l *aimd.Limiter, workers, items int) *sold {
+	n := &sold{start: time.Now()}
+	all := make([]int, items)
+	for i := range all {
+		all[i] = i
+	}
+	if workers == 0 {
+		for _, err := range aimd.Map(ctx, l, slices.Values(all), func(_ context.Context, i int) (int, error) { return i, s.call(i) }) {
+			n.end(err)
+		}
+		return n
+	}
+	if workers < 0 {
+		workers = items
+	}
+	work := make(chan int, items)
+	for i := range items {
+		work <- i
+	}
+	close(work)
+	var wait sync.WaitGroup
+	for range workers {
+		wait.Go(func() {
+			for i := range work {
+				n.end(l.Do(ctx, func(context.Context) error { return s.call(i) }))
+			}
+		})
+	}
+	wait.Wait()
+	return n
+}
+
+// inShop runs a test in virtual time, for two hours at most.
+func inShop(t *testing.T, c aimd.Config, test func(ctx context.Context, l *aimd.Limiter)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(c)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer cancel()
+		test(ctx, l)
+	})
+}
+
+var counters = map[string]int{"Each": 0, "Do, a goroutine each": -1, "Do, 64 workers": 64}
+
+// One in twenty items always answered 500, so 2500 of 9500 others were never done: the bad ones stood at the front of the queue, and
+// Each pulled no more. The best is 12.5 s.
+func TestBadItemsDoNotHoldTheOthers(t *testing.T) {
+	for kind, failure := range map[string]error{"500": refusal(500), "502": refusal(502), "broken": io.ErrUnexpectedEOF} {
+		for name, workers := range counters {
+			if kind != "500" && workers == 0 {
+				continue
+			}
+			inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+				s := newShop(func(item int, _ time.Duration) error {
+					if item%20 == 7 {
+						return failure
+					}
+					return nil
+				})
+				n := s.sell(ctx, l, workers, 4000)
+				t.Logf("%s, %s: %d good, the last after %v, %d by their own fault, all ended after %v, %d sent", kind, name, n.good, n.lastGood, n.own, n.ended, s.sent.Load())
+				assert.Equal(t, 3800, n.good, "%s, %s", kind, name)
+				assert.Equal(t, 200, n.own, "%s, %s: %v", kind, name, n.other)
+				best := 12500 * time.Millisecond
+				assert.Less(t, n.lastGood, 2*best+map[bool]time.Duration{true: 30 * time.Second, false: 5 * time.Second}[workers == 64], "%s, %s", kind, name)
+				most := n.lastGood + time.Minute
+				if workers == 0 {
+					most = 20 * time.Minute
+				}
+				assert.Less(t, n.ended, most, "%s, %s", kind, name)
+				assert.Positive(t, l.Snapshot().Aside)
+			})
+		}
+	}
+}
+
+// docs/design.md: "In Each what is aside makes room for other items, 10 000 at most".
+func TestTheRoomOfEach(t *testing.T) {
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 8})
+	require.NoError(t, err)
+	require.True(t, aimd.HasRoom(l, 17, 0))
+	require.False(t, aimd.HasRoom(l, 18, 0))
+	require.True(t, aimd.HasRoom(l, 10_017, 10_000))
+	require.False(t, aimd.HasRoom(l, 10_018, 10_001))
+}
+
+// The error of a bad item says why it was given up, and has the last answer.
+func TestWhoFailsByItselfHasItsOwnError(t *testing.T) {
+	var events []aimd.Event
+	var mu sync.Mutex
+	observer := func(e aimd.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Kind == aimd.EventAside {
+			events = append(events, e)
+		}
+	}
+	inShop(t, aimd.Config{MaxFailures: 4, Observer: observer}, func(ctx context.Context, l *aimd.Limiter) {
+		s := newShop(func(item int, _ time.Duration) error {
+			if item == 1000 {
+				return refusal(500)
+			}
+			return nil
+		})
+		var beside sync.WaitGroup
+		beside.Go(func() { s.sell(ctx, l, 4, 300) })
+		time.Sleep(time.Second)
+		err := l.Do(ctx, func(context.Context) error { return s.call(1000) })
+		require.EqualError(t, err, "gave up after 5 attempts: aimd: fails again and again while others succeed; last error: 500")
+		require.ErrorIs(t, err, aimd.ErrOwnFault)
+		require.ErrorIs(t, err, refusal(500))
+		var e *attempt.Error
+		require.ErrorAs(t, err, &e)
+		require.Equal(t, 5, e.Attempts)
+		require.EqualValues(t, 1, l.Snapshot().Aside)
+		require.Contains(t, l.Snapshot().String(), " aside=1")
+		beside.Wait()
+	})
+	require.Len(t, events, 1)
+	require.Equal(t, "set aside: 1 operations fail while others succeed, the last: 500", events[0].String())
+}
+
+// In an outage nothing is an operation's own fault: nothing is lost, by Each or by eight workers and more.
+func TestNothingIsLostInAnOutage(t *testing.T) {
+	for _, out := range []time.Duration{20 * time.Second, 4 * time.Minute} {
+		for _, workers := range []int{0, -1, 8, 64} {
+			inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+				s := newShop(func(_ int, since time.Duration) error {
+					if since > 2*time.Second && since < 2*time.Second+out {
+						return refusal(500)
+					}
+					return nil
+				})
+				n := s.sell(ctx, l, workers, 1000)
+				assert.Equal(t, 1000, n.good, "%v, %d workers: %d by their own fault, %v", out, workers, n.own, n.other)
+				assert.Less(t, n.ended, out+40*time.Second, "%v, %d workers", out, workers)
+			})
+		}
+	}
+}
+
+// A service that answers 500 by chance, to one in five or two in five, loses nothing.
+func TestNothingIsLostByChance(t *testing.T) {
+	for _, share := range []float64{.2, .4} {
+		inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+			s := newShop(func(int, time.Duration) error {
+				if rand.Float64() < share {
+					return refusal(500)
+				}
+				return nil
+			})
+			n := s.sell(ctx, l, -1, 3000)
+			assert.Equal(t, 3000, n.good, "%g: %d by their own fault", share, n.own)
+		})
+	}
+}
+
+// 500 is how a service refuses, and the callers are pools: a worker's first attempt takes the slot that it has just left, and its
+// retries come when all are taken, so 107 of 15 000 were seven refusals in a row.
+func TestPoolsAtAServiceThatRefusesWith500(t *testing.T) {
+	for name, c := range map[string]struct {
+		clients int
+		work    func(int) time.Duration
+	}{"8 clients": {8, nil}, "1 client, one item in ten is long": {1, func(i int) time.Duration {
+		if i%10 == 3 {
+			return 500 * time.Millisecond
+		}
+		return 50 * time.Millisecond
+	}}} {
+		inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+			s := newShop(nil)
+			s.refuse, s.work = refusal(500), c.work
+			var clients sync.WaitGroup
+			var lost, good atomic.Int64
+			for i := range c.clients {
+				if i > 0 {
+					var err error
+					l, err = aimd.New(aimd.Config{})
+					require.NoError(t, err)
+				}
+				l := l
+				clients.Go(func() {
+					n := s.sell(ctx, l, 32, 20_000/c.clients)
+					lost.Add(int64(n.own))
+					good.Add(int64(n.good))
+				})
+			}
+			clients.Wait()
+			t.Logf("%s: %d of 20 000 lost", name, lost.Load())
+			assert.LessOrEqual(t, lost.Load(), int64(60), name) // some 15
+			assert.Equal(t, int64(20_000), good.Load()+lost.Load(), name)
+		})
+	}
+}
+
+// A shard fails over: its keys answer 500 for 15 s, the others are well. 83 calls were given up within three seconds.
+func TestAFailoverOfAShardLosesNothing(t *testing.T) {
+	for _, share := range []float64{.05, .2} {
+		inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+			s := newShop(func(item int, since time.Duration) error {
+				if item == 1 && since > 10*time.Second && since < 25*time.Second {
+					return refusal(500)
+				}
+				return nil
+			})
+			n := &sold{start: time.Now()}
+			came := 0
+			var all sync.WaitGroup
+			for ; time.Since(s.start) < 40*time.Second; came++ {
+				time.Sleep(time.Duration(rand.ExpFloat64() / 160 * float64(time.Second)))
+				key := 0
+				if rand.Float64() < share {
+					key = 1
+				}
+				all.Go(func() { n.end(l.Do(ctx, func(context.Context) error { return s.call(key) })) })
+			}
+			all.Wait()
+			assert.Equal(t, came, n.good, "%g: %d by their own fault, %v", share, n.own, n.other)
+		})
+	}
+}
+
+// Half of the keys are down for four minutes: pools give up at most one item in a hundred.
+func TestHalfOfTheKeysAreDown(t *testing.T) {
+	for _, workers := range []int{3, 8} {
+		inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+			s := newShop(func(item int, since time.Duration) error {
+				if item%2 == 0 && since > 10*time.Second && since < 250*time.Second {
+					return refusal(500)
+				}
+				return nil
+			})
+			n := s.sell(ctx, l, workers, 2000*max(1, workers/4))
+			t.Logf("%d workers: %d lost of %d", workers, n.own, n.good+n.own)
+			assert.LessOrEqual(t, n.own*100, n.good+n.own, "%d workers", workers)
+			require.NoError(t, n.other)
+		})
+	}
+}
+
+// Each item fails twice and then succeeds. 8883 of 20 000 were done in two hours, since all failed in step: who fails aside goes first
+// there, so that it is done soon. The best is 37 s.
+func TestItemsThatFailTwice(t *testing.T) {
+	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+		var mu sync.Mutex
+		tries := map[int]int{}
+		s := newShop(func(item int, _ time.Duration) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if tries[item]++; tries[item] <= 2 {
+				return refusal(500)
+			}
+			return nil
+		})
+		n := s.sell(ctx, l, 32, 4000)
+		assert.Equal(t, 4000, n.good)
+		assert.Less(t, n.ended, 3*time.Minute) // 1 min 37 s before there was an aside
+	})
+}
+
+// A fifth of the calls fails once by chance, and the load is 1: they had an eighth of the turns, and 1811 of 19 200 were late.
+func TestWhoFailedOnceByChanceIsNotLate(t *testing.T) {
+	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+		s := newShop(func(int, time.Duration) error {
+			if rand.Float64() < .2 {
+				return refusal(500)
+			}
+			return nil
+		})
+		n := &sold{start: time.Now()}
+		came := 0
+		var all sync.WaitGroup
+		for ; time.Since(s.start) < 40*time.Second; came++ {
+			time.Sleep(time.Duration(rand.ExpFloat64() / 320 * float64(time.Second)))
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+				defer cancel()
+				n.end(l.Do(ctx, func(context.Context) error { return s.call(0) }))
+			})
+		}
+		all.Wait()
+		assert.Equal(t, came, n.good, "%d by their own fault, %v", n.own, n.other)
+	})
+}
+
+// A service of 200 a second, and a backlog: refused connections and answers of 502 asked nothing of the window, so 3000 operations
+// made 631 attempts a second into the outage, each backing off for itself.
+func TestAttemptsIntoAnOutageDoNotGrowWithTheBacklog(t *testing.T) {
+	refused := error(&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
+	for name, outage := range map[string]error{"refused connections": refused, "502": refusal(502), "500": refusal(500), "503": refusal(503)} {
+		for _, n := range []int{100, 1500} {
+			inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+				require.NoError(t, l.Do(ctx, func(context.Context) error { time.Sleep(100 * time.Millisecond); return nil }))
+				s, begin := newShop(nil), time.Now()
+				out, inOutage := 10*time.Minute, 0
+				s.slots, s.work = 1<<20, func(int) time.Duration { return time.Millisecond }
+				s.fails = func(int, time.Duration) error {
+					if time.Since(begin) < out {
+						inOutage++
+						return outage
+					}
+					time.Sleep(99 * time.Millisecond)
+					return nil
+				}
+				sold := s.sell(ctx, l, -1, n)
+				assert.Less(t, float64(inOutage)/out.Seconds(), 1., "%s, %d", name, n)
+				assert.Equal(t, n, sold.good, "%s, %d", name, n)
+				best := time.Duration(n/20) * 100 * time.Millisecond
+				after, most := sold.ended-out, best*13/10+12*time.Second
+				if outage == refusal(503) { // the law
+					most = 40 * time.Second
+				}
+				t.Logf("%s, %d operations: %d attempts, all done %v after the end", name, n, inOutage, after)
+				assert.Less(t, after, most, "%s, %d", name, n)
+			})
+		}
+	}
+}
