@@ -17,7 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/internal/pipenet"
+	"github.com/aimd-go/aimd/internal/s3test"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -180,7 +180,7 @@ func pipe(t *testing.T, h http.Handler) *httptest.Server { return piped(t, h, fa
 func pipe2(t *testing.T, h http.Handler) *httptest.Server { return piped(t, h, true) }
 
 func piped(t *testing.T, h http.Handler, http2 bool) *httptest.Server {
-	l := pipenet.Listen()
+	l := s3test.Listen()
 	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}, EnableHTTP2: http2}
 	if http2 {
 		s.StartTLS()

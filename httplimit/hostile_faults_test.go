@@ -23,7 +23,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
-	"github.com/aimd-go/aimd/internal/pipenet"
+	"github.com/aimd-go/aimd/internal/s3test"
 )
 
 // drips writes the text again and again, slowly.
@@ -74,7 +74,7 @@ func TestHostileServices(t *testing.T) {
 	log.SetOutput(io.Discard) // net/http's Transport writes down what it did not ask for
 	defer log.SetOutput(os.Stderr)
 	synctest.Test(t, func(t *testing.T) {
-		l := pipenet.Listen()
+		l := s3test.Listen()
 		go func() {
 			for {
 				c, err := l.Accept()

@@ -49,10 +49,9 @@ var mayImport = map[string][]string{
 	"internal/sliding": {},
 	"internal/rules":   {},
 
-	"internal/pipenet":     {},
 	"internal/attempttest": {"", "attempt", "verdict", "window"},
 
-	"internal/s3test": {"internal/pipenet"},
+	"internal/s3test": {},
 	"job":             {"", "attempt"},
 	"live":            {"", "window"},
 

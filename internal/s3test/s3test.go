@@ -12,8 +12,6 @@ import (
 	"net/http/httptest"
 	"sync"
 	"time"
-
-	"github.com/aimd-go/aimd/internal/pipenet"
 )
 
 // SlowDown is the refusal of S3.
@@ -54,7 +52,7 @@ type Store struct {
 func (s *Store) Start() {
 	s.stopped = make(chan struct{})
 	s.Server = &httptest.Server{Config: &http.Server{Handler: http.HandlerFunc(s.serve)}}
-	if l := pipenet.Listen(); s.InMemory {
+	if l := Listen(); s.InMemory {
 		s.Dial, s.Listener = l.DialContext, l
 	} else {
 		s.Server = httptest.NewUnstartedServer(s.Config.Handler)

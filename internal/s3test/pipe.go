@@ -1,6 +1,4 @@
-// Package pipenet is a network in memory, for tests on virtual time: a goroutine that waits for a socket stops the
-// clock of testing/synctest, and a goroutine that waits for a pipe does not.
-package pipenet
+package s3test
 
 import (
 	"context"
@@ -8,8 +6,9 @@ import (
 	"sync"
 )
 
-// Listener is a net.Listener whose connections are pipes. It is safe for any number of goroutines. Make
-// one with Listen.
+// Listener is a net.Listener whose connections are pipes, for tests on virtual time: a goroutine that waits for a socket
+// stops the clock of testing/synctest, and a goroutine that waits for a pipe does not. It is safe for any number of
+// goroutines. Make one with Listen.
 type Listener struct {
 	arriving chan net.Conn
 	closed   chan struct{}
