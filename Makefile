@@ -1,5 +1,5 @@
 # make test     every module's tests that need nothing but Go
-# make race     the tests of the library and of the tool with the race detector, which needs a C compiler
+# make race     the tests of the library and the tool with the race detector, which needs a C compiler
 # make e2e      the tests with real servers that each push runs; QUIET=1 holds the figures to their real
 #               bounds, on a quiet machine
 # make short    the quick tests: at most a minute, between edits
@@ -31,6 +31,9 @@ QUIET     ?=
 # The tests with real servers that each push runs, by their names after Test. internal/rules holds that each is one.
 ROWS      ?= PostsBehindNginx|Storm|ThreePrograms|Restarts|StoreChanges|Resets|Interrupted|UploadWhoseReaderGoes
 
+# The packages of the tool that start goroutines. internal/rules holds that none is missing.
+RACED     := $(addprefix ./cmd/aimd/internal/,cli demo/race livepage progress proxy simulate/experiment upload)
+
 .PHONY: test race short e2e lint vet-os proof fuzz bench bench-peers figures names lines tidy rehearse release
 
 # vet is part of make lint.
@@ -41,7 +44,7 @@ test:
 # sleep for a second at each package's end.
 race: export GORACE := atexit_sleep_ms=0
 race:
-	$(TEST) -race $$(go list ./... ./cmd/aimd/... | grep -vE '/internal/(rules|sim|simulate)$$')
+	$(TEST) -race $$(go list ./... | grep -vE '/internal/(rules|sim)$$') $(RACED)
 
 short:
 	go test -short -vet=off -timeout 2m $(PACKAGES)
@@ -57,11 +60,12 @@ lint:
 	go vet $(PACKAGES)
 	go tool staticcheck $(filter-out $(if $(CI),./proof/recipes/...),$(PACKAGES))
 
-# No other module has code that depends on the system; the workflow tests all of them there. For
-# macOS only the packages with code for Unix matter: the rest is the same as on Linux.
+# The packages with code for a system, and on Windows the library. The rest is the same as on Linux; the workflow tests
+# all of it there.
+SYSTEM    := ./cmd/aimd/internal/again ./cmd/aimd/internal/demo/race ./cmd/aimd/internal/proxy
 vet-os:
-	GOOS=windows go vet ./... ./cmd/aimd/... ./examples/storm/...
-	GOOS=darwin go vet $$(git ls-files 'cmd/*_unix.go' | xargs -n 1 dirname | sed 's|^|./|')
+	GOOS=windows go vet ./... $(SYSTEM)
+	GOOS=darwin go vet $(SYSTEM)
 
 # The tests with a browser run alone: they measure.
 proof: export E2E_QUIET := $(QUIET)
@@ -70,6 +74,7 @@ proof:
 	$(TEST) $(patsubst %,./%/...,$(filter-out proof/e2e,$(PROOF)))
 	$(TEST) ./internal/sim -run '^TestHarm$$' -args -set 0
 	$(TEST) ./cmd/aimd/internal/simulate -run '^TestBuiltin' -args -laws
+	GOOS=windows go vet ./cmd/aimd/... ./examples/storm/...
 	$(MAKE) figures
 	$(MAKE) e2e ROWS=.
 	cd proof/e2e && go test -v -count=1 -timeout 2h ./browser
