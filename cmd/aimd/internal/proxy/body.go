@@ -153,6 +153,10 @@ func send(r *http.Request, idle time.Duration) (*http.Request, *sent) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	s := &sent{timer: time.AfterFunc(idle, func() { cancel(errSilent) }), idle: idle}
 	r = r.WithContext(ctx)
+	if r.Body == nil {
+		s.over = true
+		return r, s
+	}
 	r.Body = &sending{r.Body, s}
 	if get := r.GetBody; get != nil {
 		r.GetBody = func() (io.ReadCloser, error) {

@@ -111,7 +111,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer p.base.CloseIdleConnections()
+	defer p.closeIdle()
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // without it the garbage of bodies takes as much as --memory
 		debug.SetMemoryLimit(s.memory + s.memory/8 + 256<<20)
 	}

@@ -35,8 +35,11 @@ type proxy struct {
 	settings
 	target *url.URL
 	// path is that of the target, without a slash at its end.
-	path    string
-	base    *http.Transport
+	path string
+	base *http.Transport
+	// fresh is a copy of base after net/http has locked itself out; nil: base is in use. maybe2: HTTP/2 may be spoken.
+	fresh   atomic.Pointer[http.Transport]
+	maybe2  bool
 	limited *aimd.Keyed[string] // by key
 	client  http.RoundTripper
 	reverse *httputil.ReverseProxy
@@ -65,7 +68,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	}
 	p := &proxy{
 		settings: s, target: target, path: strings.TrimSuffix(target.EscapedPath(), "/"), log: log,
-		base: http.DefaultTransport.(*http.Transport).Clone(), memory: &memory{left: s.memory},
+		maybe2: target.Scheme == "https", base: http.DefaultTransport.(*http.Transport).Clone(), memory: &memory{left: s.memory},
 	}
 	p.life, p.stop = context.WithCancelCause(context.Background())
 	p.base.MaxIdleConns, p.base.MaxIdleConnsPerHost = 0, window.MaxWindow // the windows bound them
@@ -83,7 +86,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	}
 	p.metrics = aimdprom.New(p.limited.All) // a limiter has its key as its name
 	limiter := httplimit.By(p.limited, func(r *http.Request) string { return waitOf(r).key })
-	p.client = (&httplimit.Transport{Base: flight{p.base}, Limiter: limiter, ReadUsage: p.maxAmountRate > 0}).Client().Transport
+	p.client = (&httplimit.Transport{Base: flight{p}, Limiter: limiter, ReadUsage: p.maxAmountRate > 0}).Client().Transport
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed,
 		ModifyResponse: p.inside,
@@ -244,29 +247,6 @@ func (p *proxy) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		waitOf(r).watch(resp)
 	}
-	return resp, err
-}
-
-// flight is one attempt of a request: the time for which it is in flight is no wait.
-type flight struct{ *http.Transport }
-
-func (f flight) RoundTrip(r *http.Request) (*http.Response, error) {
-	wait := waitOf(r)
-	if err := wait.fly(); err != nil {
-		return nil, err
-	}
-	var far *sent
-	if r.Body != nil {
-		r, far = send(r, wait.proxy.idle)
-	}
-	resp, err := f.Transport.RoundTrip(r)
-	if far != nil {
-		far.next(func() { far.over, far.heard = far.over || err != nil, true })
-		if err != nil && context.Cause(r.Context()) == errSilent {
-			err = errSilent
-		}
-	}
-	wait.land(resp, err)
 	return resp, err
 }
 

@@ -1,0 +1,82 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"time"
+)
+
+// flight is one attempt of a request: the time for which it is in flight is no wait.
+type flight struct{ *proxy }
+
+func (f flight) RoundTrip(r *http.Request) (*http.Response, error) {
+	wait := waitOf(r)
+	if err := wait.fly(); err != nil {
+		return nil, err
+	}
+	var far *sent
+	if r.Body != nil || f.maybe2 {
+		r, far = send(r, f.idle)
+	}
+	resp, err := f.send(r)
+	if far != nil {
+		far.next(func() { far.over, far.heard = far.over || err != nil, true })
+		if err != nil && context.Cause(r.Context()) == errSilent && !errors.Is(err, errLocked) {
+			err = errSilent
+		}
+	}
+	wait.land(resp, err)
+	return resp, err
+}
+
+var errLocked = fmt.Errorf("net/http does not come back: %w", os.ErrDeadlineExceeded)
+
+// send is the round trip. One frame of a service can lock the client of HTTP/2 in Go 1.26 out of its own lock: a
+// WINDOW_UPDATE that overflows the window of a stream. Then no round trip to any host returns, whatever its context says. One
+// that is not back --idle after its context's end is given up, and the next goes over a new Transport.
+func (f flight) send(r *http.Request) (*http.Response, error) {
+	base := f.fresh.Load()
+	if base == nil {
+		base = f.base
+	}
+	if !f.maybe2 {
+		return base.RoundTrip(r)
+	}
+	type back struct {
+		resp *http.Response
+		err  error
+	}
+	came := make(chan back, 1)
+	go func() {
+		resp, err := base.RoundTrip(r)
+		came <- back{resp, err}
+	}()
+	select {
+	case b := <-came:
+		return b.resp, b.err
+	case <-r.Context().Done():
+	}
+	given := time.NewTimer(f.idle)
+	defer given.Stop()
+	select {
+	case b := <-came:
+		return b.resp, b.err
+	case <-given.C:
+	}
+	if used := f.fresh.Load(); (used == nil || used == base) && f.fresh.CompareAndSwap(used, f.base.Clone()) {
+		f.log.Error("net/http does not come back from the service, which may be hostile: requests go over new connections", "within", f.idle.String())
+	}
+	return nil, errLocked
+}
+
+// closeIdle closes the connections to the service that are idle. A Transport that is locked would not come back.
+func (p *proxy) closeIdle() {
+	if fresh := p.fresh.Load(); fresh != nil {
+		fresh.CloseIdleConnections()
+		return
+	}
+	p.base.CloseIdleConnections()
+}
