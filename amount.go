@@ -32,7 +32,7 @@ func (l *Limiter) allowed(amount float64) error {
 		return nil
 	}
 	l.lock()
-	err := l.gate.Allowed(amount)
+	err := l.gate.Allowed(l.now(), amount)
 	l.mu.Unlock()
 	if err != nil {
 		return wrong(err)

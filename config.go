@@ -53,8 +53,8 @@ type Config struct {
 	// accepted, and an operation's backoff. 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a negative
 	// PauseMax turns both off.
 	PauseMin, PauseMax time.Duration
-	// MaxRetryAfter is the longest Retry-After; a longer Retry-After counts as this time. 1 ms to 24 h; 0 means 5
-	// min.
+	// MaxRetryAfter bounds all that a service says of a time: a longer Retry-After, reset or stop for all counts as this
+	// time. After it one operation asks again. 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
 	// QuotaReserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
 	// at once. It needs reports: package httplimit, or attempt.Attempt.Head. 0 means a tenth, and only if more

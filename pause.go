@@ -31,7 +31,7 @@ func (l *Limiter) paused(now, wait time.Duration, v verdict.Verdict, refusal err
 	obeyed := quota.Asked{After: v.Wait, Stop: stop}.Within(l.settings.Load().MaxRetryAfter)
 	if obeyed <= wait { // a shorter pause has another cause (a pause after cuts in a row)
 		l.pause.asked, l.pause.refusal = v.Wait, refusal
-		if obeyed < v.Wait && !stop {
+		if obeyed < v.Wait {
 			l.pause.cut = obeyed
 		}
 	}
@@ -64,7 +64,7 @@ func (l *Limiter) dismissed(now time.Duration, w *waiter) bool {
 // hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because of its
 // deadline or Config.MaxWait, or whose amount is no longer allowed. It returns nil if the operation may wait.
 func (l *Limiter) hopeless(now time.Duration, w *waiter) error {
-	if err := l.gate.Allowed(w.amount); err != nil {
+	if err := l.gate.Allowed(now, w.amount); err != nil {
 		return wrong(err)
 	}
 	until, used := l.gate.ClosedUntil()

@@ -25,7 +25,7 @@ type Quota struct {
 	// Amounts: a request spends other amounts than 1, such as tokens. The limiter learns the mean.
 	Amounts bool
 	// InFlight: Limit is the greatest number of requests in flight, and the other fields have no meaning. The next
-	// answer without such a report lifts the bound.
+	// answer without such a report lifts the bound. A report with the word for it in its name is one.
 	InFlight bool
 }
 
@@ -135,6 +135,7 @@ func reported(c clock) (all []Quota, whole time.Duration) {
 	for i := range h.reports {
 		r := &h.reports[i]
 		r.Name = cmp.Or(Cleaned(r.Name), "requests")
+		r.InFlight = r.InFlight || slots(r.Name)
 		r.Amounts = r.Amounts || strings.Contains(r.Name, "token") || r.Name == "graphql"
 		if r.Left == 0 && !r.Bucket && !r.Amounts && !r.InFlight && r.Reset <= longestReset {
 			whole = max(whole, r.Reset)
@@ -144,6 +145,12 @@ func reported(c clock) (all []Quota, whole time.Duration) {
 		}
 	}
 	return slices.DeleteFunc(h.reports, func(r Quota) bool { return !r.Valid() }), whole
+}
+
+// slots reports the name of a bound on requests in flight: what is left of them is no reason to wait.
+func slots(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "concurren") || strings.Contains(name, "slots") || strings.Contains(name, "inflight") || strings.Contains(name, "in-flight")
 }
 
 // hyphened is a name as Okta and X write it.

@@ -16,8 +16,8 @@ const (
 
 // Allowed returns nil for an amount of 0, which is not said. It returns an error for another amount that is no number
 // from 1 to 1e12, that needs a gap of more than 10 000 s by Settings.MaxAmountRate, or that is above the limit of a
-// quota that the service reports.
-func (g *Gate) Allowed(amount float64) error {
+// quota that the service reports, for MaxRetryAfter.
+func (g *Gate) Allowed(now time.Duration, amount float64) error {
 	if amount == 0 {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (g *Gate) Allowed(amount float64) error {
 	if g.told == nil {
 		return nil
 	}
-	if q, above := g.told.Above(amount); above {
+	if q, above := g.told.Above(g.seen(now), amount); above {
 		return check.Wrong("amount", check.Plain(amount), "at most %s, the service's limit of %s", check.Plain(q.Limit), q.Name)
 	}
 	return nil

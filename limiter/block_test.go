@@ -165,5 +165,6 @@ func TestAStopIsOnePause(t *testing.T) {
 	}
 	require.Len(t, pauses, 1)
 	g.Stopped(0, time.Hour)
-	require.GreaterOrEqual(t, g.PausedUntil(), time.Hour, "a longer one")
+	require.GreaterOrEqual(t, g.PausedUntil(), 5*time.Minute, "a longer one, to MaxRetryAfter")
+	require.Less(t, g.PausedUntil(), 6*time.Minute)
 }

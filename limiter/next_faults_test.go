@@ -59,7 +59,7 @@ func newPast(t *testing.T, seed uint64) (p *past, bounded bool) {
 }
 
 func (p *past) send() {
-	if p.Amount = of(p, 0., 0, 1, 100, 1e6, 1e12); p.Allowed(p.Amount) != nil {
+	if p.Amount = of(p, 0., 0, 1, 100, 1e6, 1e12); p.Allowed(p.now, p.Amount) != nil {
 		p.Amount = 0
 	}
 	if k, ok := p.Next(p.now, 1+p.random.IntN(5)); ok {

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
@@ -32,6 +33,8 @@ type told struct {
 	// holds until the time boundedUntil.
 	boundAt      uint64
 	boundedUntil time.Duration
+	// slots is the name of the bound: an answer may say what is left of it without its unit.
+	slots string
 	// trip is the mean round trip of accepted attempts, in which a new one counts an eighth (RFC 6298, section 2); 0
 	// before the first. Of a law without a clock the attempts after the number untimed count: times are told since.
 	trip    time.Duration
@@ -100,10 +103,13 @@ func (g *Gate) Reported(now time.Duration, t window.Ticket, h answer.Head) (used
 	}
 	q := g.told
 	before, _ := q.UsedUp(g.seen(now), 0)
-	for _, r := range h.Reports {
+	h.Reports = slices.Clone(h.Reports)
+	for i, r := range h.Reports {
 		if r.InFlight && r.Valid() {
 			g.Bound, q.boundAt, q.boundedUntil = int(min(r.Limit, window.MaxWindow)), g.last, g.now+g.rules.MaxRetryAfter
+			q.slots = r.Name
 		}
+		h.Reports[i].InFlight = r.InFlight || r.Name == q.slots && q.slots != ""
 	}
 	q.Soon, q.Reserve, q.MaxRetryAfter = q.soon(), g.rules.QuotaReserve, g.rules.MaxRetryAfter
 	q.heads[t.ID()] = q.Noted(g.now, quota.Head{Head: h, Number: t.ID(), Amount: q.begins(t.ID())}) || q.heads[t.ID()]

@@ -34,7 +34,7 @@ import (
 //
 // Guessed: after MaxRetryAfter without another answer the operation ends, for the reason ErrQuota.
 //
-// Stopped: the service refuses everybody. The pause lasts for the Wait, and at most a day. Without a Wait it lasts a
+// Stopped: the service refuses everybody. The pause lasts for the Wait, and at most MaxRetryAfter. Without a Wait it lasts a
 // minute, and twice as long after each such answer in a row, up to 64 minutes.
 type Verdict struct {
 	// Meaning is the meaning of the answer, or of the attempt's end without an answer.

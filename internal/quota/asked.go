@@ -8,8 +8,6 @@ const (
 	stopMin = time.Minute
 	// stopDoublings is the number of times that this pause doubles: up to about an hour. Our choice.
 	stopDoublings = 6
-	// stopMost bounds the pause for everybody: no service has a longer quota that comes back. Our choice.
-	stopMost = 24 * time.Hour
 )
 
 // Asked is the wait that a service asked for in a refusal. The zero value: it asked for no delay.
@@ -22,17 +20,14 @@ type Asked struct {
 	Refusals int
 }
 
-// Within returns the delay that is obeyed, without jitter: the Retry-After, at most the longest. If the service
-// refuses everybody, it is the Retry-After, at most a day, or without one a minute, doubled after each refusal in
-// a row.
+// Within returns the delay that is obeyed, without jitter: the Retry-After, at most the longest, since nothing that is
+// told stops a client without a question. If the service refuses everybody and names no time, it is a minute, doubled
+// after each refusal in a row.
 func (a Asked) Within(longest time.Duration) time.Duration {
-	if !a.Stop {
-		return max(0, min(a.After, longest))
-	}
-	if a.After <= 0 {
+	if a.Stop && a.After <= 0 {
 		return stopMin << min(max(a.Refusals-1, 0), stopDoublings)
 	}
-	return min(a.After, stopMost)
+	return max(0, min(a.After, longest))
 }
 
 // Jittered returns the delay with jitter from r added: up to half of the delay, at most a second. The service may

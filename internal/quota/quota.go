@@ -40,8 +40,9 @@ type quota struct {
 	// quota is whole by its own account, or a refused request may be sent again; 0: there is no reason to wait.
 	read    uint64
 	at, end time.Duration
-	// longest is the longest reset that was told.
-	longest time.Duration
+	// longest is the longest reset that was told. low is the time since which the limit is as it is, or the time of the
+	// last request whose amount was above it.
+	longest, low time.Duration
 	// accepted is what the requests accepted since then without a report of this quota have spent. deeds counts those
 	// accepted from the time since on while the rest stayed the same. untrue: they were more than the service said.
 	accepted, deeds float64
@@ -77,7 +78,14 @@ const (
 func (q *Quotas) Asked(now time.Duration) { q.sent, q.stopped = now-q.MaxRetryAfter, 0 }
 
 // Sent notes that a request goes.
-func (q *Quotas) Sent(now time.Duration, number uint64) { q.sent, q.last = now, number }
+func (q *Quotas) Sent(now time.Duration, number uint64) {
+	q.sent, q.last = now, number
+	for i := range q.all {
+		if d := &q.all[i]; d.below(q.Next) {
+			d.low = now
+		}
+	}
+}
 
 // Noted notes what the head of an answer reports or, without a report, that a request has ended. It
 // returns true for a refusal because a quota is used up, which is no reason to cut the window.
@@ -118,7 +126,7 @@ func (q *Quotas) noted(d *quota, now time.Duration, h Head, r answer.Quota) bool
 		r.Limit = max(d.Limit, r.Left)
 	}
 	if r.Left = min(r.Left, r.Limit); r.Limit != d.Limit {
-		*d = quota{Quota: answer.Quota{Name: r.Name, Limit: r.Limit, Left: -1, Amounts: r.Amounts}}
+		*d = quota{Quota: answer.Quota{Name: r.Name, Limit: r.Limit, Left: -1, Amounts: r.Amounts}, low: now}
 		d.fell, d.weight = 1, 1
 	}
 	d.longest = max(d.longest, r.Reset)
@@ -141,7 +149,7 @@ func (q *Quotas) noted(d *quota, now time.Duration, h Head, r answer.Quota) bool
 	}
 	d.Left = 0
 	if h.Stop {
-		q.stopped = max(d.end, now+Asked{After: h.RetryAfter, Stop: true}.Within(q.MaxRetryAfter))
+		q.stopped = now + Asked{After: h.RetryAfter, Stop: true}.Within(q.MaxRetryAfter)
 	} else if h.RetryAfter > 0 { // nothing comes back before that
 		d.Bucket, d.end = false, now+Asked{After: h.RetryAfter}.Jittered(q.MaxRetryAfter, q.Rand)
 	}
@@ -212,6 +220,7 @@ func (d *quota) due(now time.Duration, q *Quotas, pending, waiting int) time.Dur
 			keep, use = d.Limit, fall
 		}
 	}
+	keep = min(keep, d.Limit-use) // a full bucket is open
 	switch {
 	case d.untrue, d.end == 0, left >= use+keep, d.whole(now) && sent < d.end:
 		return 0
@@ -274,13 +283,19 @@ func (d *quota) pending(q *Quotas, n int) float64 {
 	return d.cost(0)*float64(n-q.Said) + d.fell/d.weight*q.Pending
 }
 
-// Above returns the quota whose whole limit is too low for the amount, and false if there is none. If a quota falls by
-// more than the amounts, the amounts count: the mean fall is no proof.
-func (q *Quotas) Above(amount float64) (State, bool) {
+// Above returns the quota whose whole limit is too low for the amount, and false if there is none. MaxRetryAfter after the
+// report, or after the last such request, there is none: the service is asked again.
+func (q *Quotas) Above(now time.Duration, amount float64) (State, bool) {
 	for i := range q.all {
-		if d := &q.all[i]; d.Amounts && !d.untrue && min(1, d.fell/d.weight)*amount > d.Limit {
+		if d := &q.all[i]; d.below(amount) && now < d.low+q.MaxRetryAfter {
 			return State{Name: d.Name, Limit: d.Limit}, true
 		}
 	}
 	return State{}, false
+}
+
+// below reports whether the limit is too low for the amount. If the quota falls by more than the amounts, the amounts
+// count: the mean fall is no proof.
+func (d *quota) below(amount float64) bool {
+	return d.Amounts && !d.untrue && min(1, d.fell/d.weight)*amount > d.Limit
 }

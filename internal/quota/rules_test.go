@@ -155,15 +155,15 @@ func TestAmountsThatAreSaid(t *testing.T) {
 	assert.False(t, tokens(81, 300, true))
 	assert.True(t, tokens(82, 300, true))
 
-	_, above := c.Above(1000)
+	_, above := c.Above(0, 1000)
 	assert.False(t, above)
-	q, above := c.Above(1001)
+	q, above := c.Above(0, 1001)
 	assert.True(t, above, "the fall is no proof")
 	assert.Equal(t, State{Name: "tokens", Limit: 1000}, q)
 	c.all[0].fell = c.all[0].weight / 2
-	_, above = c.Above(1999)
+	_, above = c.Above(0, 1999)
 	assert.False(t, above, "it falls by half of the amounts")
-	_, above = c.Above(2001)
+	_, above = c.Above(0, 2001)
 	assert.True(t, above)
 }
 
@@ -394,7 +394,7 @@ func TestARefusalForAUsedQuota(t *testing.T) {
 		{r: window(60, 0, -1), after: 7 * sec, short: true, due: 7 * sec},
 		{r: window(60, 0, -1), after: time.Hour, short: true, due: 5 * time.Minute},
 		{r: bucket(60, 0, 60*sec), after: 7 * sec, short: true, due: 7 * sec},
-		{r: window(60, 0, time.Hour+1), after: time.Hour, stop: true, short: true, due: time.Hour + 1},
+		{r: window(60, 0, time.Hour+1), after: time.Hour, stop: true, short: true, due: 5 * time.Minute},
 		{r: window(60, 0, -1)},
 		{r: window(60, 1, 90*sec+1), after: 7 * sec},
 	} {
