@@ -335,5 +335,9 @@ func (b *bulk[T]) signal() {
 }
 
 func (b *bulk[T]) keep(v any) {
-	b.panicked.CompareAndSwap(nil, &panicked{v, debug.Stack()})
+	p, ok := v.(*panicked) // of Backup
+	if !ok {
+		p = &panicked{v, debug.Stack()}
+	}
+	b.panicked.CompareAndSwap(nil, p)
 }

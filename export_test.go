@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"time"
 
 	"github.com/benbjohnson/clock"
 
@@ -38,3 +39,9 @@ func (l *Limiter) SetClock(source clock.Clock) { l.clock, l.made = source, sourc
 
 // SetClock puts a clock in the place of the real one. Call it before all else.
 func (k *Keyed[K]) SetClock(source clock.Clock) { k.clock = source }
+
+// NewClipped is the mean of a Backup.
+func NewClipped() (took func(time.Duration), in func(time.Duration) time.Duration) {
+	c := new(clipped)
+	return c.took, c.in
+}

@@ -46,6 +46,8 @@ type Snapshot struct {
 	Aside uint64 `json:"aside,omitempty"`
 	// TooLate counts the operations that were not sent before their deadline: an answer would have been for nobody.
 	TooLate uint64 `json:"too_late,omitempty"`
+	// Backups counts the second attempts of slow ones (Backup). They are among the Attempts.
+	Backups uint64 `json:"backups,omitempty"`
 	// Late counts second releases of a permit.
 	Late uint64 `json:"late"`
 	// Quotas are the quotas that the service reports, in the order of the first reports; at most 16.
@@ -114,6 +116,9 @@ func (s Snapshot) String() string {
 	}
 	if s.TooLate > 0 {
 		line += fmt.Sprintf(" too-late=%d", s.TooLate)
+	}
+	if s.Backups > 0 {
+		line += fmt.Sprintf(" backups=%d", s.Backups)
 	}
 	for _, q := range s.Quotas {
 		if !q.UsedUpUntil.IsZero() {
