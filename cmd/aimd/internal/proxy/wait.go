@@ -223,10 +223,10 @@ func (w *wait) land(resp *http.Response, err error) {
 		w.timer.Reset(max(w.left(), time.Millisecond))
 		return
 	}
-	switch put := resp.Request.Method == http.MethodPut || resp.Request.Method == http.MethodPost; {
+	switch {
 	case resp.StatusCode >= http.StatusBadRequest:
 		w.lost(errors.New(resp.Status))
-	case !put, resp.Body == http.NoBody, resp.StatusCode == http.StatusSwitchingProtocols: // S3 refuses with 200 and a document, too
+	case resp.Body == http.NoBody, resp.StatusCode == http.StatusSwitchingProtocols: // another success may be a refusal
 		return
 	}
 	resp.Body = &dropped{resp.Body, w, resp}

@@ -57,13 +57,14 @@ func (u *run) connect(ctx context.Context) (err error) {
 	return u.probe(ctx)
 }
 
-// classify notes the error of a store that cannot be reached or cannot do its work, as with a full disk. A
-// refusal is no such error: the progress counts refusals.
+// classify notes the error of a store that cannot be reached or cannot do its work, as with a full disk. A refusal is no
+// such error, if it passes: the progress counts refusals.
 func (u *run) classify(err error) verdict.Verdict {
 	v := verdict.Classify(err)
 	switch {
 	case v.Outcome() == window.Overload:
 		u.silence.Stop()
+		u.refused.Store(cmp.Or(code(err), cli.Reason(err).Error()))
 	case v.Retry():
 		u.trouble.Store(cmp.Or(code(err), cli.Reason(err).Error()))
 	}

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"sync"
@@ -137,13 +138,23 @@ func (u *run) line() string {
 	if s.Failed > 0 {
 		text += fmt.Sprintf("  %d failed", s.Failed)
 	}
-	if u.seen.Swap(l.Successes) != l.Successes {
+	if u.seen.Swap(l.Successes) != l.Successes || u.worked.Load().IsZero() {
 		u.trouble.Store("")
+		u.refused.Store("")
+		u.worked.Store(time.Now())
 	}
-	if why := u.trouble.Load(); why != "" {
+	why := u.trouble.Load()
+	if time.Since(u.worked.Load()) >= silent {
+		why = cmp.Or(why, u.refused.Load())
+	}
+	if why != "" {
 		return "waiting: " + why + "  " + text
 	}
 	return text
 }
+
+// silent is the time without a success after which the progress says why, whatever it is. Our choice: a wait of some
+// seconds is usual where a store refuses.
+const silent = 5 * time.Second
 
 func mib(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }

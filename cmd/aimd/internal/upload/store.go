@@ -57,10 +57,20 @@ func (s *store) put(ctx context.Context, key string, f *file) error {
 	return f.unchanged()
 }
 
-// verified returns an error unless an answer shows that the store has n bytes of the file from off: by a checksum,
-// which the store has compared with ours, or by an ETag that is their MD5.
-func verified(f *file, off, n int64, crc, etag *string) error {
+// verified returns an error unless an answer shows that the store has n bytes of the file from off: by their checksum, or by
+// an ETag that is their MD5. ours is the checksum that was sent, nil if it was none.
+func verified(f *file, off, n int64, ours, crc, etag *string) error {
 	if crc != nil {
+		if ours == nil {
+			sum, err := f.sum(crc64.New(nvme), off, n)
+			if err != nil {
+				return err
+			}
+			ours = aws.String(base64.StdEncoding.EncodeToString(sum))
+		}
+		if *ours != *crc {
+			return fmt.Errorf("not verified: the store answers with the checksum %q, and that of what was sent is %q", *crc, *ours)
+		}
 		return nil
 	}
 	sum, err := f.sum(md5.New(), off, n)
@@ -90,7 +100,7 @@ func (s *store) whole(ctx context.Context, key string, f *file) error {
 		return err
 	}
 	s.sent.Add(size)
-	return verified(f, 0, size, out.ChecksumCRC64NVME, out.ETag)
+	return verified(f, 0, size, in.ChecksumCRC64NVME, out.ChecksumCRC64NVME, out.ETag)
 }
 
 // parts uploads the file in parts. If it fails, it removes those that were sent.
@@ -148,7 +158,7 @@ func (s *store) send(ctx context.Context, key string, id *string, f *file) ([]ty
 					out, err = s.UploadPart(ctx, in)
 				}
 				if err == nil {
-					err = verified(f, off, length, out.ChecksumCRC64NVME, out.ETag)
+					err = verified(f, off, length, in.ChecksumCRC64NVME, out.ChecksumCRC64NVME, out.ETag)
 				}
 				if err != nil {
 					fail(err)

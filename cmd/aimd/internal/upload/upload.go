@@ -58,6 +58,9 @@ type run struct {
 	// trouble is the reason for which the store does no work; seen is the number of its good answers by then.
 	trouble atomic.String
 	seen    atomic.Uint64
+	// refused is the reason for which the store refuses, and worked is when it last did not.
+	refused atomic.String
+	worked  atomic.Time
 	// silence ends the first request if there is no answer.
 	silence *time.Timer
 	// stop ends the run for a reason that every file would fail for.
@@ -143,6 +146,7 @@ const errStopped = "not done: the upload was stopped"
 var hopeless = map[string]bool{
 	"NoSuchBucket": true, "InvalidAccessKeyId": true, "SignatureDoesNotMatch": true, "ExpiredToken": true,
 	"InvalidToken": true, "TokenRefreshRequired": true, "AccountProblem": true, "InvalidBucketName": true,
+	"QuotaExceeded": true, "QUOTA_EXCEEDED": true, "ObjectQuotaExceeded": true, "XMinioAdminBucketQuotaExceeded": true,
 	"RequestTimeTooSkewed": true, "PermanentRedirect": true, "AuthorizationHeaderMalformed": true,
 }
 

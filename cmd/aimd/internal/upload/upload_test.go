@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
@@ -311,11 +309,7 @@ func TestARefusedFirstRequestIsNotSilence(t *testing.T) {
 		u.classify(answer)
 		return u.silence.Stop()
 	}
-	answer := func(status int) error {
-		r := &smithyhttp.Response{Response: &http.Response{StatusCode: status}}
-		return &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{Response: r, Err: errors.New("answer")}}
-	}
-	assert.False(t, silent(answer(503)))
+	assert.False(t, silent(answered(503)))
 	assert.True(t, silent(errors.New("connection refused")))
-	assert.True(t, silent(answer(500)))
+	assert.True(t, silent(answered(500)))
 }

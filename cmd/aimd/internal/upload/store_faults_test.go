@@ -1,0 +1,127 @@
+package upload
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/internal/s3test"
+)
+
+// Bytes that were hurt on their way, and a completion that comes too soon (aws/aws-sdk-ruby#1264, minio/mc#2245): the same
+// file sent again passes.
+func TestADigestThatDoesNotFit(t *testing.T) {
+	for name, c := range map[string]struct {
+		which func(*http.Request) bool
+		code  string
+	}{
+		"a put":        {func(r *http.Request) bool { return r.Method == http.MethodPut && !r.URL.Query().Has("partNumber") }, "BadDigest"},
+		"a part":       {func(r *http.Request) bool { return r.URL.Query().Has("partNumber") }, "BadDigest"},
+		"a completion": {func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Query().Has("uploadId") }, "InvalidPart"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.write("small", "content")
+			w.write("large", strings.Repeat("x", 3*partLeast+5))
+			var failed atomic.Bool
+			w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+				if !c.which(r) || failed.Swap(true) {
+					return false
+				}
+				s3test.Answer(rw, r, http.StatusBadRequest, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>`+c.code+`</Code><Message>m</Message></Error>`)
+				return true
+			})
+			o := w.run()
+			require.NoError(t, o.err)
+			assert.EqualValues(t, 2, o.Stored)
+		})
+	}
+}
+
+// Who sends a checksum of other bytes gets the same answer each time: three more attempts, and then it is an error.
+func TestADigestThatNeverFits(t *testing.T) {
+	w := newWorld(t)
+	w.write("small", "content")
+	var asked atomic.Int64
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		if isPut(r) {
+			asked.Inc()
+		}
+		return isPut(r) && deny(rw, r, 400, "BadDigest")
+	})
+	o := w.run()
+	require.Error(t, o.err)
+	assert.EqualValues(t, 4, asked.Load())
+}
+
+// A bucket that is full: the run stops, and says so (versity/versitygw#503). It hung for ever.
+func TestABucketThatIsFullStops(t *testing.T) {
+	w := newWorld(t)
+	w.files(200)
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		return isPut(r) && deny(rw, r, 403, "QuotaExceeded")
+	})
+	o := w.run()
+	require.ErrorContains(t, o.err, "QuotaExceeded")
+	assert.Less(t, w.count("PUT"), 100)
+}
+
+// Refusals without a success for five seconds are said.
+func TestAStoreThatOnlyRefusesIsSaid(t *testing.T) {
+	w := newWorld(t)
+	u := w.connected(w.config())
+	assert.NotContains(t, u.line(), "waiting")
+	u.classify(answered(503))
+	assert.NotContains(t, u.line(), "waiting")
+	u.worked.Store(time.Now().Add(-silent + time.Second))
+	assert.NotContains(t, u.line(), "waiting")
+	u.worked.Store(time.Now().Add(-silent))
+	assert.Contains(t, u.line(), "waiting: ")
+}
+
+// A store, or a gateway before it, that spoils the bytes and answers with the checksum of what it keeps: the answer says
+// itself that the content is another, and the tool says "stored", status 0. It looks only whether there is a checksum.
+func TestAdvAnswerWithAnotherChecksum(t *testing.T) {
+	for _, size := range []int{5, 2*partLeast + 1} {
+		w := newWorld(t)
+		content := make([]byte, size)
+		w.write("a", string(content))
+		wrong := crc("other bytes")
+		w.intercept = func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodPut {
+				rw.Header().Set("X-Amz-Checksum-Crc64nvme", wrong)
+				rw.Header().Set("Etag", `"00000000000000000000000000000000"`)
+				if r.URL.Query().Has("partNumber") {
+					_, _ = io.Copy(io.Discard, r.Body)
+					return true
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				return true
+			}
+			if r.Method == http.MethodPost && r.URL.Query().Has("uploadId") {
+				rw.Header().Set("Content-Type", "application/xml")
+				fmt.Fprintf(rw, `<CompleteMultipartUploadResult><Key>p/a</Key><ETag>"0-3"</ETag><ChecksumCRC64NVME>%s</ChecksumCRC64NVME></CompleteMultipartUploadResult>`, wrong)
+				return true
+			}
+			return false
+		}
+		s, err := Run(t.Context(), w.config())
+		assert.Error(t, err, "%d bytes: stored %d, and the store's checksum is %s, ours %s", size, s.Stored, wrong, crc(string(content)))
+	}
+}
+
+// answered is the SDK's error of an answer with that status.
+func answered(status int) error {
+	r := &smithyhttp.Response{Response: &http.Response{StatusCode: status}}
+	return &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{Response: r, Err: errors.New("answer")}}
+}
