@@ -104,6 +104,9 @@ type wait struct {
 	over   *pulse
 	// flying: an attempt is in flight; fine: the service took the request.
 	flying, fine bool
+	// leaves is when the program leaves without an answer, by its own words; zero: it says nothing. due ends the wait then.
+	leaves time.Time
+	due    *time.Timer
 	// answer is the body of the answer that the program gets.
 	answer io.ReadCloser
 	// last is how the last attempt failed.
@@ -122,6 +125,10 @@ func newWait(r *http.Request, p *proxy, key string) *wait {
 		w.scheme = "https" // something in front of the proxy ends TLS
 	}
 	w.Context, w.cancel = context.WithCancelCause(r.Context())
+	if d := patienceOf(r.Header); d > 0 {
+		w.leaves = time.Now().Add(d)
+		w.due = time.AfterFunc(d, func() { w.cancel(context.DeadlineExceeded) })
+	}
 	return w
 }
 
@@ -169,8 +176,10 @@ func (w *wait) pulse() *pulse {
 }
 
 func (w *wait) end() {
-	if w.timer != nil {
-		w.timer.Stop()
+	for _, t := range []*time.Timer{w.timer, w.due} {
+		if t != nil {
+			t.Stop()
+		}
 	}
 	w.cancel(nil)
 	if w.answer != nil {
@@ -182,11 +191,23 @@ func (w *wait) end() {
 // limit is when a request that has failed is not sent again.
 func (w *wait) limit() time.Time { return w.failed.Add(max(w.proxy.hold, patience)) }
 
-// Deadline is that of a request that has failed.
+// Deadline is that of a request that has failed, or that of its program if that is sooner.
 func (w *wait) Deadline() (time.Time, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.limit(), !w.failed.IsZero() && !w.flying && w.answer == nil
+	at, bounded := w.limit(), !w.failed.IsZero() && !w.flying
+	if !w.leaves.IsZero() && (!bounded || w.leaves.Before(at)) {
+		at, bounded = w.leaves, true
+	}
+	return at, bounded && w.answer == nil
+}
+
+// Err tells a program that left at its time from one that was cut off.
+func (w *wait) Err() error {
+	if err := context.Cause(w.Context); err == context.DeadlineExceeded {
+		return err
+	}
+	return w.Context.Err()
 }
 
 func (w *wait) Value(key any) any {
@@ -274,6 +295,9 @@ type watched wait
 func (w *wait) watch(resp *http.Response) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.due != nil {
+		w.due.Stop() // the program waits for the head, and then for each part
+	}
 	w.answer, w.since = resp.Body, time.Now()
 	if resp.StatusCode < http.StatusInternalServerError && !slices.Contains(refusals, resp.StatusCode) {
 		w.fine = true
