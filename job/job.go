@@ -35,7 +35,7 @@ type Desk struct {
 //
 // If back is true, the job goes back to its engine without a result, and the engine should not count it as an
 // attempt. The error is then an *attempt.Error, with the refusal if there was one. With stay the job waits until
-// ctx ends, because its engine would count its return as a failure. A job goes back if it waits for longer than
+// ctx ends, because its engine would count its return as a failure: also if a pause is longer than that. A job goes back if it waits for longer than
 // patience, if its next attempt is due after its deadline, and if the limiter is closed or has a full queue. It also
 // goes back if its first attempt would wait for longer than aimd.Config.MaxWait. After an attempt that wait is a
 // failure: the engine counts it, and backs off.
@@ -98,11 +98,14 @@ func (w *wait) do(ctx context.Context, l *aimd.Limiter, work func(context.Contex
 		return false, err
 	case story.Reason == nil:
 		return false, story.Cause
+	case w.stay && errors.Is(story.Reason, context.DeadlineExceeded):
+		<-ctx.Done() // a pause is longer: told at once, its worker would take the next job, and empty the engine's queue
+		return false, err
 	case ctx.Err() != nil:
 		return false, err
 	}
 	back = context.Cause(inner) == errPatience ||
-		!w.stay && errors.Is(story.Reason, context.DeadlineExceeded) || // the next attempt is due after it
+		errors.Is(story.Reason, context.DeadlineExceeded) || // the next attempt is due after it
 		errors.Is(story.Reason, aimd.ErrClosed) || errors.Is(story.Reason, aimd.ErrQueueFull) ||
 		story.Attempts == 0 && (errors.Is(story.Reason, aimd.ErrWait) || errors.Is(story.Reason, aimd.ErrQuota))
 	return back, err

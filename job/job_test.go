@@ -120,6 +120,20 @@ func TestWhenAJobGoesBack(t *testing.T) {
 				return refused("7200")
 			},
 			opts: aimd.Config{MaxRetryAfter: 3 * time.Hour}},
+		{name: "refused until after the deadline, it must stay", stay: true, want: context.DeadlineExceeded, took: whole,
+			work: func(context.Context) error {
+				return refused("7200")
+			},
+			opts: aimd.Config{MaxRetryAfter: 3 * time.Hour}},
+		{name: "a pause until after the deadline, it must stay", stay: true, want: context.DeadlineExceeded, took: whole, begin: refuseAll,
+			opts: aimd.Config{MaxRetryAfter: 3 * time.Hour}},
+		{name: "a deadline of its own, it must stay", stay: true, want: context.DeadlineExceeded, took: time.Second,
+			work: func(ctx context.Context) error {
+				ctx, cancel := context.WithTimeout(ctx, time.Second)
+				defer cancel()
+				<-ctx.Done()
+				return fmt.Errorf("the work: %w", ctx.Err())
+			}, opts: aimd.Config{MaxAttempts: 1}},
 		{name: "one waits already", waiters: 1, busy: 10 * time.Second, want: context.Canceled, back: true, took: 100 * time.Millisecond},
 		{name: "one waits already, a slot soon", waiters: 1, busy: 10 * time.Millisecond, took: 10 * time.Millisecond},
 		{name: "one waits already, it must stay", waiters: 1, stay: true, busy: 10 * time.Second, took: 10 * time.Second},
@@ -128,7 +142,7 @@ func TestWhenAJobGoesBack(t *testing.T) {
 		{name: "the queue is full", opts: aimd.Config{QueueBound: 1}, busy: time.Second, waiters: 1, want: aimd.ErrQueueFull, back: true, took: 100 * time.Millisecond},
 		{name: "the queue is full, it must stay", opts: aimd.Config{QueueBound: 1}, busy: 950 * time.Millisecond, waiters: 1, stay: true, took: time.Second},
 		{name: "a pause longer than MaxWait", begin: refuseAll, opts: aimd.Config{MaxWait: time.Second}, want: aimd.ErrWait, back: true, took: 100 * time.Millisecond},
-		{name: "a pause longer than MaxWait, it must stay", begin: refuseAll, opts: aimd.Config{MaxWait: time.Second}, stay: true, want: context.DeadlineExceeded, took: whole},
+		{name: "a pause longer than MaxWait, it must stay", begin: refuseAll, opts: aimd.Config{MaxWait: time.Second, MaxRetryAfter: 3 * time.Hour}, stay: true, want: context.DeadlineExceeded, took: whole},
 		{name: "a quota that is used up for longer than MaxWait", begin: useUp, opts: aimd.Config{MaxWait: time.Second}, want: aimd.ErrQuota, back: true, took: 100 * time.Millisecond},
 		{name: "a wait longer than MaxWait after an attempt", opts: aimd.Config{MaxWait: time.Second}, want: aimd.ErrWait,
 			work: func(context.Context) error { return refused("60") }},
