@@ -182,14 +182,25 @@ func Retry(do func(context.Context, func(context.Context) error) error) grpc.Dia
 	if do == nil {
 		panic("grpclimit: Retry with a nil function")
 	}
-	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return grpc.WithChainUnaryInterceptor(retried(do))
+}
+
+func retried(do func(context.Context, func(context.Context) error) error) grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if idempotent(method) {
 			ctx = retry.WithIdempotent(ctx)
 		}
 		return whole(do(ctx, func(ctx context.Context) error {
 			return answered(ctx, invoke, method, req, reply, cc, opts)
 		}))
-	})
+	}
+}
+
+// Do is l.Do for a function that makes calls of gRPC. Its error has a status, as that of a call has: DEADLINE_EXCEEDED if the
+// time ran out before the call or between two attempts, which to status.Code is UNKNOWN or the refusal before, in the error of
+// l.Do. A function whose only attempt has a final error fails with that error, and otherwise the error is an *attempt.Error.
+func Do(ctx context.Context, l *aimd.Limiter, fn func(context.Context) error) error {
+	return whole(l.Do(ctx, fn))
 }
 
 // idempotent reports whether the method's .proto file says that it may be called twice.

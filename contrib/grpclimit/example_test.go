@@ -44,7 +44,7 @@ func ExampleLimit() {
 	var wg sync.WaitGroup
 	for range 200 {
 		wg.Go(func() {
-			if err := lim.Do(context.Background(), func(ctx context.Context) error {
+			if err := grpclimit.Do(context.Background(), lim, func(ctx context.Context) error {
 				_, err := client.UnaryCall(ctx, &pb.SimpleRequest{})
 				return err // RESOURCE_EXHAUSTED, UNAVAILABLE, RetryInfo: Do waits, and tries again
 			}); err != nil {

@@ -10,6 +10,8 @@ import (
 var (
 	NotSent      = notSent
 	ErrForbidden = errForbidden
+
+	RetryInterceptor = retried
 )
 
 func UnaryClientInterceptor(l *aimd.Limiter) grpc.UnaryClientInterceptor {
