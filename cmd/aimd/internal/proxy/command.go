@@ -34,6 +34,8 @@ type settings struct {
 	to, listen, admin, host string
 	// rulesFile is a document as package remote reads it, stateFile has the windows; empty: none.
 	rulesFile, stateFile string
+	// answersFile has rules for answers whose words no table has; empty: none.
+	answersFile string
 	// by says which limiter a request has; empty: those of credentials.
 	by  string
 	one bool
@@ -84,10 +86,11 @@ func Command() *cobra.Command {
 	f.Var(value.Duration(&s.drain, 0, time.Hour), "drain", "how long requests may go on after --drain-delay")
 	f.BoolVar(&s.keepHost, "keep-host", false, "send the Host of the request, as a signature of S3 covers it")
 	f.StringVar(&s.rulesFile, "rules", "", "a `file` of rules, a document as package remote reads it; SIGHUP reads it again")
+	f.StringVar(&s.answersFile, "answers", "", "a `file` that says what answers mean, for a service that says it in its own words; SIGHUP reads it again")
 	f.StringVar(&s.stateFile, "state", "", "a `file` that keeps the windows over a restart")
 	f.Var(value.Address(&s.admin), "admin", "where the page of the limiters is served; without it nowhere")
 	f.BoolVar(&s.json, "json", false, "logs in JSON")
-	cli.NoDefault(f, "to", "host", "key", "admin", "rules", "state")
+	cli.NoDefault(f, "to", "host", "key", "admin", "rules", "answers", "state")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		switch {
 		case s.to == "":
@@ -128,6 +131,8 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		if err := p.remote.Refresh(ctx); err != nil {
 			return fmt.Errorf("--rules %s: %w", s.rulesFile, err)
 		}
+	}
+	if s.rulesFile != "" || s.answersFile != "" {
 		again = make(chan os.Signal, 1)
 		signal.Reset(syscall.SIGHUP) // it would end the tool
 		signal.Notify(again, syscall.SIGHUP)
@@ -187,6 +192,21 @@ func rarely(f func()) func() {
 	}
 }
 
+// reread reads the files of rules again. A wrong one changes nothing.
+func (p *proxy) reread() {
+	if err := p.refreshed(); err != nil {
+		p.log.Warn("the rules for answers are bad", "err", err)
+	}
+	if p.rulesFile == "" {
+		return
+	}
+	if err := p.remote.Refresh(context.Background()); err != nil {
+		p.log.Warn("the rules are bad, or do not fit all", "err", err)
+	} else {
+		p.log.Info("rules in force", "version", p.remote.Snapshot().Version)
+	}
+}
+
 // keeping saves the windows now and then, and once more when the function is called that it returns. Meanwhile it reads
 // the rules at each signal.
 func (p *proxy) keeping(again <-chan os.Signal) (end func()) {
@@ -195,11 +215,7 @@ func (p *proxy) keeping(again <-chan os.Signal) (end func()) {
 		for ends := false; !ends; {
 			select {
 			case <-again:
-				if err := p.remote.Refresh(context.Background()); err != nil {
-					p.log.Warn("the rules are bad, or do not fit all", "err", err)
-				} else {
-					p.log.Info("rules in force", "version", p.remote.Snapshot().Version)
-				}
+				p.reread()
 				continue
 			case <-ended:
 				ends = true

@@ -41,6 +41,8 @@ type proxy struct {
 	fresh   atomic.Pointer[http.Transport]
 	maybe2  bool
 	limited *aimd.Keyed[string] // by key
+	// answers are the rules of the file --answers.
+	answers atomic.Pointer[[]rule]
 	client  http.RoundTripper
 	reverse *httputil.ReverseProxy
 	metrics *aimdprom.Collector
@@ -86,7 +88,14 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	}
 	p.metrics = aimdprom.New(p.limited.All) // a limiter has its key as its name
 	limiter := httplimit.By(p.limited, func(r *http.Request) string { return waitOf(r).key })
-	p.client = (&httplimit.Transport{Base: flight{p}, Limiter: limiter, ReadUsage: p.maxAmountRate > 0}).Client().Transport
+	transport := &httplimit.Transport{Base: flight{p}, Limiter: limiter, ReadUsage: p.maxAmountRate > 0}
+	if p.answersFile != "" {
+		transport.Read = p.reads
+		if err := p.refreshed(); err != nil {
+			return nil, err
+		}
+	}
+	p.client = transport.Client().Transport
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed,
 		ModifyResponse: p.inside,

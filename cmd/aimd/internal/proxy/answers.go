@@ -1,0 +1,147 @@
+package proxy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	answers "github.com/aimd-go/aimd/answer"
+)
+
+// rule says what an answer means whose words no table has.
+type rule struct {
+	// Status is that of the answers, 0 for any.
+	Status int `yaml:"status"`
+	// JSON is the place of a value in the document, as errors.0.code; * is any item. Header is a name in its place.
+	JSON   string `yaml:"json"`
+	Header string `yaml:"header"`
+	// Word is the value, or a word of it, in any letters.
+	Word string `yaml:"word"`
+	// Means is refused, spent, closed or passing.
+	Means string `yaml:"means"`
+}
+
+// meanings are those that a rule may give.
+var meanings = map[string]answers.Meaning{
+	"refused": answers.Refused, "spent": answers.Spent, "closed": answers.Closed, "passing": answers.Passing,
+}
+
+// ruled reads a file of rules for answers.
+func ruled(file string) ([]rule, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var all []rule
+	if err := yaml.UnmarshalWithOptions(text, &all, yaml.Strict()); err != nil {
+		return nil, err
+	}
+	for i, r := range all {
+		_, known := meanings[r.Means]
+		switch {
+		case r.Status != 0 && (r.Status < 200 || r.Status > 599):
+			err = fmt.Errorf("status %d: want 200 to 599, or none for any", r.Status)
+		case (r.JSON == "") == (r.Header == ""):
+			err = fmt.Errorf("want json, a place like errors.0.code, or header, a name: one of them")
+		case r.Word == "":
+			err = fmt.Errorf("word is missing")
+		case !known:
+			err = fmt.Errorf("means %q: want refused, spent, closed or passing", r.Means)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("rule %d: %w", i+1, err)
+		}
+	}
+	return all, nil
+}
+
+// refreshed reads the file of rules for answers, if there is one.
+func (p *proxy) refreshed() error {
+	if p.answersFile == "" {
+		return nil
+	}
+	rules, err := ruled(p.answersFile)
+	if err != nil {
+		return fmt.Errorf("--answers %s: %w", p.answersFile, err)
+	}
+	p.answers.Store(&rules)
+	return nil
+}
+
+// reads is httplimit.Transport.Read by the rules: the first that fits decides.
+func (p *proxy) reads(a answers.Answer) answers.Answer {
+	rules := p.answers.Load()
+	if rules == nil {
+		return a
+	}
+	for _, r := range *rules {
+		if (r.Status == 0 || r.Status == a.Status) && r.fits(a) {
+			return a.As(meanings[r.Means])
+		}
+	}
+	return a
+}
+
+func (r rule) fits(a answers.Answer) bool {
+	if r.Header != "" {
+		for name, values := range a.Header {
+			if strings.EqualFold(name, r.Header) && len(values) > 0 && has(values[0], r.Word) {
+				return true
+			}
+		}
+		return false
+	}
+	if !bytes.Contains(bytes.ToLower(a.Body), []byte(strings.ToLower(r.Word))) { // most answers have no such word
+		return false
+	}
+	d := json.NewDecoder(bytes.NewReader(a.Body))
+	d.UseNumber()
+	var document any
+	return d.Decode(&document) == nil && found(document, strings.Split(r.JSON, "."), r.Word)
+}
+
+// found reports whether the value at a place has the word.
+func found(value any, path []string, word string) bool {
+	if len(path) == 0 {
+		switch value.(type) {
+		case string, json.Number, bool:
+			return has(fmt.Sprint(value), word)
+		}
+		return false
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		return found(v[path[0]], path[1:], word)
+	case []any:
+		for i, item := range v {
+			if (path[0] == "*" || path[0] == strconv.Itoa(i)) && found(item, path[1:], word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// has reports whether a value is the word, or has it between others.
+func has(value, word string) bool {
+	value, word = strings.ToLower(value), strings.ToLower(word)
+	for at := 0; ; {
+		i := strings.Index(value[at:], word)
+		if i < 0 {
+			return false
+		}
+		if at += i; !letter(value, at-1) && !letter(value, at+len(word)) {
+			return true
+		}
+		at += len(word)
+	}
+}
+
+func letter(s string, i int) bool {
+	return i >= 0 && i < len(s) && (s[i] >= 'a' && s[i] <= 'z' || s[i] >= '0' && s[i] <= '9')
+}

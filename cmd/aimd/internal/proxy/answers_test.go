@@ -1,0 +1,108 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	answers "github.com/aimd-go/aimd/answer"
+)
+
+// ruleFile is a file with that text.
+func ruleFile(t *testing.T, text string) string {
+	file := filepath.Join(t.TempDir(), "answers.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	return file
+}
+
+// The rules of docs/any-language.md, by the forms of their services.
+func TestRulesForAnswers(t *testing.T) {
+	page, err := os.ReadFile("../../../../docs/any-language.md")
+	require.NoError(t, err)
+	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
+	require.NotNil(t, example)
+	rules, err := ruled(ruleFile(t, string(example[1])+"- {header: X-Reason, word: Tea, means: passing}\n"))
+	require.NoError(t, err)
+	p := new(proxy)
+	p.answers.Store(&rules)
+	for _, c := range []struct {
+		status int
+		body   string
+		header map[string][]string
+		want   answers.Meaning
+	}{
+		{200, `{"success":false,"errors":[{"code":"1"},{"code":"606"}]}`, nil, answers.Refused},
+		{400, `{"success":false,"errors":[{"code":"606"}]}`, nil, answers.Final},
+		{200, `{"errors":[{"code":"6060"}],"requestId":"606"}`, nil, answers.Unclear},
+		{200, `{"status":"0","result":"Max calls per sec RATE LIMIT reached (5/sec)"}`, nil, answers.Refused},
+		{200, `{"errcode":45009}`, nil, answers.Spent},
+		{200, `{"errcode":{"a":45009}}`, nil, answers.Unclear},
+		{418, `{}`, map[string][]string{"X-Reason": {"no tea, please"}}, answers.Passing},
+		{200, `rate limit reached`, nil, answers.Success},
+	} {
+		a := p.reads(answers.Read(c.status, c.header, []byte(c.body), time.Time{}))
+		assert.Equal(t, c.want, a.Meaning(0), c.body)
+	}
+}
+
+// A file that is wrong is an error that says so.
+func TestRulesForAnswersThatAreWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"- {json: a, word: b, mean: refused}":                "mean",
+		"- {json: a, word: b, means: no}":                    `rule 1: means "no": want refused, spent, closed or passing`,
+		"- {json: a, header: b, word: c, means: spent}":      "rule 1: want json",
+		"- {word: c, means: spent}":                          "rule 1: want json",
+		"- {json: a, means: spent}":                          "rule 1: word is missing",
+		"- {status: 199, json: a, word: c, means: spent}":    "rule 1: status 199",
+		"- {status: 600, json: a, word: c, means: spent}":    "rule 1: status 600",
+		"- {status: 200, json: a, word: c, means: closed}\n": "",
+	} {
+		_, err := ruled(ruleFile(t, text))
+		if want == "" {
+			require.NoError(t, err)
+		} else {
+			require.ErrorContains(t, err, want)
+		}
+	}
+	_, err := ruled("nowhere")
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// A refusal within a 200 is sent again, by a rule of the file and by the table, for a GET too.
+func TestARefusalWithinA200IsSentAgain(t *testing.T) {
+	for name, document := range map[string]string{
+		"by a rule":      `{"state":"come back"}`,
+		"by the table":   `{"ok":false,"error":"ratelimited"}`,
+		"in a stream":    "event: error\ndata: {\"error\":{\"type\":\"overloaded_error\"}}\n\n",
+		"an unknown one": `{"ok":false,"error":"channel_not_found"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked atomic.Int64
+			inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if name == "in a stream" {
+					w.Header().Set("Content-Type", "text/event-stream")
+				}
+				if asked.Inc() == 1 {
+					_, _ = io.WriteString(w, document)
+				}
+			}), func(s *settings) { s.answersFile = ruleFile(t, "- {json: state, word: come back, means: refused}") }, func(t *testing.T, b bubble) {
+				status, _, text := b.ask(t, get("/"))
+				assert.Equal(t, 200, status)
+				if name == "an unknown one" {
+					assert.Equal(t, document, text)
+				} else {
+					assert.Empty(t, text)
+				}
+			})
+		})
+	}
+}
