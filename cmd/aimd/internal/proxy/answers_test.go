@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"io"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -74,6 +75,21 @@ func TestRulesForAnswersThatAreWrong(t *testing.T) {
 	}
 	_, err := ruled("nowhere")
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// SIGHUP reads the file again, and a wrong one changes nothing.
+func TestRulesForAnswersAreReadAgain(t *testing.T) {
+	s := defaults
+	s.to, s.answersFile = "http://a", ruleFile(t, "- {json: a, word: b, means: spent}")
+	p, err := newProxy(s, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	for _, text := range []string{"- {json: a, word: b, means: closed}", "- {json: a}"} {
+		require.NoError(t, os.WriteFile(s.answersFile, []byte(text), 0o600))
+		p.reread()
+		assert.Equal(t, answers.Closed, p.reads(answers.Read(200, nil, []byte(`{"a":"b"}`), time.Time{})).Meaning(0))
+	}
+	_, err = newProxy(s, slog.New(slog.DiscardHandler))
+	require.ErrorContains(t, err, "--answers "+s.answersFile+": rule 1")
 }
 
 // A refusal within a 200 is sent again, by a rule of the file and by the table, for a GET too.
