@@ -52,8 +52,8 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 		observer func(aimd.Event)
 		want     int
 	}{
-		{aimd.Probe, nil, 2 * 100}, {aimd.Reno(0.5), nil, 0}, {aimd.Tahoe(0.5, 20), nil, 0},
-		{aimd.Probe, func(aimd.Event) {}, 2 * 100},
+		{aimd.Probe(), nil, 2 * 100}, {aimd.Reno(0.5), nil, 0}, {aimd.Tahoe(0.5, 20), nil, 0},
+		{aimd.Probe(), func(aimd.Event) {}, 2 * 100},
 	} {
 		watch := &counting{Clock: clock.NewMock()}
 		l, err := aimd.New(aimd.Config{Law: c.law, Observer: c.observer})

@@ -102,7 +102,7 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 	}
 	c.FirstContact = cmp.Or(c.FirstContact, firstContact)
 	if c.Law == nil {
-		c.Law = Probe
+		c.Law = Probe()
 	}
 	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	s, wrongGate := limiter.Settings{

@@ -63,7 +63,7 @@ type Event struct {
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
 	// Cause is the law's word for the reason of its decision at an answer. Probe has "load", "chance", "own", "outage",
-	// "full", "back", "used up", "trial", "slow" and "more". It is "" for other events, and for Tahoe and Reno.
+	// "back", "used up", "slow" and "more". It is "" for other events, and for Tahoe and Reno.
 	Cause string
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome

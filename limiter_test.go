@@ -23,6 +23,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
+const ms = time.Millisecond
+
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // laws are those of "Improve on exponential backoff"; every test of the suite holds for both.

@@ -103,8 +103,6 @@ func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 		},
 		"cut: first refusal of a burst, 32 -> 29":                          {Kind: aimd.EventCut, Outcome: window.Overload, Before: 32, Window: to(29), Cause: "load"},
 		"cut: outage, all is refused, 8 -> 4":                              {Kind: aimd.EventCut, Outcome: window.Overload, Before: 8, Window: to(4), Cause: "outage"},
-		"cut: full, the trial of more was refused, 84 -> 8":                {Kind: aimd.EventAnswered, Outcome: window.Overload, Before: 84, Window: to(8), Cause: "full"},
-		"grew: trial, the cut did not pay, so more is tried, 8 -> 84":      {Kind: aimd.EventAnswered, Outcome: window.Success, Before: 8, Window: to(84), Cause: "trial"},
 		"kept: chance, too few refusals to mean load, the window stays 20": {Kind: aimd.EventCut, Outcome: window.Overload, Before: 20, Window: to(20), Cause: "chance"},
 		"shrank: used up, a limit was used up and is refilled, 16 -> 2":    {Kind: aimd.EventAnswered, Outcome: window.Success, Before: 16, Window: to(2), Cause: "used up"},
 		"grew: back, the service is back after a silence, 0.1 -> 10":       {Kind: aimd.EventAnswered, Outcome: window.Success, Before: 0.1, Window: to(10), Cause: "back"},
@@ -208,7 +206,7 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 		l, err := aimd.New(aimd.Config{InitialWindow: 40})
 		require.NoError(t, err)
 		require.Empty(t, l.Snapshot().Decisions)
-		start, p := time.Now(), acquire(t, l, 26)
+		start, p := time.Now(), acquire(t, l, 40) // 22 of these may be chance
 		time.Sleep(time.Second)
 		for _, permit := range p {
 			permit.Settle(verdict.Verdict{Meaning: answer.Refused, Wait: time.Second})
@@ -223,7 +221,7 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 			at = e.Window.Cwnd
 		}
 		require.InDelta(t, s.Cwnd, at, 1e-9)
-		require.LessOrEqual(t, at, 20.0)
+		require.InDelta(t, 22, at, 1e-9)
 
 		before := slices.Clone(s.Decisions)
 		for range 300 {

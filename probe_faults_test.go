@@ -190,7 +190,7 @@ func TestTheLawEndsWhereSlowerIsNoBetter(t *testing.T) {
 				Server: c.server, NoTraces: true, Horizon: 3 * time.Hour, Optimum: time.Second,
 				Clients: sim.Clients{Count: 64, Arrivals: "closed", Operations: c.ops, Timeout: 5 * time.Second},
 			}
-			r, err := sim.Run(s, sim.Strategy{Name: "probe", Shared: true, Window: sim.Window{NewLaw: aimd.Probe}}, seed)
+			r, err := sim.Run(s, sim.Strategy{Name: "probe", Shared: true, Window: sim.Window{NewLaw: aimd.Probe()}}, seed)
 			require.NoError(t, err)
 			assert.Less(t, r.End, c.within, "%s, seed %d", name, seed)
 		}
@@ -204,7 +204,7 @@ func TestALookTooEarlyCostsAJobLittle(t *testing.T) {
 		spread sim.Spread
 		within time.Duration
 	}{
-		"exponential": {sim.Spread{Kind: "exponential"}, 9 * time.Second},
+		"exponential": {sim.Spread{Kind: "exponential"}, 12 * time.Second},
 		"lognormal":   {sim.Spread{Kind: "lognormal", Width: 1}, 13 * time.Second},
 	} {
 		for seed := range uint64(31) {
@@ -213,7 +213,7 @@ func TestALookTooEarlyCostsAJobLittle(t *testing.T) {
 				NoTraces: true, Horizon: time.Hour, Optimum: time.Second,
 				Clients: sim.Clients{Count: 1, Operations: 22000},
 			}
-			r, err := sim.Run(s, sim.Strategy{Name: "probe", Shared: true, Window: sim.Window{NewLaw: aimd.Probe}}, 500+seed)
+			r, err := sim.Run(s, sim.Strategy{Name: "probe", Shared: true, Window: sim.Window{NewLaw: aimd.Probe()}}, 500+seed)
 			require.NoError(t, err)
 			assert.Less(t, r.End, c.within, "%s, seed %d", name, seed)
 		}

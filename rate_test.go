@@ -44,7 +44,7 @@ func sends(l *aimd.Limiter, callers int, until time.Duration) (at []time.Duratio
 
 // "the greatest number of attempts of all operations in a second": no second has more, whatever the law.
 func TestMaxRate(t *testing.T) {
-	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe, "reno": aimd.Reno(0.5), "tahoe": aimd.Tahoe(0.5, 20)} {
+	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe(), "reno": aimd.Reno(0.5), "tahoe": aimd.Tahoe(0.5, 20)} {
 		for _, rate := range []int{3, 70, 2000} {
 			t.Run(fmt.Sprint(name, " at ", rate), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {

@@ -230,7 +230,7 @@ func TestReconfigureHoldsNoLock(t *testing.T) {
 func TestReconfigureNamesWhatCannotChange(t *testing.T) {
 	l := newLimiter(t, 4, func(c *aimd.Config) { c.Name = "photos" })
 	fixed := map[string]func(*aimd.Config){
-		"Law": func(c *aimd.Config) { c.Law = aimd.Probe }, "Name": func(c *aimd.Config) { c.Name = "videos" },
+		"Law": func(c *aimd.Config) { c.Law = aimd.Probe() }, "Name": func(c *aimd.Config) { c.Name = "videos" },
 		"InitialWindow": func(c *aimd.Config) { c.InitialWindow = 8 }, "Rand": func(c *aimd.Config) { c.Rand = noJitter() },
 		"Observer":   func(c *aimd.Config) { c.Observer = func(aimd.Event) {} },
 		"Classifier": func(c *aimd.Config) { c.Classifier = verdict.Classify },
@@ -300,8 +300,8 @@ func TestAWindowWithoutItsThreshold(t *testing.T) {
 	}
 	spaced := window.State{Cwnd: 48, Ssthresh: 32, Pace: window.Spaced, Trip: time.Second}
 	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 32}, restored(aimd.Reno(0.5), spaced))
-	require.Equal(t, spaced, restored(aimd.Probe, spaced))
-	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe, window.State{Cwnd: 48}))
+	require.Equal(t, spaced, restored(aimd.Probe(), spaced))
+	require.Equal(t, window.State{Cwnd: 48, Ssthresh: 48}, restored(aimd.Probe(), window.State{Cwnd: 48}))
 	require.Equal(t, window.State{Cwnd: 1, Ssthresh: 1}, restored(aimd.Reno(0.5), window.State{Cwnd: 0.5}))
 	l := newLimiter(t, 20)
 	err := l.Restore(window.State{Ssthresh: 1}, time.Time{})

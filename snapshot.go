@@ -21,7 +21,7 @@ type Snapshot struct {
 	// State is the congestion window: Cwnd and Ssthresh in attempts, and in JSON Trip in nanoseconds. A Cwnd below 1 is a
 	// rate, and one attempt at a time may go; see Gap.
 	window.State
-	// Phase is the experiment of the law: "holding" or "trying" for Probe, otherwise "".
+	// Phase is the experiment of the law: "holding" or "looking" for Probe, otherwise "".
 	Phase string `json:"phase,omitempty"`
 	// Gap is the shortest time between two sends, 0 without a gap; in JSON in nanoseconds.
 	Gap time.Duration `json:"gap,omitempty"`

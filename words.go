@@ -55,9 +55,7 @@ func (e Event) String() string {
 // reasons are the causes of Probe in a few words, without the causes load and more.
 var reasons = map[string]string{
 	"chance": "too few refusals to mean load", "own": "as many refusals as without load", "outage": "all is refused",
-	"full": "the trial of more was refused", "back": "the service is back after a silence",
-	"used up": "a limit was used up and is refilled", "trial": "the cut did not pay, so more is tried",
-	"slow": "growth gained nothing",
+	"back": "the service is back after a silence", "used up": "a limit was used up and is refilled", "slow": "growth gained nothing",
 }
 
 // verb is what the window did.

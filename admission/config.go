@@ -75,7 +75,7 @@ func Fixed(requests int) Limit {
 //
 // If a load test shows the number of requests that the service serves at a time, use [Fixed] with that number: a
 // law finds the number only by exceeding it. In the simulated overloads of TestWhichLawServes, aimd.Probe serves
-// 0.3 to 1 of the best fixed limit's requests in time. Reno with a factor of 0.5 serves 0.2 to 0.85.
+// 0.2 to 1 of the best fixed limit's requests in time. Reno with a factor of 0.5 serves 0.2 to 0.85.
 //
 // If the number is unknown or changes, use aimd.Probe. Count an answer that takes too long as a Timeout
 // ([NewHandler] and contrib/grpclimit have a setting). Set Min, so that a short overload does not shut out most

@@ -35,22 +35,22 @@ func ExampleController_Admit() {
 }
 
 func ExampleAdaptive() {
-	c, err := admission.New(admission.Adaptive(aimd.Probe, window.Settings{Initial: 32, Min: 4, Max: 256}), admission.Config{
+	c, err := admission.New(admission.Adaptive(aimd.Probe(), window.Settings{Initial: 32, Min: 4, Max: 256}), admission.Config{
 		QueueBound: 32, QueueTime: 100 * time.Millisecond,
 	})
 	if err != nil {
 		panic(err)
 	}
 	var all []admission.Permit
-	for range 20 {
+	for range 32 {
 		p, _ := c.Admit(context.Background(), tag.Tags{})
 		all = append(all, p)
 	}
-	for _, p := range all { // all are refused behind: half of the limit is left
+	for _, p := range all { // all are refused behind: 22 of these may be chance, and each of the others takes one
 		p.Done(window.Overload)
 	}
 	fmt.Println(c.Snapshot().Limit)
-	// Output: 16
+	// Output: 22
 }
 
 // How each request ended, with its tags and the reason, for metrics and logs. Who sends how much is best counted by

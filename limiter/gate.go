@@ -98,7 +98,7 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 			o = g.ended(t, o)
 		}
 	}
-	a, ok := g.Window.Answered(now, t, o)
+	a, ok := g.Window.Answered(now, t, o, retryAfter)
 	switch {
 	case ok && o == window.Success:
 		g.block.succeeded(now, t)
@@ -121,10 +121,6 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 // A Retry-After pauses all from the fifth cut in a row on, if these pauses did not help: rule 10 of docs/design.md.
 func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	streak := g.Streak()
-	if g.State().Pace == window.Waits && retryAfter > g.State().Trip && g.spaces() {
-		g.pausedUntil = max(g.pausedUntil, g.now+g.obeyed(retryAfter, false))
-		return
-	}
 	if streak < 2 {
 		return
 	}

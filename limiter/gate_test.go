@@ -268,29 +268,6 @@ func (f timedLaw) Answered(_ time.Duration, s window.State, a window.End) window
 	return f(s, a)
 }
 
-// "A Retry-After that is longer than a round trip binds all while one may fly at a time", if the law Waits: at once,
-// and not after cuts in a row.
-func TestALawThatWaits(t *testing.T) {
-	for pace, held := range map[window.Pace]bool{window.Spaced: false, window.Waits: true} {
-		for retryAfter, longer := range map[time.Duration]bool{50 * ms: false, 3 * time.Second: true} {
-			law := func(window.Settings) window.Law {
-				return timedLaw(func(s window.State, _ window.End) window.State {
-					s.Pace, s.Cwnd = pace, 0.5
-					return s
-				})
-			}
-			c := newTrace(t, law, limiter.Settings{})
-			c.arrive(1, 4)
-			c.now += 100 * ms
-			c.answer(1, window.Success)
-			c.advance(200 * ms)
-			_, ok := c.Gate.Answered(c.now, c.flying[2], window.Overload, retryAfter)
-			require.True(t, ok)
-			require.Equal(t, held && longer, c.PausedUntil() >= c.now+3*time.Second, "%d, %v", pace, retryAfter)
-		}
-	}
-}
-
 // No two sends are closer than the gap of the law. "It counts from the last send, with its present value."
 func TestTheGapOfALaw(t *testing.T) {
 	gap := 100 * ms
@@ -454,7 +431,7 @@ func TestASendAtOnceAfterEachTwentiethCut(t *testing.T) {
 
 // docs/design.md, rule 4: "If early attempts are not refused (`window.CatchUp`), a shorter gap is left out, too."
 func TestASendAtOnceIfEarlyOnesAreAccepted(t *testing.T) {
-	for pace, want := range map[window.Pace]bool{window.Spaced: false, window.CatchUp: true, window.Waits: false} {
+	for pace, want := range map[window.Pace]bool{window.Spaced: false, window.CatchUp: true} {
 		gap := 100 * ms
 		c := newTrace(t, paced(&gap, pace), starting(1))
 		c.arrive(1, 1)

@@ -41,7 +41,7 @@ func newPast(t *testing.T, seed uint64) (p *past, bounded bool) {
 	if p.random.IntN(3) == 0 {
 		s.QuotaReserve = p.random.Float64()
 	}
-	g, err := limiter.NewGate(of(p, aimd.Probe, aimd.Reno(0.9), aimd.Tahoe(0.5, 1)), s)
+	g, err := limiter.NewGate(of(p, aimd.Probe(), aimd.Reno(0.9), aimd.Tahoe(0.5, 1)), s)
 	require.NoError(t, err)
 	p.Gate = &g
 	for range 1 + p.random.IntN(60) {

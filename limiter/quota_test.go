@@ -123,7 +123,7 @@ func TestAQuotaThatComesBackWithinAFewRoundTrips(t *testing.T) {
 		{75 * time.Millisecond, 300 * time.Millisecond, true}, {74 * time.Millisecond, 300 * time.Millisecond, false},
 		{time.Minute, 15 * time.Second, true}, {time.Minute, 15*time.Second + 1, false},
 	} {
-		for _, law := range []window.NewLaw{aimd.Probe, aimd.Reno(0.5)} {
+		for _, law := range []window.NewLaw{aimd.Probe(), aimd.Reno(0.5)} {
 			g, err := limiter.NewGate(law, limiter.Settings{})
 			require.NoError(t, err)
 			report := answer.Quota{Name: "slots", Limit: 8, Left: 8, Reset: c.reset}
@@ -146,7 +146,7 @@ func TestAQuotaThatComesBackWithinAFewRoundTrips(t *testing.T) {
 
 	// A new round trip counts an eighth: after 0.1 s, and then 0.9 s, four are 0.8 s.
 	for reset, open := range map[time.Duration]bool{800 * time.Millisecond: true, 801 * time.Millisecond: false} {
-		g, err := limiter.NewGate(aimd.Probe, limiter.Settings{})
+		g, err := limiter.NewGate(aimd.Probe(), limiter.Settings{})
 		require.NoError(t, err)
 		report, now := answer.Quota{Name: "slots", Limit: 8, Left: 8, Reset: reset}, time.Duration(0)
 		for _, trip := range []time.Duration{100 * time.Millisecond, 900 * time.Millisecond, 0} {
@@ -165,7 +165,7 @@ func TestAQuotaThatComesBackWithinAFewRoundTrips(t *testing.T) {
 
 	// A refusal before the first success: its round trip says nothing, so 15 s are soon.
 	for reset, want := range map[time.Duration]window.Outcome{15 * time.Second: window.Overload, 15*time.Second + 1: window.Neutral} {
-		g, err := limiter.NewGate(aimd.Probe, limiter.Settings{})
+		g, err := limiter.NewGate(aimd.Probe(), limiter.Settings{})
 		require.NoError(t, err)
 		first := sent(t, &g, 0)
 		g.Reported(1, first, refusal(answer.Quota{Name: "slots", Limit: 8, Reset: reset}))

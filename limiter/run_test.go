@@ -298,7 +298,7 @@ func TestRetriesThatFailMoreOftenWeighLess(t *testing.T) {
 // much, and the end is to be seen soon.
 func TestTheGapInAnOutageWithoutAWordOfLoad(t *testing.T) {
 	for o, want := range map[window.Outcome]time.Duration{window.Unclear: 4 * time.Second, window.Overload: 22 * time.Second} {
-		g, err := limiter.NewGate(aimd.Probe, limiter.Settings{})
+		g, err := limiter.NewGate(aimd.Probe(), limiter.Settings{})
 		require.NoError(t, err)
 		now, longest := time.Second, time.Duration(0)
 		for range 400 {

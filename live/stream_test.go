@@ -160,9 +160,23 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 	})
 }
 
+// takesOne is a law by which each refusal takes one.
+type takesOne struct{}
+
+func deeper(window.Settings) window.Law { return takesOne{} }
+
+func (takesOne) Timed() bool { return false }
+
+func (takesOne) Answered(_ time.Duration, s window.State, a window.End) window.State {
+	if a.Outcome.Overloaded() {
+		s.Cwnd--
+	}
+	return s
+}
+
 func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{InitialWindow: 4})
+		l, err := aimd.New(aimd.Config{InitialWindow: 4, Law: deeper})
 		require.NoError(t, err)
 		permits := []aimd.Permit{acquire(t, l), acquire(t, l), acquire(t, l), acquire(t, l)}
 		for _, p := range permits[:2] {

@@ -17,7 +17,7 @@ func TestATripHasABound(t *testing.T) {
 	w := newTrace(t, timed{keep}, window.Settings{})
 	require.ErrorContains(t, w.Restored(window.State{Cwnd: 1, Ssthresh: 1, Trip: math.MaxInt64}), "want a duration from 0s to 24h0m0s")
 	require.Zero(t, w.State().Trip)
-	w.Answered(48*time.Hour, w.Sent(0), window.Success)
+	w.Answered(48*time.Hour, w.Sent(0), window.Success, 0)
 	require.Equal(t, 24*time.Hour, w.State().Trip)
 	require.NoError(t, w.Restored(w.State()))
 }

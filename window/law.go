@@ -33,9 +33,6 @@ const (
 	// CatchUp: as Spaced, but sends that had to wait for the window follow at once, for up to one Trip of waiting.
 	// Under a MaxRate it is Spaced.
 	CatchUp
-	// Waits: as Spaced, at a limit that refused requests use up, too. While one attempt at a time is admitted, a
-	// Retry-After longer than a round trip pauses all operations.
-	Waits
 )
 
 // Grown is the state after a success, by the rule of "Improve on exponential backoff". flying is the number of
@@ -74,6 +71,9 @@ type Marks struct {
 	// Early: the attempt was sent less than Trip/Cwnd/2 after the attempt before. A limit of requests a second
 	// refuses such attempts; a limit of requests at a time does not. False unless the law is Timed.
 	Early bool
+	// Asked: the service asked for a time (Retry-After) that is longer than Trip. Until then the operation waits in no
+	// slot, and the window shows less than the callers want. False unless the law is Timed.
+	Asked bool
 }
 
 // Law decides the window. It gets numbers and returns numbers: it holds no pointer to the window and no lock, reads
@@ -103,7 +103,7 @@ type Law interface {
 // show both.
 type Explained interface {
 	Law
-	// Explain returns the cause of the last decision ("load", "chance") and the present phase ("trying"); "" if the
+	// Explain returns the cause of the last decision ("load", "chance") and the present phase ("holding"); "" if the
 	// law has no cause or phase to name. It is called after Answered.
 	Explain() (cause, phase string)
 }

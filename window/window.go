@@ -68,7 +68,9 @@ func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now, w.ne
 
 // Answered ends an attempt, and returns what the law saw, or false if the attempt is not in flight. The order is
 // the text's: read flying with the answered attempt in it, ask the law, then remove the attempt.
-func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a End, ok bool) {
+//
+// retryAfter is the time that the service asked for; 0: none. It is unused if the window is not Timed.
+func (w *Window) Answered(now time.Duration, t Ticket, o Outcome, retryAfter time.Duration) (a End, ok bool) {
 	a = End{Outcome: o, Marks: Marks{Ignored: t.id <= w.ignored}, Flying: w.flying.n()}
 	f, ok := w.landed(t)
 	if !ok {
@@ -85,6 +87,7 @@ func (w *Window) Answered(now time.Duration, t Ticket, o Outcome) (a End, ok boo
 	}
 	if w.timed {
 		w.measure(a)
+		a.Asked = retryAfter > w.state.Trip
 		w.decide(w.law.Answered(now, w.state, a))
 	} else if !o.Accepted() || float64(a.Flying+1) > w.state.Cwnd {
 		if next := w.law.Answered(now, w.state, a); next != w.state {
@@ -186,7 +189,7 @@ func (w *Window) Restored(s State) error {
 		return check.Wrong("Cwnd", s.Cwnd, "a number above 0, at most %d", MaxWindow)
 	}
 	err := cmp.Or(
-		check.OneOf("Pace", s.Pace, AtOnce, Spaced, CatchUp, Waits),
+		check.OneOf("Pace", s.Pace, AtOnce, Spaced, CatchUp),
 		check.Number("Ssthresh", &s.Ssthresh, 0, MinWindow, MaxWindow),
 		check.Duration("Trip", &s.Trip, 0, 0, maxTrip),
 	)

@@ -67,7 +67,7 @@ func (t *trace) send(n int) []window.Ticket {
 
 func (t *trace) answer(k window.Ticket, o window.Outcome) window.End {
 	t.Helper()
-	a, ok := t.Answered(t.now, k, o)
+	a, ok := t.Answered(t.now, k, o, 0)
 	require.True(t, ok)
 	require.Equal(t, o, a.Outcome)
 	return a
@@ -128,7 +128,7 @@ func TestLateAndSecondAnswersChangeNothing(t *testing.T) {
 		before := w.Window
 		for _, o := range []window.Outcome{window.Success, window.Overload, window.Timeout, window.Neutral} {
 			for _, ticket := range tickets {
-				a, ok := w.Answered(w.now, ticket, o)
+				a, ok := w.Answered(w.now, ticket, o, 0)
 				require.False(t, ok)
 				require.Zero(t, a)
 				require.False(t, w.Withdrawn(ticket))
@@ -305,7 +305,7 @@ func TestRestartAndRestore(t *testing.T) {
 		"Ssthresh: +Inf is not allowed, want a number from 1 to 1048576":             {Cwnd: 1, Ssthresh: math.Inf(1)},
 		"Trip: -1s is not allowed, want a duration from 0s to 24h0m0s":               {Cwnd: 1, Ssthresh: 1, Trip: -time.Second},
 		"Trip: 24h0m0.000000001s is not allowed, want a duration from 0s to 24h0m0s": {Cwnd: 1, Ssthresh: 1, Trip: 24*time.Hour + 1},
-		"Pace: 4 is not allowed, want 0, 1, 2 or 3":                                  {Cwnd: 1, Ssthresh: 1, Pace: window.Waits + 1},
+		"Pace: 3 is not allowed, want 0, 1 or 2":                                     {Cwnd: 1, Ssthresh: 1, Pace: window.CatchUp + 1},
 	} {
 		require.EqualError(t, w.Restored(s), want)
 		w.wantCwnd(100)

@@ -27,7 +27,7 @@ var root, _ = filepath.Abs("../..")
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"internal/reason", "setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/line", "internal/quota", "verdict"},
+	"":          {"internal/reason", "setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/line", "internal/probe", "internal/quota", "verdict"},
 	"window":    {"internal/check"},
 	"setting":   {},
 	"queue":     {},
@@ -49,6 +49,7 @@ var mayImport = map[string][]string{
 	"internal/sliding": {},
 	"internal/rules":   {},
 
+	"internal/probe":       {"window"},
 	"internal/attempttest": {"", "attempt", "verdict", "window"},
 
 	"internal/s3test": {},
@@ -66,7 +67,7 @@ var mayImport = map[string][]string{
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
 	"setting", "answer", "window", "queue", "limiter", "backoff", "internal/sim",
-	"internal/check", "internal/line", "internal/sliding", "internal/quota",
+	"internal/check", "internal/line", "internal/probe", "internal/sliding", "internal/quota",
 }
 
 // impure packages may not be imported by pure ones.

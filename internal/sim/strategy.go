@@ -77,7 +77,7 @@ func (w Window) MakeLaw() window.NewLaw {
 	}
 	switch w.Law {
 	case "probe":
-		return aimd.Probe
+		return aimd.Probe()
 	case "tahoe":
 		return aimd.Tahoe(w.Factor, w.Initial)
 	case "reno":

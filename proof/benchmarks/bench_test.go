@@ -48,7 +48,7 @@ func over(b *testing.B, unit string, measured, reference func() float64) {
 // waits: a slot under each law, over x/time's Wait for a rate.
 func BenchmarkUncontended(b *testing.B) {
 	r := rate.NewLimiter(1e9, 1e9)
-	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe, "reno": aimd.Reno(0.5)} {
+	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe(), "reno": aimd.Reno(0.5)} {
 		b.Run(name, func(b *testing.B) {
 			const batch = 1000
 			l := bare(b, aimd.Config{Law: law})

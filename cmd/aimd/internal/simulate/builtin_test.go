@@ -32,7 +32,7 @@ import (
 // better of Reno 0.9 and backoff, at one point of the sweep at least. A scenario whose
 // expectations are met must leave this list.
 var harmful = []string{
-	"harm-first-attempt-refused", "harm-half-unanswered", "harm-one-of-four-down", "harm-share-refused",
+	"harm-blocks-of-sizes", "harm-first-attempt-refused", "harm-one-of-four-down", "harm-share-refused",
 }
 
 // whole are the scenarios of the story all of whose lines of --json are compared with something.

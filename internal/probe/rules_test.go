@@ -2,7 +2,7 @@
 
 // The simulator starts no goroutine, and the race detector would make it ten times slower.
 
-package aimd_test
+package probe_test
 
 import (
 	"cmp"
@@ -11,13 +11,14 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/probe"
 	"github.com/aimd-go/aimd/internal/sim"
 	"github.com/aimd-go/aimd/window"
 )
@@ -131,6 +132,8 @@ var services = func() map[string]sim.Scenario {
 		},
 		Clients: sim.Clients{Count: 146, Arrivals: "closed", Operations: 7856},
 	}
+	few := random
+	few.Server.Slots, few.Server.Failures.Rate, few.Clients.Operations = 16, 0.03, 4000
 	rest := sim.Scenario{
 		Server:  sim.Server{Service: 100 * ms, Slots: 32, Refusal: sim.Refusal{Time: 10 * ms}},
 		Clients: sim.Clients{Operations: 120, Rate: 2, Burst: 1000, BurstAt: time.Minute},
@@ -149,67 +152,62 @@ var services = func() map[string]sim.Scenario {
 	steady.WatchFrom, steady.WatchFor, steady.Horizon = time.Minute, time.Minute, 2*time.Minute
 	return map[string]sim.Scenario{
 		"change": change, "outage": outage, "uplink": uplink, "ten": ten, "fleet": fleet, "crowd": crowd, "random": random,
-		"llm": llm, "slowdown": slowdown, "no burst": noBurst, "60 a minute": sixty, "15 a minute": fifteen,
+		"llm": llm, "few": few, "slowdown": slowdown, "no burst": noBurst, "60 a minute": sixty, "15 a minute": fifteen,
 		"up and down": upDown, "silences": silences, "firsts": firsts, "lengths": lengths, "rest": rest, "steady": steady, "spread": spread,
 	}
 }()
 
-// TestProbeConstants: each constant of Probe has its rule, and a service that shows it: the figure with half of the constant, as it is, with
-// twice of it, and without the rule, which is the constant at its end. A figure here may be better than the law's: then
-// the rule pays elsewhere, as TestHarm and the scenarios of docs/laws.md show.
+// TestProbeConstants: each constant has its rule, and a service that shows it: the figure with half of the constant, as it
+// is, with twice of it, and without the rule, which is the constant at its end. A figure here may be better than the law's:
+// then the rule pays elsewhere, as TestHarm and the scenarios of docs/laws.md show.
 func TestProbeConstants(t *testing.T) {
 	for _, c := range []struct {
-		rule, constant  string
+		constant        string
 		is, off         float64 // off: the value without the rule
-		in              string
-		s               sim.Scenario
-		measure         string
+		in, measure     string
 		half, as, twice float64
 		without         float64
 	}{
-		{"growth at the ceiling", "growth", 2. / 3, 0.01, "50, 20, 80 slots", services["change"], "span", 1.2025, 1.1476, 1.1091, 2.3967},
-		{"a few refusals are chance", "few", 4, 0.01, "10 clients, 30 slots", services["fleet"], "span", 1.2672, 1.1516, 1.2319, 1.3718},
-		{"a floor in an outage", "touch", 1. / 60, 1, "an outage", services["outage"], "outage_sent", 51, 57, 65, 67},
-		{"a sample before a verdict", "batch", 20, 5, "8 slots, a quarter refused", services["random"], "span", 3.6885, 3.8332, 4.5267, 6.5075},
-		{"a cut must pay", "fall", 2.5, 1e9, "8 slots, a quarter refused", services["random"], "span", 4.1034, 3.8332, 6.2087, 18.919},
-		{"clearly more", "more", 1.5, 1e9, "an uplink", services["uplink"], "watch_peak_in_flight", 39, 30, 57, 2010},
-		{"a trial", "reach", 8, 1, "8 slots, a quarter refused", services["random"], "span", 2.1766, 3.8332, 9.5764, 1.7615},
-		{"early attempts are tried again", "learn", 0.02, 0, "10 slots", services["ten"], "span", 1.128, 1.0995, 1.0392, 1.164},
-		{"no hold at a slow rate", "slowest", 3, 0, "60 clients, 12 slots", services["crowd"], "attempts_per_op", 3.2642, 3.16, 3.1492, 3.3267},
-		{"growth must pay", "stays", 0.9, math.Inf(1), "answers of many lengths", services["lengths"], "span", 1.4086, 1.3679, 1.681, 2.0007},
-		{"looks are rare", "every", 30, 0, "an uplink", services["uplink"], "span", 1.0536, 1.025, 1.0127, 1.2445},
-		{"a share more at a few a minute", "minute", 45, 1e9, "15 a minute", services["15 a minute"], "attempts_per_op", 1.33, 1.41, 5.41, 5.41},
+		{"few", 2, 0, "crowd", "attempts_per_op", 3.5691, 3.7766, 4.0558, 3.4575},
+		{"sample", 20, 1, "random", "span", 2.1139, 2.2297, 3.2362, 6.7356},
+		{"least", 1. / 20, 0, "few", "span", 1.2299, 1.1008, 1.0841, 2.2454},
+		{"forget", 1. / 50, 1, "random", "span", 2.0199, 2.2297, 2.5051, 6.8822},
+		{"fall", 6, 1e9, "random", "span", 1.9375, 2.2297, 8.2222, 8.2302},
+		{"more", 1.5, 1e9, "uplink", "watch_peak_in_flight", 42, 28, 71, 2010},
+		{"slowest", 10, 0, "random", "span", 2.2156, 2.2297, 7.8595, 2.2156},
+		{"growth", 2. / 3, 0.01, "fleet", "span", 1.334, 1.1699, 1.1262, 2.728},
+		{"same", 0.9, math.Inf(1), "uplink", "watch_peak_in_flight", 18, 28, 73, 53},
+		{"silent", 0.3, 0, "60 a minute", "span", 5.9872, 4.267, 3.0009, 25.6593},
+		{"short", 5, 0, "up and down", "span", 4.4051, 4.4051, 4.4051, 7.5968},
+		{"lasting", 45, 1e9, "15 a minute", "attempts_per_op", 1.54, 2.0099, 8.2, 8.2},
 	} {
 		var best [5]time.Duration
 		for value, want := range map[float64]float64{c.is / 2: c.half, c.is: c.as, 2 * c.is: c.twice, c.off: c.without} {
-			got := figure(t, c.s, &best, aimd.ProbeWith(c.constant, value), c.measure)
-			assert.InEpsilon(t, want, got, 0.005, "%s: %s %g, %s, %s", c.rule, c.constant, value, c.in, c.measure)
+			got := figure(t, services[c.in], &best, probe.With(c.constant, value), c.measure)
+			assert.InEpsilon(t, want, got, 0.005, "%s %g, %s, %s", c.constant, value, c.in, c.measure)
 		}
 	}
 }
 
-// Each rule of Probe has a row in docs/laws.md: a service, a measure of it, the figure as it is, and without the rule. The
-// comment of Probe, its rules here and the page have the same rules in the same order. A figure without its rule is worse
-// by a tenth at least, so no rule is without effect.
+// Each rule has a sentence and a row in docs/laws.md: a service, a measure of it, the figure as it is, and without the rule.
+// A figure without its rule is worse by a tenth at least, so no rule is without effect.
 func TestProbeRules(t *testing.T) {
-	page, err := os.ReadFile("docs/laws.md")
+	page, err := os.ReadFile("../../docs/laws.md")
 	require.NoError(t, err)
-	source, err := os.ReadFile("probe.go")
-	require.NoError(t, err)
-	numbered := regexp.MustCompile(`(?m)^//\s+\d+\. ([a-z ]+):`).FindAllStringSubmatch(string(source), -1)
-	rows := regexp.MustCompile(`(?m)^\| \*([a-z ]+)\* \| .* \| (.*) \| (.*) \| (.*) \| (.*) \|$`).FindAllStringSubmatch(string(page), -1)
-	names := aimd.ProbeRules()
-	require.LessOrEqual(t, len(names), 25)
-	require.Len(t, numbered, len(names), "the comment of Probe")
-	require.Len(t, rows, len(names), "docs/laws.md")
+	numbered := regexp.MustCompile(`(?m)^\d+\. \*([A-Za-z ]+)\.\*`).FindAllStringSubmatch(string(page), -1)
+	rows := regexp.MustCompile(`(?m)^\| \*([a-z ]+)\* \| (.*) \| (.*) \| (.*) \| (.*) \|$`).FindAllStringSubmatch(string(page), -1)
+	names := probe.Rules()
+	require.LessOrEqual(t, len(names), 10)
+	require.Len(t, numbered, len(names), "the sentences of docs/laws.md")
+	require.Len(t, rows, len(names), "the table of docs/laws.md")
 	for i, name := range names {
-		require.Equal(t, name, numbered[i][1], "the comment of Probe")
+		require.Equal(t, name, strings.ToLower(numbered[i][1]), "the sentences of docs/laws.md")
 		require.Equal(t, name, rows[i][1], "docs/laws.md")
 		s, found := services[rows[i][2]]
 		require.True(t, found, "%s: service %q", name, rows[i][2])
 		measure := rows[i][3]
 		var best [5]time.Duration
-		as, without := figure(t, s, &best, aimd.Probe, measure), figure(t, s, &best, aimd.ProbeWithout(name), measure)
+		as, without := figure(t, s, &best, probe.New, measure), figure(t, s, &best, probe.Without(name), measure)
 		worse := without / as
 		if measure == "watch_jain" { // more is better
 			worse = as / without

@@ -1,4 +1,4 @@
-package aimd_test
+package probe_test
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/probe"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -49,7 +49,7 @@ func span(r *rand.Rand) time.Duration {
 
 func newWalk(t require.TestingT, r *rand.Rand) *walk {
 	c := &walk{}
-	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = window.New(aimd.Probe, s); return err })
+	c.configure(t, r, func(s window.Settings) (err error) { c.w, err = window.New(probe.New, s); return err })
 	if r.IntN(2) == 0 {
 		s := window.State{Cwnd: 1 + r.ExpFloat64()*100, Ssthresh: 1 + r.ExpFloat64()*1000, Pace: window.Pace(r.IntN(3)), Trip: min(span(r), 24*time.Hour)}
 		require.NoError(t, c.w.Restored(s))
@@ -69,7 +69,7 @@ func (c *walk) configure(t require.TestingT, r *rand.Rand, apply func(window.Set
 func (c *walk) step(t require.TestingT, r *rand.Rand) {
 	switch n := r.IntN(1000); {
 	case n == 0:
-		c.configure(t, r, func(s window.Settings) error { return c.w.Reconfigured(aimd.Probe, s) })
+		c.configure(t, r, func(s window.Settings) error { return c.w.Reconfigured(probe.New, s) })
 	case n == 1:
 		c.w.Restarted()
 	case n < 500 && c.w.Open() && len(c.flying) < 4096:
@@ -91,7 +91,7 @@ func (c *walk) step(t require.TestingT, r *rand.Rand) {
 		if r.Uint64N(often) == 0 {
 			o = window.Outcome(1 + r.IntN(5))
 		}
-		c.w.Answered(c.now, ticket, o)
+		c.w.Answered(c.now, ticket, o, span(r))
 	}
 }
 
@@ -125,7 +125,7 @@ func (c *walk) recovers() bool {
 		}
 		c.now += 100 * time.Millisecond
 		for _, ticket := range sent {
-			c.w.Answered(c.now, ticket, window.Success)
+			c.w.Answered(c.now, ticket, window.Success, 0)
 		}
 		c.now += c.w.Gap()
 	}
@@ -151,7 +151,7 @@ func FuzzProbe(f *testing.F) {
 func BenchmarkProbe(b *testing.B) {
 	for name, o := range map[string]window.Outcome{"success": window.Success, "refusal": window.Overload} {
 		b.Run(name, func(b *testing.B) {
-			law := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: 64})
+			law := probe.New(window.Settings{Initial: 20, Min: 1, Max: 64})
 			state := window.State{Cwnd: 64, Ssthresh: 64, Trip: 100 * time.Millisecond}
 			a := window.End{Outcome: window.Overload, Flying: 64, RTT: 100 * time.Millisecond}
 			now := time.Second
@@ -169,7 +169,7 @@ func BenchmarkProbe(b *testing.B) {
 
 // An answer is on every request's path.
 func TestProbeDoesNotAllocate(t *testing.T) {
-	law := aimd.Probe(window.Settings{Initial: 20, Min: 1, Max: 1000})
+	law := probe.New(window.Settings{Initial: 20, Min: 1, Max: 1000})
 	state, now := window.State{Cwnd: 20, Ssthresh: window.MaxWindow}, time.Duration(0)
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		now += time.Millisecond

@@ -1,0 +1,47 @@
+package probe
+
+import "github.com/aimd-go/aimd/window"
+
+// allowance is rule 1: some refusals are no load.
+type allowance struct {
+	// share are the refusals for each success without load, and allowed those that may follow now.
+	share, allowed float64
+	// fresh: there was no load yet. asked: the last refusal asked for time, and less than half of the window flew.
+	fresh, asked bool
+}
+
+// most is the most that is saved: a few and, of a sample or of a quarter of a large window, the share.
+func (l *law) most(w float64) float64 { return l.few + max(l.sample, w/4)*min(1, l.share) }
+
+// earn is a success. Operations that were asked for time wait in no slot, so the window shows no share.
+func (l *law) earn(w float64) {
+	earned := l.share
+	if l.asked {
+		earned = l.least
+	}
+	l.allowed = min(l.most(w), l.allowed+l.more*earned)
+}
+
+// spend is a refusal. It reports whether it was allowed.
+func (l *law) spend(a window.End) bool {
+	if l.fresh && l.lost == 1 { // a client of a crowd has few in flight
+		l.allowed = min(l.allowed, l.few+float64(a.Flying))
+	}
+	if l.allowed--; l.allowed < 0 {
+		return false
+	}
+	if l.cause = own; l.fresh {
+		l.cause = chance
+	}
+	return true
+}
+
+// spent is load: nothing is left, and a part of the share is forgotten, once for a burst.
+func (l *law) spent(a window.End) {
+	switch l.allowed = 0; {
+	case l.fresh:
+		l.fresh, l.share = false, l.least
+	case !a.Ignored:
+		l.share = max(l.least, l.share*(1-l.forget))
+	}
+}

@@ -1,0 +1,72 @@
+package probe
+
+import (
+	"math"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// silence is a run of refusals without a success between them.
+type silence struct {
+	// inRow are the refusals since the last success, quiet is the time of the first of these sends, and before what was
+	// taken in a round trip before them.
+	inRow, quiet, before float64
+	// began is when the last silence ended, and taken are the successes since then. record and longest are the most that was
+	// taken between two silences, and the longest time; +Inf if the service goes up and down.
+	began, taken, record, longest float64
+	// lasts is how many round trips a silence lasts, a mean.
+	lasts float64
+}
+
+// quieter is one more refusal.
+func (l *law) quieter(now, w float64, a window.End) {
+	if l.inRow++; l.inRow == 1 {
+		l.quiet = max(l.succeeded, now-seconds(a.RTT))
+		l.before = max(l.before, min(w, l.good(l.succeeded)))
+	}
+}
+
+// returned is rule 8: the window at the first success after a silence.
+func (l *law) returned(now, w float64) float64 {
+	if l.inRow == 0 {
+		return w
+	}
+	silence, lasts := now-l.quiet, 0.
+	if l.inRow > l.few {
+		lasts = min(60, silence/l.trip)
+	}
+	l.lasts += (lasts - l.lasts) / 4
+	if silence <= l.trip || l.inRow <= l.few {
+		return w
+	}
+	l.cause = back
+	w = l.usedUp(now, w, silence)
+	l.began, l.taken = now, 0
+	l.ceiling = max(l.ceiling, l.before)
+	if w < l.before/2 && !l.aFewAMinute() {
+		w = max(w, min(l.initial, l.before/l.fall))
+		if silence > 2*l.span() { // a mean over the silence would restore less after each outage
+			l.rate = l.before / l.trip
+		}
+	}
+	return w
+}
+
+// usedUp is rule 9: a silence that lasts longer than the acceptance before it was a limit that was used up.
+func (l *law) usedUp(now, w, silence float64) float64 {
+	took := l.succeeded - l.began + l.trip
+	switch {
+	case silence <= max(l.short, l.more*took) || l.taken <= 0:
+	case l.taken*l.more < l.record && took <= l.longest: // a lower rate is not accepted for longer: it goes up and down
+		l.record, l.longest = math.Inf(1), math.Inf(1)
+	default:
+		l.record, l.longest = max(l.record, l.taken), max(l.longest, took)
+		l.before = min(l.before, math.Sqrt(l.before*l.trip*l.taken/(now-l.began)))
+		w = min(w, l.before)
+		l.ceiling, l.held, l.best, l.cause = 0, 0, w, usedUp
+	}
+	return w
+}
+
+// aFewAMinute is rule 10: silences are long, so a window below one grows by a share of itself, and nothing is restored.
+func (l *law) aFewAMinute() bool { return l.lasts > l.lasting }

@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"math"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// slowness is rule 5: growth must pay.
+type slowness struct {
+	block block
+	// shortest is the shortest mean round trip of a block, and least that by Little's law. slow: both of the last block
+	// were clearly longer. found: the ceiling is of a look.
+	shortest, quickest float64
+	slow, found        bool
+	// from is the window before a look, 0: there is none. flew is what flew in the last block, took its rate; looked is the time
+	// of the last look, and next that of the next.
+	from, flew, took, looked, next float64
+}
+
+// block counts answers without a refusal from a time on, with the attempts that were in flight and the round trips.
+type block struct{ began, answers, flying, trips float64 }
+
+// count counts an answer, and reports whether the block is full: it has so many answers, most of what flies, and lasted
+// for a round trip. If all that fly are answered at once, a shorter block would show no rate.
+func (b *block) count(now float64, a window.End, least float64) bool {
+	if now < b.began {
+		return false
+	}
+	b.answers++
+	b.flying += float64(a.Flying)
+	b.trips += seconds(a.RTT)
+	return b.answers >= least && 2*b.answers*b.answers >= b.flying && (now-b.began)*b.answers >= b.trips
+}
+
+func (b block) rate(now float64) float64 { return b.answers / max(1e-9, now-b.began) }
+
+func (l *law) looking() bool { return l.from > 0 }
+
+// again begins a new block.
+func (l *law) again(at float64) { l.block, l.slow = block{began: at}, false }
+
+// looks is the window after a success, if a block is full.
+func (l *law) looks(now, w float64, a window.End) float64 {
+	if l.looking() && math.IsInf(l.block.began, 1) && float64(a.Flying-1) <= w { // only the half flies
+		l.again(now)
+	}
+	least := l.sample
+	switch {
+	case l.looking():
+	case !l.found && !math.IsInf(l.ceiling, 1): // a service that refuses says itself where its limit is
+		least *= 5
+	case l.shortest == 0:
+		least /= 2
+	}
+	if !l.block.count(now, a, least) {
+		return w
+	}
+	b, tooSlow := l.block, l.slower(now)
+	l.again(now)
+	if l.looking() {
+		return l.judged(now, w, b)
+	}
+	l.seen(now, b)
+	l.slow, l.flew, l.took = tooSlow, b.flying/b.answers, b.rate(now)
+	switch {
+	case l.slow && now >= l.next && l.flew > w/l.more && w >= 2:
+		return l.halve(now, w)
+	case l.found && !l.slow && w >= l.more*l.ceiling:
+		l.ceiling = w * l.same
+	}
+	return w
+}
+
+// judged is the window after the block of a look.
+func (l *law) judged(now, w float64, b block) float64 {
+	if rate := b.rate(now); rate >= l.same*l.took {
+		l.took, l.flew, l.ceiling = max(l.took, rate), w, w
+		if w >= 2 {
+			return l.halve(now, w)
+		}
+	} else { // by Little's law, what the rate before needs at the round trip of the half
+		w = min(l.from, w*l.took/rate) / l.same
+		l.ceiling = min(l.ceiling, w)
+	}
+	l.shortest = 0
+	l.seen(now, b)
+	l.found, l.from, l.next = true, 0, now+20*(now-l.looked)
+	return w
+}
+
+// seen keeps the shortest round trips.
+func (l *law) seen(now float64, b block) {
+	trip, little := b.trips/b.answers, b.flying/b.answers/b.rate(now)
+	if l.shortest == 0 {
+		l.shortest, l.quickest = trip, little
+	}
+	l.shortest, l.quickest = min(l.shortest, trip), min(l.quickest, little)
+}
+
+// slower reports whether the answers of the block take longer than the shortest, and more fly than the rate needs.
+func (l *law) slower(now float64) bool {
+	b := l.block
+	return l.shortest > 0 && b.trips > l.more*l.shortest*b.answers && b.flying > l.more*l.quickest*b.rate(now)*b.answers
+}
+
+// halve begins a look at half of the window.
+func (l *law) halve(now, w float64) float64 {
+	l.again(math.Inf(1))
+	l.from, l.looked, l.cause = w, now, slow
+	return min(w, max(2, l.flew)) / 2
+}
