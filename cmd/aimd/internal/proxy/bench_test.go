@@ -28,7 +28,7 @@ func BenchmarkProxy(b *testing.B) {
 		require.Equal(b, http.StatusOK, w.Code)
 	}
 	more := testing.AllocsPerRun(1000, func() { ask(p) }) - testing.AllocsPerRun(1000, func() { ask(plain) })
-	require.LessOrEqual(b, more, 14.0, "allocations of the proxy itself") // 13, and one either way
+	require.LessOrEqual(b, more, 17.0, "allocations of the proxy itself") // 16, two of them for the kind of an answer, and one either way
 	for name, h := range map[string]http.Handler{"aimd": p, "ReverseProxy": plain} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

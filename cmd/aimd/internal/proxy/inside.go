@@ -20,26 +20,29 @@ var (
 // inside makes an address of the service in the head of an answer one of the proxy, by the name that the program asked:
 // else a program that follows it goes around the limiter. An address of anything else stays. A body stays as it is.
 func (p *proxy) inside(resp *http.Response) error {
-	w, h := waitOf(resp.Request), resp.Header
-	change := func(name string, f func(string) string) {
-		for i, v := range h[name] {
-			h[name][i] = f(v)
+	for _, name := range [...]string{"Location", "Content-Location", "Link", "Refresh", "Set-Cookie"} {
+		for i, v := range resp.Header[name] {
+			resp.Header[name][i] = p.value(waitOf(resp.Request), name, v)
 		}
 	}
+	return nil
+}
+
+// value is the value of such a header.
+func (p *proxy) value(w *wait, name, v string) string {
 	named := func(ref string) string { return p.named(w, ref) }
-	change("Location", named)
-	change("Content-Location", named)
-	change("Link", func(v string) string {
+	switch name {
+	case "Link":
 		return target.ReplaceAllStringFunc(v, func(ref string) string { return "<" + named(ref[1:len(ref)-1]) + ">" })
-	})
-	change("Refresh", func(v string) string { return second(goal, v, named) })
-	change("Set-Cookie", func(v string) string {
+	case "Refresh":
+		return second(goal, v, named)
+	case "Set-Cookie":
 		if m := domain.FindStringSubmatch(v); m != nil && covers(m[1], p.target.Hostname()) {
 			v = strings.Replace(v, m[0], "", 1) // it is for the name that was asked
 		}
 		return second(below, v, p.short)
-	})
-	return nil
+	}
+	return named(v)
 }
 
 // second replaces what the second group matches.
