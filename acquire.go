@@ -256,6 +256,7 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 		o = a.Outcome // as the gate took it
 	}
 	l.counts.count(o)
+	l.unknown(now, o, v, err)
 	kind := EventAnswered
 	if a.Outcome.Overloaded() && !a.Ignored {
 		kind = EventCut

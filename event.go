@@ -39,6 +39,9 @@ const (
 	// EventBlocked: answers of 403 in a row are taken for a block of the client by a firewall, the last in Event.Err. All
 	// operations pause for Event.Wait.
 	EventBlocked EventKind = "blocked"
+	// EventUnknown: an attempt failed with the error in Event.Err, which no classifier knows, while others were refused in
+	// the last minute. Once a minute at most: it may be a refusal too (aimd.Refused).
+	EventUnknown EventKind = "unknown"
 	// EventUsedUp: the quota in Event.Quota is used up for Event.Wait.
 	EventUsedUp EventKind = "used up"
 )
@@ -76,7 +79,7 @@ type Event struct {
 	RetryAfter, MaxRetryAfter time.Duration
 	// Count is the number of operations of the kinds EventTooLate and EventAside.
 	Count uint64
-	// Err is the error of the kinds EventAway, EventBlocked, EventTooLate and EventAside, and of a pause that the service asked for.
+	// Err is the error of the kinds EventAway, EventBlocked, EventTooLate, EventAside and EventUnknown, and of a pause that the service asked for.
 	Err error
 	// Quota is the quota of the kind EventUsedUp, nil for other kinds.
 	Quota *Quota

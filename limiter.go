@@ -75,6 +75,8 @@ type guarded struct {
 	woken  *waiter
 	events []Event
 	seq    uint64
+	// refused is the time of the latest overload, 0 without one; strange is when an error that nobody knows is an event again.
+	refused, strange time.Duration
 	// recent are the latest decisions, the oldest first.
 	recent []Event
 }

@@ -82,3 +82,32 @@ func TestABatchOfWhichAPartIsRefused(t *testing.T) {
 		assert.Less(t, run(share, aimd.Passing).Seconds()/alone, most, share)
 	}
 }
+
+// An error that no classifier knows is an event beside refusals, once a minute at most. 952 of 1000 were lost without a word.
+func TestAnErrorThatNobodyKnowsIsAnEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []error
+		lim, err := aimd.New(aimd.Config{MaxAttempts: 1, Observer: func(e aimd.Event) {
+			if e.Kind == aimd.EventUnknown {
+				told = append(told, e.Err)
+			}
+		}})
+		require.NoError(t, err)
+		end := func(err error) { _ = lim.Do(t.Context(), func(context.Context) error { return err }) }
+		strange := errors.New("no idea")
+		end(strange)
+		assert.Empty(t, told, "nothing is refused")
+		end(status{code: 429})
+		end(status{code: 404})
+		assert.Empty(t, told, "it is known")
+		end(strange)
+		end(strange)
+		assert.Equal(t, []error{strange}, told)
+		time.Sleep(time.Minute + 1)
+		end(strange)
+		assert.Len(t, told, 1, "the refusal is a minute ago")
+		end(status{code: 429})
+		end(strange)
+		assert.Len(t, told, 2)
+	})
+}

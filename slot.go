@@ -31,6 +31,23 @@ func (s *slots) Settle(t window.Ticket, v verdict.Verdict, err error, run *limit
 	Permit{l, t}.release(l.taken(v), v, err, run)
 }
 
+// unknown notes an error that nobody knows beside refusals, once a minute at most. Call it with mu.
+func (l *Limiter) unknown(now time.Duration, o window.Outcome, v verdict.Verdict, err error) {
+	switch {
+	case o == window.Overload:
+		l.refused = max(now, 1)
+	case v.Known() || err == nil || l.refused == 0:
+	default:
+		if now = l.now(); now-l.refused < strange && now >= l.strange {
+			l.strange = now + strange
+			l.note(now, Event{Kind: EventUnknown, Err: err})
+		}
+	}
+}
+
+// strange is the time between two events of errors that nobody knows, and for which refusals are beside them. Our choice.
+const strange = time.Minute
+
 // taken is the outcome of an attempt for the gate. What is only passing is unclear, once the service has answered: most of the latest
 // may be an outage. l may be nil.
 func (l *Limiter) taken(v verdict.Verdict) window.Outcome {

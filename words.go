@@ -41,6 +41,8 @@ func (e Event) String() string {
 		return fmt.Sprintf("too late: %d operations were not sent before their deadline, the last: %v", e.Count, e.Err)
 	case EventAside:
 		return fmt.Sprintf("set aside: %d operations fail while others succeed, the last: %v", e.Count, e.Err)
+	case EventUnknown:
+		return fmt.Sprint("unknown: an error that no classifier knows, beside refusals: ", e.Err)
 	case EventAway:
 		return fmt.Sprint("away: the service is not there: ", e.Err)
 	case EventUsedUp:

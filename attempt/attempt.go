@@ -179,6 +179,10 @@ func (a *Attempt) end(err error) verdict.Verdict {
 // failed notes a failure in the run of the operation, unless the caller has gone. A head that failed is noted at once, since the
 // decision on another attempt may come before the end of the body.
 func (a *Attempt) failed(v verdict.Verdict, f verdict.Reading, err error) {
+	if v.Meaning == answer.Partly { // the service took a part: a new run begins
+		a.more().run = limiter.Run{Patient: a.more().run.Patient}
+		return
+	}
 	if a.owns && v.Retry() && v.Meaning != answer.Stopped && a.over() == nil && a.runner.Slots.Reached() {
 		a.runner.Slots.Failed(a.ticket, &a.more().run, v, f.Unanswered, err)
 	}
@@ -248,10 +252,7 @@ func (a *Attempt) judged(err error, f verdict.Reading) verdict.Verdict {
 	if o := v.Outcome(); !v.Known() || o == window.Timeout || o == window.Neutral && f.OfContext && !f.Unsent {
 		v = a.timed(v)
 	}
-	switch {
-	case !v.Known():
-		v.Meaning = answer.Final
-	case v.Meaning == answer.Denied && a.owns && a.runner.Slots.Denied(a.ticket, err, a.number > 1):
+	if v.Meaning == answer.Denied && a.owns && a.runner.Slots.Denied(a.ticket, err, a.number > 1) {
 		v.Meaning = answer.Refused
 	}
 	return v

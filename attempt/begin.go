@@ -30,7 +30,7 @@ func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 		end := a.more()
 		v := end.verdict
 		v.Reason = nil // the caller has decided
-		d := a.decide(Failure{Attempt: number, Verdict: v}, true, nil)
+		d := a.decide(Failure{Attempt: number, Verdict: v}, number, true, nil)
 		if !d.Retry {
 			return nil, d.Reason
 		}

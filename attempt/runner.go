@@ -91,6 +91,7 @@ func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, 
 	if policy != nil || may != nil {
 		began = wall.Now()
 	}
+	taken := 0              // the number of the last attempt of which the service took a part
 	var forgotten time.Time // since when the name is not found; zero if it is
 	for f := (Failure{Attempt: 1}); ; f.Attempt++ {
 		f.Verdict, f.Err = a.attempted(op)
@@ -117,7 +118,10 @@ func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, 
 		}
 		run := &a.more().run
 		run.Patient = aside != nil
-		d := a.decide(f, again, policy)
+		if f.Verdict.Meaning == answer.Partly {
+			taken = f.Attempt
+		}
+		d := a.decide(f, f.Attempt-taken, again, policy)
 		if !d.Retry {
 			return &Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
 		}
@@ -149,8 +153,8 @@ func (a *Attempt) attempted(op Operation) (verdict.Verdict, error) {
 	return v, err
 }
 
-// decide is Limits.Decide for the operation of this attempt, which failed.
-func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) Decision {
+// decide is Limits.Decide for the operation of this attempt, which failed for so many times in a row.
+func (a *Attempt) decide(f Failure, failures int, again bool, policy func(Failure) Decision) Decision {
 	r, run := a.runner, &a.more().run
 	if again && policy == nil && f.Verdict.Reason == nil && run.Ends() {
 		return Decision{Reason: reason.ErrOwnFault}
@@ -165,7 +169,7 @@ func (a *Attempt) decide(f Failure, again bool, policy func(Failure) Decision) D
 	if !a.owns { // within another's slot: no window paces it
 		last = window.Neutral
 	}
-	d := r.Slots.Limits().Decide(f, again, policy, r.Slots.Waits(f.Attempt, last, f.Verdict, run))
+	d := r.Slots.Limits().Decide(f, again, policy, r.Slots.Waits(failures, last, f.Verdict, run))
 	d.Delay = r.Slots.InContact(d.Delay)
 	return d
 }
