@@ -180,24 +180,34 @@ func TestAnAttemptThatFailsAfterTheHold(t *testing.T) {
 	}
 }
 
-// Streams that go on are a sign of life: what waits behind them goes on waiting.
-func TestBytesOfAStreamAreALife(t *testing.T) {
-	inBubble(t, func(c net.Conn) {
-		defer c.Close()
-		if _, err := io.ReadAtLeast(c, make([]byte, 1<<10), 20); err != nil {
-			return
-		}
-		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
-		for range 100 {
-			time.Sleep(5 * time.Second)
-			_, _ = io.WriteString(c, "data: x\n\n")
-		}
-	}, func(s *settings) { s.maxWindow = 1 }, func(t *testing.T, b bubble) {
-		by, took := b.together(t, 3)
-		assert.Equal(t, map[int]int{200: 3}, by)
-		assert.Equal(t, 1500*time.Second, took)
-		b.settled(t, "all")
-	})
+// An answer of a known length that goes on is a sign of life: what waits behind it goes on waiting. A stream may have no end, so
+// its bytes are the life of its own request alone, and its end that of all.
+func TestBytesOfAnAnswerAreALife(t *testing.T) {
+	for _, c := range []struct {
+		head string
+		by   map[int]int
+		took time.Duration
+	}{
+		{"Content-Length: 900", map[int]int{200: 3}, 1500 * time.Second},
+		{"Content-Type: text/event-stream", map[int]int{200: 1, 429: 2}, 500 * time.Second},
+	} {
+		inBubble(t, func(conn net.Conn) {
+			defer conn.Close()
+			if _, err := io.ReadAtLeast(conn, make([]byte, 1<<10), 20); err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n"+c.head+"\r\nConnection: close\r\n\r\n")
+			for range 100 {
+				time.Sleep(5 * time.Second)
+				_, _ = io.WriteString(conn, "data: x\n\n")
+			}
+		}, func(s *settings) { s.maxWindow = 1 }, func(t *testing.T, b bubble) {
+			by, took := b.together(t, 3)
+			assert.Equal(t, c.by, by, c.head)
+			assert.Equal(t, c.took, took)
+			b.settled(t, "all")
+		})
+	}
 }
 
 // A service that only refuses and one that is away: each request ends after the hold; at one that is silent after --idle.

@@ -102,8 +102,8 @@ type wait struct {
 	flight queue.Item[*wait]
 	flown  time.Time
 	over   *pulse
-	// flying: an attempt is in flight; fine: the service took the request.
-	flying, fine bool
+	// flying: an attempt is in flight; fine: the service took the request; sized: the length of its answer is known.
+	flying, fine, sized bool
 	// leaves is when the program leaves without an answer, by its own words; zero: it says nothing. due ends the wait then.
 	leaves time.Time
 	due    *time.Timer
@@ -300,7 +300,7 @@ func (w *wait) watch(resp *http.Response) {
 	}
 	w.answer, w.since = resp.Body, time.Now()
 	if resp.StatusCode < http.StatusInternalServerError && !slices.Contains(refusals, resp.StatusCode) {
-		w.fine = true
+		w.fine, w.sized = true, resp.ContentLength >= 0
 		w.pulse().beat()
 	}
 	w.timer.Reset(w.proxy.idle)
@@ -311,20 +311,21 @@ func (w *wait) watch(resp *http.Response) {
 	w.proxy.memory.free(&w.kept)
 }
 
-// passed notes that a byte has passed.
-func (w *wait) passed() {
+// passed notes that a byte has passed. It is a life of the request, and of its limiter if the answer comes to an end by itself or
+// has just ended: an event stream takes no place of those that wait, and serves none of them.
+func (w *wait) passed(ended bool) {
 	w.mu.Lock()
 	w.since = time.Now()
 	w.mu.Unlock()
-	if w.fine {
+	if w.fine && (w.sized || ended) {
 		w.pulse().beat()
 	}
 }
 
 func (b *watched) Read(p []byte) (int, error) {
-	(*wait)(b).passed()
+	(*wait)(b).passed(false)
 	n, err := b.answer.Read(p)
-	(*wait)(b).passed()
+	(*wait)(b).passed(err == io.EOF)
 	return n, err
 }
 
@@ -342,6 +343,6 @@ type switched struct {
 }
 
 func (s switched) Write(p []byte) (int, error) {
-	(*wait)(s.watched).passed()
+	(*wait)(s.watched).passed(false)
 	return s.stream.Write(p)
 }
