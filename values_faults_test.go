@@ -24,7 +24,7 @@ import (
 // strange are numbers and times that a program might set by mistake.
 var strange = map[reflect.Kind][]any{
 	reflect.Float64: {math.NaN(), math.Inf(1), math.Inf(-1), 1e308, -1e308, 5e-324, -1.0, 0.5, 1.0, 1e6, float64(1 << 20)},
-	reflect.Int:     {math.MinInt, math.MaxInt, -1, 1, 2, 1 << 40, 1_000_000_000},
+	reflect.Int:     {math.MinInt, math.MaxInt, -1, 1, 2, math.MaxInt >> 23, 1_000_000_000}, // 1 << 40 - 1, of 64 bits
 	reflect.Int64:   {int64(math.MinInt64), int64(math.MaxInt64), int64(-1), int64(1), int64(2), int64(1 << 40), int64(1e9)},
 }
 
