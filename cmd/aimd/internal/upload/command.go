@@ -88,6 +88,7 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(value.Size(&c.PartSize, partLeast, partMost), "part-size", "larger files go in parts of this size; it grows so that there are at most 10000")
 	f.Var(value.OrNone(value.Duration(&c.Timeout, time.Second, 24*time.Hour)), "timeout", "longest time for one attempt of a request; 0 for none")
 	f.Var(value.Whole(&c.MaxAttempts, 0, 1_000_000), "max-attempts", "most attempts for one request; 0 for no end")
+	f.BoolVar(&c.Backup, "backup", false, "send a file twice if its request is slow, while slots are free; never a part")
 	f.Var(value.Choice(&c.Law, sim.Laws()), "law", "how the window adapts; probe needs no tuning, reno and tahoe have factor 0.9")
 	cli.Complete(cmd, "law", sim.Laws())
 	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight")

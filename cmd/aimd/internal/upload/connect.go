@@ -53,6 +53,9 @@ func (u *run) connect(ctx context.Context) (err error) {
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" })
 	u.store = &store{Client: client, Config: u.Config, large: make(chan struct{}, largeAtOnce)}
+	if u.Backup {
+		u.store.twice = twice(u.limiter, u.store.once)
+	}
 	u.objects = &listing{store: u.store}
 	return u.probe(ctx)
 }

@@ -29,7 +29,14 @@ func (p patient) Do(r *http.Request) (*http.Response, error) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		lasting, end := context.WithCancel(context.WithoutCancel(r.Context()))
 		defer end()
-		defer context.AfterFunc(r.Context(), func() { time.AfterFunc(patience, end) })()
+		asked := r.Context()
+		defer context.AfterFunc(asked, func() {
+			if lost(asked) {
+				end()
+			} else {
+				time.AfterFunc(patience, end)
+			}
+		})()
 		r = r.WithContext(lasting)
 	}
 	resp, err := p.HTTPClient.Do(r)

@@ -37,6 +37,8 @@ type store struct {
 	Config
 	large chan struct{} // has an item for each file that is under way in parts
 	sent  atomic.Int64  // the bytes of files that the store has taken
+	// twice is once with a backup, nil without backups.
+	twice func(context.Context, whole) (*s3.PutObjectOutput, error)
 }
 
 // put uploads the file, in parts if it is larger than a part. If put returns nil, the store has the file.
@@ -87,20 +89,36 @@ func contentType(key string) *string {
 	return nil
 }
 
-// whole uploads the file in one request.
-func (s *store) whole(ctx context.Context, key string, f *file) error {
-	size := f.info.Size()
-	in := &s3.PutObjectInput{Bucket: &s.Bucket, Key: &key, Body: f.section(0, size), ContentType: contentType(key)}
-	var err error
-	if in.ChecksumCRC64NVME, in.ContentMD5, err = s.sum(f, 0, size); err != nil {
+// whole is a file that goes in one request.
+type whole struct {
+	key             string
+	file            *file
+	crc, contentMD5 *string
+}
+
+// once sends the file, with a reader of its own.
+func (s *store) once(ctx context.Context, w whole) (*s3.PutObjectOutput, error) {
+	return s.PutObject(ctx, &s3.PutObjectInput{
+		Bucket: &s.Bucket, Key: &w.key, Body: w.file.section(0, w.file.info.Size()), ContentType: contentType(w.key),
+		ChecksumCRC64NVME: w.crc, ContentMD5: w.contentMD5,
+	})
+}
+
+// whole uploads the file in one request, or with a backup.
+func (s *store) whole(ctx context.Context, key string, f *file) (err error) {
+	size, w, send := f.info.Size(), whole{key: key, file: f}, s.once
+	if w.crc, w.contentMD5, err = s.sum(f, 0, size); err != nil {
 		return err
 	}
-	out, err := s.PutObject(ctx, in)
+	if s.twice != nil {
+		send = s.twice
+	}
+	out, err := send(ctx, w)
 	if err != nil {
 		return err
 	}
 	s.sent.Add(size)
-	return verified(f, 0, size, in.ChecksumCRC64NVME, out.ChecksumCRC64NVME, out.ETag)
+	return verified(f, 0, size, w.crc, out.ChecksumCRC64NVME, out.ETag)
 }
 
 // parts uploads the file in parts. If it fails, it removes those that were sent.

@@ -39,6 +39,7 @@ type Config struct {
 
 	Endpoint, Law, Checksum string
 	Force, DryRun, Quiet    bool
+	Backup                  bool
 	MaxWindow               float64
 	Timeout                 time.Duration
 	MaxAttempts             int

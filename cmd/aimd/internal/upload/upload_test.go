@@ -313,3 +313,38 @@ func TestARefusedFirstRequestIsNotSilence(t *testing.T) {
 	assert.True(t, silent(errors.New("connection refused")))
 	assert.True(t, silent(answered(500)))
 }
+
+// A request of a whole file that hangs has a backup, and a part has none.
+func TestBackup(t *testing.T) {
+	w := newWorld(t)
+	w.files(60)
+	w.write("large", random(large))
+	hung := make(chan struct{}, 100)
+	var once sync.Once
+	w.intercept = func(rw http.ResponseWriter, r *http.Request) bool {
+		switch {
+		case r.URL.Query().Has("partNumber"):
+			time.Sleep(100 * time.Millisecond) // many times as long as a file of a byte
+		case r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/050"):
+			hangs := false
+			once.Do(func() { hangs = true })
+			if hangs {
+				_, _ = io.Copy(io.Discard, r.Body)
+				<-r.Context().Done()
+				hung <- struct{}{}
+				return true
+			}
+		}
+		return false
+	}
+	o := w.run(func(c *Config) { c.Backup, c.PartSize = true, partLeast })
+	require.NoError(t, o.err)
+	require.EqualValues(t, 61, o.Stored)
+	require.Equal(t, 2, w.count("PUT?partNumber"))
+	require.Equal(t, "x", w.stored()["p/050"])
+	select {
+	case <-hung: // the end of the slower request was not waited for
+	case <-time.After(patience / 2):
+		t.Fatal("the slower request goes on")
+	}
+}
