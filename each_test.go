@@ -314,3 +314,24 @@ func TestMapYieldsEveryItemWithItsValueOrError(t *testing.T) {
 		require.Zero(t, l.Snapshot().InFlight)
 	})
 }
+
+// The index of a result is the place of its item, whenever it ended.
+func TestTheIndexOfAResult(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{})
+		require.NoError(t, err)
+		items := []string{"c", "a", "b", "a"}
+		took := map[string]time.Duration{"a": 2, "b": 1, "c": 3}
+		var order []int
+		for r, err := range aimd.Map(t.Context(), l, slices.Values(items), func(_ context.Context, s string) (int, error) {
+			time.Sleep(took[s])
+			return 0, nil
+		}) {
+			require.NoError(t, err)
+			require.Equal(t, items[r.Index], r.Item)
+			order = append(order, r.Index)
+		}
+		require.Equal(t, 2, order[0], "the shortest")
+		require.ElementsMatch(t, []int{0, 1, 2, 3}, order)
+	})
+}

@@ -223,10 +223,22 @@ func (l *Limiter) woke() {
 //
 // After an overload or a timeout the slot goes to another operation. This operation waits for the service's
 // Retry-After, and then at the front of the queue. After several failures, and after the first neutral failure, it
-// backs off before it queues, aside: other operations go first. Without MaxAttempts and MaxWait, Do ends by success, by a final
-// error, with ctx, or with ErrOwnFault: the operation fails again and again while others succeed, which takes some 3 s and
-// seven tries, and never in an outage or in the first 30 s of such failures (Config.MaxFailures). Refusals and time-outs end
-// nothing: bulk work loses no item by them, and interactive callers give a deadline.
+// backs off before it queues, aside: other operations go first.
+//
+// Which errors are final is the verdict of Config.Classifier, by default verdict.Classify: a 404 and most other 4xx, a wrong
+// credential, an error that no rule knows. A refusal (429, 503), a time-out of the attempt, a 500 or 502, and a connection that
+// broke are tried again. Besides a final error, Do gives up
+//
+//   - with ctx, or sooner if its deadline comes before the next attempt may go or leaves too little time for one: the reason
+//     wraps ctx.Err() or context.DeadlineExceeded;
+//   - with ErrOwnFault: the operation fails again and again while others succeed, which takes some 3 s and seven tries, and never
+//     in an outage or in the first 30 s of such failures (Config.MaxFailures); refusals and time-outs are none;
+//   - with ErrNeverAnswered, after Config.FirstContact of a service that never answered;
+//   - with ErrQuota, if a quota is used up for longer than the limiter waits, ErrWait (Config.MaxWait), ErrAttempts
+//     (Config.MaxAttempts), ErrQueueFull (Config.QueueBound) and ErrClosed;
+//   - with the error of a guard or of the policy.
+//
+// So bulk work loses no item by refusals and outages, and interactive callers give a deadline.
 //
 // A policy (Config.Policy) decides on further attempts, their number, the backoff of an operation, and its
 // Retry-After. Pauses for all operations, and the number of overloads that only the window paces, are the
