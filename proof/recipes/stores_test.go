@@ -25,10 +25,11 @@ import (
 
 func newStorage(ctx context.Context, lim *aimd.Limiter, opts ...option.ClientOption) (*storage.Service, error) {
 	opts = append(opts, option.WithScopes(storage.DevstorageReadWriteScope))
-	transport, err := htransport.NewTransport(ctx, &httplimit.Transport{Limiter: httplimit.One(lim)}, opts...) // authenticates
+	authenticates, err := htransport.NewTransport(ctx, http.DefaultTransport, opts...)
 	if err != nil {
 		return nil, err
 	}
+	transport := &httplimit.Transport{Base: authenticates, Limiter: httplimit.One(lim)} // the slot first, and then the token
 	return storage.NewService(ctx, option.WithHTTPClient(&http.Client{Transport: transport}))
 }
 
