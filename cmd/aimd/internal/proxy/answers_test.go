@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -121,4 +122,26 @@ func TestARefusalWithinA200IsSentAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Five seconds of failures without a success are said in the log, whatever they are, once until a success.
+func TestFailuresWithoutASuccessAreSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pulse{made: time.Now()}
+		time.Sleep(time.Second)
+		said := func(after time.Duration) bool {
+			time.Sleep(after)
+			return p.fails()
+		}
+		assert.False(t, said(0))
+		assert.False(t, said(silent-1))
+		assert.True(t, said(1))
+		assert.False(t, said(silent))
+		time.Sleep(1)
+		p.beat()
+		time.Sleep(1)
+		assert.False(t, said(0))
+		assert.True(t, said(silent))
+		assert.False(t, (*pulse)(nil).fails())
+	})
 }

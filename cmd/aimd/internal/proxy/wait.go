@@ -32,6 +32,7 @@ type pulse struct {
 	mu sync.Mutex
 	// flights are the waits with an attempt in flight, in the order of their sends.
 	flights queue.Queue[*wait]
+	trouble
 }
 
 // fly notes that an attempt of the wait is sent, land that it has ended.
@@ -258,6 +259,7 @@ func (w *wait) lost(err error) {
 	if w.flying, w.last = false, err; w.failed.IsZero() {
 		w.failed = time.Now()
 	}
+	w.troubled(err)
 }
 
 var (
