@@ -259,7 +259,10 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 	l.unknown(now, o, v, err)
 	kind := EventAnswered
 	if a.Outcome.Overloaded() && !a.Ignored {
-		kind = EventCut
+		kind, l.narrowed = EventCut, false
+	}
+	if a.Outcome.Overloaded() && l.gate.State().Cwnd < before && !l.narrowed { // the first refusals of a burst may be chance
+		l.narrowed = true
 		l.counts.Cuts++
 	}
 	if l.config.Observer != nil || kind == EventCut || moved(before, l.gate.State().Cwnd) {

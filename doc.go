@@ -37,7 +37,7 @@
 //     operations wait at the front of the queue.
 //   - the service continues to refuse: from the second cut in a row, with no answer accepted in between, all
 //     operations pause, from 50 ms to 5 s, twice as long each time. If a law spaces its sends, its gap replaces the
-//     pauses. From the fifth cut a Retry-After pauses all operations, and then the window starts small.
+//     pauses. From the fifth cut a Retry-After pauses all operations.
 //   - the deadline of an operation comes before the end of a pause for all, or of the wait for a quota: the
 //     operation fails at once, with the answer that asked for the wait.
 //   - the service has never answered: operations fail after 10 s ([Config].FirstContact). After the first answer

@@ -272,3 +272,24 @@ func TestALimiterInAPauseIsEvictedLast(t *testing.T) {
 		require.Equal(t, []string{"e"}, k.keys(), "no pause lasts for ever")
 	})
 }
+
+// Tahoe took a window of 20 for its initial one, whatever that of the limiter: the first cut raised a window of 5.
+func TestTahoeRestartsAtTheInitialWindow(t *testing.T) {
+	l, err := aimd.New(aimd.Config{InitialWindow: 5, Law: aimd.Tahoe(0.5, 0)})
+	require.NoError(t, err)
+	acquire(t, l, 1)[0].Done(window.Overload)
+	require.EqualValues(t, 5, l.Snapshot().Cwnd)
+	require.EqualValues(t, 2.5, l.Snapshot().Ssthresh)
+}
+
+// Snapshot.Cuts counted the first refusal of each burst, which may be chance. It counts what narrowed the window, and a burst
+// once.
+func TestOnlyWhatNarrowsTheWindowIsACut(t *testing.T) {
+	l, err := aimd.New(aimd.Config{InitialWindow: 40})
+	require.NoError(t, err)
+	for n, p := range acquire(t, l, 40) {
+		p.Done(window.Overload)
+		require.EqualValues(t, min(1, max(0, n-21)), l.Snapshot().Cuts, "%d refused", n+1)
+	}
+	require.Less(t, l.Snapshot().Cwnd, 40.)
+}

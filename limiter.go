@@ -64,8 +64,10 @@ type guarded struct {
 	line line.Line[*waiter]
 	// counts has what Snapshot counts since the start, and nothing else.
 	counts Snapshot
-	closed bool
-	pause  pause
+	// narrowed: the present burst of overloads counts as a cut already.
+	narrowed bool
+	closed   bool
+	pause    pause
 	// pauseMin is Config.PauseMin as it was given: if 0, it follows PauseMax.
 	pauseMin time.Duration
 	// timer calls woke at wake; 0: it is not set.

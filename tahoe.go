@@ -13,16 +13,19 @@ import (
 //	"set sshthres to cwnd * 0.5 and cwnd to ... the initial value"
 //
 // factor is the part of the window that a cut keeps: greater than 0, less than 1; 0 means 0.5, as in the text.
-// initial is the window after a cut, in attempts, from 1; 0 means 20. Set it well below the limit of the service:
+// initial is the window after a cut, in attempts, from 1; 0 means the initial window of the limiter. Set it well below the
+// limit of the service:
 // otherwise each restart is the next burst of refusals. Other numbers are an error of New.
 //
 // [Improve on exponential backoff]: https://www.aeoncase.com/blog/posts/improve-on-exponential-backoff/
 func Tahoe(factor, initial float64) window.NewLaw {
-	err := cmp.Or(
-		check.Share("factor", &factor, 0.5),
-		check.Number("initial", &initial, 20, window.MinWindow, window.MaxWindow),
-	)
-	return func(window.Settings) window.Law { return valid(err, tahoe{factor: factor, initial: initial}) }
+	err := check.Share("factor", &factor, 0.5)
+	if initial != 0 {
+		err = cmp.Or(err, check.Number("initial", &initial, 0, window.MinWindow, window.MaxWindow))
+	}
+	return func(s window.Settings) window.Law {
+		return valid(err, tahoe{factor: factor, initial: cmp.Or(initial, s.Initial)})
+	}
 }
 
 type tahoe struct{ initial, factor float64 }

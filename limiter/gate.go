@@ -130,7 +130,6 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	}
 	if retryAfter > 0 && streak >= patience {
 		d = max(d, g.obeyed(retryAfter, false))
-		g.Restarted()
 	}
 	if d > 0 {
 		g.pausedUntil = max(g.pausedUntil, g.now+d)

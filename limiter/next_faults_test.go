@@ -140,3 +140,22 @@ func TestTheNextSendComes(t *testing.T) {
 		}
 	}
 }
+
+// From the fifth cut in a row on a Retry-After set cwnd to the least window, and no page said so: the cuts of Reno 0.9 with
+// a Retry-After left 1 where those without left 11.8.
+func TestARetryAfterLeavesTheWindowToTheLaw(t *testing.T) {
+	for _, retryAfter := range []time.Duration{0, time.Second} {
+		g, err := limiter.NewGate(aimd.Reno(0.9), limiter.Settings{})
+		require.NoError(t, err)
+		now, want := time.Duration(0), 20.
+		for range 8 {
+			now += 10 * time.Minute
+			ticket, ok := g.Tried(now)
+			require.True(t, ok)
+			g.Answered(now, ticket, window.Overload, retryAfter)
+			want *= 0.9
+			require.InDelta(t, want, g.State().Cwnd, 1e-9)
+			require.InDelta(t, want, g.State().Ssthresh, 1e-9)
+		}
+	}
+}

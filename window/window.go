@@ -179,9 +179,6 @@ func (w *Window) landed(t Ticket) (f flight, ok bool) {
 	return f, ok
 }
 
-// Restarted lowers cwnd to Settings.Min, and keeps ssthresh (RFC 5681, section 4.1).
-func (w *Window) Restarted() { w.resize(min(w.state.Cwnd, w.settings.Min)) }
-
 // Restored sets the window to an earlier state, within the present bounds, or returns an error that names the wrong
 // field.
 func (w *Window) Restored(s State) error {

@@ -291,10 +291,8 @@ func TestNonsenseFromALawChangesNothing(t *testing.T) {
 	}
 }
 
-func TestRestartAndRestore(t *testing.T) {
+func TestRestore(t *testing.T) {
 	w := newTrace(t, halving{}, window.Settings{Min: 2, Max: 100})
-	w.Restarted()
-	require.Equal(t, window.State{Cwnd: 2, Ssthresh: 1024}, w.State())
 	require.NoError(t, w.Restored(window.State{Cwnd: 33.5, Ssthresh: 30, Pace: window.Spaced, Trip: time.Second}))
 	require.Equal(t, window.State{Cwnd: 33.5, Ssthresh: 30}, w.State(), "a law that is not Timed spaces nothing")
 	require.NoError(t, w.Restored(window.State{Cwnd: 400, Ssthresh: 30}))
@@ -311,11 +309,10 @@ func TestRestartAndRestore(t *testing.T) {
 		w.wantCwnd(100)
 	}
 
-	// A rate restarts as it is, and a spaced window admits no more than its bound.
+	// A spaced window admits no more than its bound.
 	w = newTrace(t, timed{lawFunc(func(s window.State, _ window.End) window.State { return s })}, window.Settings{Max: 3.6})
 	require.EqualValues(t, window.MaxWindow, w.State().Ssthresh, "a law that measures finds its own")
 	require.NoError(t, w.Restored(window.State{Cwnd: 0.25, Ssthresh: 1, Pace: window.Spaced, Trip: time.Second}))
-	w.Restarted()
 	w.wantCwnd(0.25)
 	require.NoError(t, w.Restored(window.State{Cwnd: 5, Ssthresh: 1, Pace: window.Spaced, Trip: time.Second}))
 	w.wantCwnd(3.6)
@@ -441,8 +438,6 @@ func TestReconfigured(t *testing.T) {
 	err := w.Reconfigured(as(timed{halving{}}), window.Settings{Max: 3})
 	require.EqualError(t, err, "law: one that needs round-trip times is not allowed, want one that needs none: the window does not measure them")
 	w.wantCwnd(5)
-	w.Restarted()
-	w.wantCwnd(1)
 }
 
 func TestUrgentAttemptsAreCounted(t *testing.T) {

@@ -70,8 +70,6 @@ func (c *walk) step(t require.TestingT, r *rand.Rand) {
 	switch n := r.IntN(1000); {
 	case n == 0:
 		c.configure(t, r, func(s window.Settings) error { return c.w.Reconfigured(probe.New, s) })
-	case n == 1:
-		c.w.Restarted()
 	case n < 500 && c.w.Open() && len(c.flying) < 4096:
 		c.flying = append(c.flying, c.w.Sent(c.now))
 	case n < 700:
