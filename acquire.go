@@ -242,7 +242,7 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 		l.contact.made.Store(true)
 	}
 	heard := o
-	if l.gate.Has(p.t) {
+	if l.gate.Has(p.t) && !l.gate.Left(p.t) {
 		heard = l.gate.Heard(run, o)
 	}
 	a, ok := l.gate.Answered(now, p.t, heard, v.Wait)

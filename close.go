@@ -19,7 +19,7 @@ func (l *Limiter) Shutdown(ctx context.Context) error {
 	select {
 	case <-l.idle:
 	case <-ctx.Done():
-		if n := l.Snapshot().InFlight; n > 0 {
+		if n := l.atWork(); n > 0 {
 			return fmt.Errorf("aimd: %d attempts still in flight: %w", n, ctx.Err())
 		}
 	}
@@ -44,9 +44,15 @@ func (l *Limiter) close() {
 	l.unlock(0)
 }
 
+// atWork is the number of attempts in flight, and of answers that are open outside the window.
+func (l *Limiter) atWork() int {
+	s := l.Snapshot()
+	return s.InFlight + s.Open
+}
+
 // settle lets Shutdown return once no attempt is in flight. A closed limiter sends no more.
 func (l *Limiter) settle() {
-	if l.gate.Flying() > 0 {
+	if l.gate.Flying()+l.gate.Outside() > 0 {
 		return
 	}
 	select {

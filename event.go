@@ -30,6 +30,9 @@ const (
 	// EventAside: Event.Count operations so far fail while the service takes others, the last with the error in Event.Err. Once, and
 	// when the number has doubled.
 	EventAside EventKind = "set aside"
+	// EventOpen: Event.Count answers are open, nothing was sent, began or ended for Event.Wait, and operations wait. So one
+	// attempt more was sent. Once, and when the number has doubled.
+	EventOpen EventKind = "open"
 	// EventClosed: the limiter takes no more work.
 	EventClosed EventKind = "closed"
 	// EventReconfigured: the limiter has new settings.
@@ -77,7 +80,8 @@ type Event struct {
 	// RetryAfter is the service's Retry-After, or 0. A pause has it if the service asked for the pause, which lasts
 	// a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
-	// Count is the number of operations of the kinds EventTooLate and EventAside.
+	// Count is the number of operations of the kinds EventTooLate and EventAside, and of answers of the kind
+	// EventOpen.
 	Count uint64
 	// Err is the error of the kinds EventAway, EventBlocked, EventTooLate, EventAside and EventUnknown, and of a pause that the service asked for.
 	Err error

@@ -58,3 +58,12 @@ func (l *Limiter) cutOff(t window.Ticket, v verdict.Verdict, err error) {
 		l.line.CutOff(l.now(), l.gate.IsUrgent(t))
 	}
 }
+
+// opened says that one attempt more than the window has room for was sent, since nothing but open answers is in flight: once, and
+// when their number has doubled.
+func (l *Limiter) opened(now, quiet time.Duration) {
+	if open := uint64(l.gate.Flying() - 1 + l.gate.Outside()); open >= 2*l.told {
+		l.told = open
+		l.note(now, Event{Kind: EventOpen, Count: open, Wait: quiet})
+	}
+}

@@ -48,6 +48,10 @@ type Limiter struct {
 	// settings are the settings in force that may change. They are read without the lock.
 	settings atomic.Pointer[Config]
 	contact  contact
+	// starved: operations wait, and nothing but open answers is in flight. lived is then the time when a part came of one whose
+	// length is known.
+	starved atomic.Bool
+	lived   atomic.Duration
 	// changing is held while the settings change, so that no change is lost. It is taken before mu.
 	changing sync.Mutex
 	// waiters has those not in use. A channel of a testing/synctest bubble must not be used outside.
@@ -64,6 +68,8 @@ type guarded struct {
 	line line.Line[*waiter]
 	// counts has what Snapshot counts since the start, and nothing else.
 	counts Snapshot
+	// told is the number of open answers of the latest EventOpen.
+	told uint64
 	// narrowed: the present burst of overloads counts as a cut already.
 	narrowed bool
 	closed   bool
@@ -147,6 +153,9 @@ func (l *Limiter) unlock(now time.Duration) {
 		l.mu.Unlock()
 		return
 	}
+	if l.starved.Load() {
+		l.gate.Lived(l.lived.Load())
+	}
 	l.admit(now)
 	l.arm()
 	if l.closed {
@@ -183,9 +192,13 @@ func (l *Limiter) admit(now time.Duration) {
 			last = &(*last).next
 		}
 		if w == nil || w.amount == 0 || !l.dismissed(now, w) {
+			quiet, _ := l.gate.Quiet(now)
 			t, ok := l.gate.Next(now, l.line.Len())
 			if !ok {
 				return
+			}
+			if quiet > 0 {
+				l.opened(now, quiet)
 			}
 			l.line.Went(&w.Waiter)
 			w.ticket = t
@@ -199,6 +212,9 @@ func (l *Limiter) admit(now time.Duration) {
 }
 
 func (l *Limiter) arm() {
+	if _, quiet := l.gate.Quiet(0); (quiet > 0) != l.starved.Load() {
+		l.starved.Store(quiet > 0)
+	}
 	at, ok := l.gate.Deadline(l.line.Len())
 	if !ok || at == l.wake {
 		return

@@ -11,7 +11,7 @@ import (
 
 // Log returns an observer that writes decisions and faults to a logger, in the words of Event.String and with the
 // fields that are not zero. Changes of the window or of its gap are at the level Info; the kinds EventPaused,
-// EventFull, EventLate, EventAway, EventBlocked, EventTooLate, EventAside and EventUnknown at Warn. Durations are in seconds. A nil logger means
+// EventFull, EventLate, EventAway, EventBlocked, EventTooLate, EventAside, EventOpen and EventUnknown at Warn. Durations are in seconds. A nil logger means
 // slog.Default.
 //
 // It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out is the number of lines
@@ -48,7 +48,7 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 // level is the level at which Log writes the event; Debug: it does not.
 func (e Event) level() slog.Level {
 	switch e.Kind {
-	case EventPaused, EventFull, EventLate, EventAway, EventBlocked, EventTooLate, EventAside, EventUnknown:
+	case EventPaused, EventFull, EventLate, EventAway, EventBlocked, EventTooLate, EventAside, EventOpen, EventUnknown:
 		return slog.LevelWarn
 	}
 	if e.Kind == EventAnswered && e.Outcome.Overloaded() || !e.decision() {

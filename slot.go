@@ -93,6 +93,24 @@ func (s *slots) Limits() attempt.Limits {
 
 func (s *slots) Closed() (<-chan struct{}, error) { return s.shut, ErrClosed }
 
+func (s *slots) Opened(t window.Ticket) {
+	l := s.limiter()
+	l.lock()
+	var now time.Duration
+	if l.line.Len() > 0 {
+		now = l.now()
+	}
+	l.gate.HeadCame(now, t)
+	l.unlock(now)
+}
+
+// Lived takes no lock, and the time only if it matters.
+func (s *slots) Lived() {
+	if s.starved.Load() {
+		s.lived.Store(s.limiter().now())
+	}
+}
+
 func (s *slots) Waits(failures int, last window.Outcome, v verdict.Verdict, run *limiter.Run) (w attempt.Waits) {
 	l := s.limiter()
 	l.lock()

@@ -27,7 +27,7 @@ type Snapshot struct {
 	Gap time.Duration `json:"gap,omitempty"`
 	// PausedUntil is the end of the pause for all, zero without a pause.
 	PausedUntil time.Time `json:"paused_until,omitzero"`
-	// InFlight counts the attempts sent and not answered, Queued the operations that wait for a slot.
+	// InFlight counts the attempts sent and not answered, without those of Open, Queued the operations that wait for a slot.
 	InFlight int `json:"in_flight"`
 	Queued   int `json:"queued"`
 	// Attempts counts the attempts that ended since the start; Successes, Overloads, Timeouts, Neutrals and
@@ -44,6 +44,8 @@ type Snapshot struct {
 	Pauses uint64 `json:"pauses"`
 	// Aside counts the operations that failed, not only once, while the service took others.
 	Aside uint64 `json:"aside,omitempty"`
+	// Open is the number of open answers that are outside the window, and not in InFlight: they are no work for the service.
+	Open int `json:"open,omitempty"`
 	// TooLate counts the operations that were not sent before their deadline: an answer would have been for nobody.
 	TooLate uint64 `json:"too_late,omitempty"`
 	// Backups counts the second attempts of slow ones (Backup). They are among the Attempts.
@@ -114,6 +116,9 @@ func (s Snapshot) String() string {
 	if s.Aside > 0 {
 		line += fmt.Sprintf(" aside=%d", s.Aside)
 	}
+	if s.Open > 0 {
+		line += fmt.Sprintf(" open=%d", s.Open)
+	}
 	if s.TooLate > 0 {
 		line += fmt.Sprintf(" too-late=%d", s.TooLate)
 	}
@@ -138,6 +143,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	s.State = l.gate.State()
 	_, s.Phase = l.gate.Explain()
 	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.line.Len()
+	s.Open = l.gate.Outside()
 	if until := l.gate.PausedUntil(); until > now {
 		s.PausedUntil = l.made.Add(until)
 	}
@@ -171,7 +177,7 @@ func (l *Limiter) inUse() (works, paused bool) {
 	l.lock()
 	defer l.mu.Unlock()
 	until, _ := l.gate.ClosedUntil()
-	return l.gate.Flying() > 0 || l.line.Len() > 0, until > l.now()
+	return l.gate.Flying()+l.gate.Outside() > 0 || l.line.Len() > 0, until > l.now()
 }
 
 // restoreAge: a window of an hour ago is probably still right. Our choice.

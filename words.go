@@ -43,6 +43,8 @@ func (e Event) String() string {
 		return fmt.Sprintf("set aside: %d operations fail while others succeed, the last: %v", e.Count, e.Err)
 	case EventUnknown:
 		return fmt.Sprint("unknown: an error that no classifier knows, beside refusals: ", e.Err)
+	case EventOpen:
+		return fmt.Sprintf("open: %d answers are open, and nothing ended for %s: are their bodies closed?", e.Count, roughly(e.Wait))
 	case EventAway:
 		return fmt.Sprint("away: the service is not there: ", e.Err)
 	case EventUsedUp:

@@ -102,7 +102,8 @@ func (a *Attempt) limit(d time.Duration) {
 
 // Head notes the head of an answer whose end comes later. err is the error of the head, nil for a success. quotas
 // are its reports: the limiter paces the attempts by the valid reports. Head returns the verdict on the head. Call
-// it once, before the end. If the rest breaks off, the service has answered nevertheless.
+// it once, before the end. If the rest breaks off, the service has answered nevertheless. An answer that stays open after
+// a head without an error may leave the limiter's window: see Body.
 func (a *Attempt) Head(err error, quotas ...answer.Quota) verdict.Verdict {
 	v := verdict.Verdict{Meaning: answer.Success}
 	if err != nil {
@@ -116,6 +117,9 @@ func (a *Attempt) Head(err error, quotas ...answer.Quota) verdict.Verdict {
 	if s := a.runner.Slots; s != nil {
 		s.Contact(true, nil)
 		a.reported(s, v, quotas)
+		if a.owns && v.Meaning == answer.Success {
+			s.Opened(a.ticket)
+		}
 	}
 	return v
 }

@@ -10,11 +10,14 @@ import (
 type body Attempt
 
 // Body returns an answer's body that ends the attempt: when it is closed or read to its end, when reading fails, or
-// when the caller's context ends. Call Head first.
+// when the caller's context ends. Call Head first. sized: the answer's length is known, so that it comes to an end by itself.
+//
+// While other operations wait, an answer that stays open may leave the limiter's window: one that is no work for the
+// service any more, or that nobody closes. One whose length is known must not have brought a byte for some time.
 //
 // A body that is an io.Writer too is a connection of another protocol (101 Switching Protocols). With net/http the
 // connection outlives the context, and so does its slot. An error is neutral.
-func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
+func (a *Attempt) Body(inner io.ReadCloser, sized bool) io.ReadCloser {
 	a.inner = inner
 	if a.ctx.Done() != nil && !a.upgraded() {
 		// The function must not touch a.forget: it may run before that is set.
@@ -24,8 +27,26 @@ func (a *Attempt) Body(inner io.ReadCloser) io.ReadCloser {
 			}
 		})
 	}
+	if a.owns && sized {
+		return (*download)(a)
+	}
 	return (*body)(a)
 }
+
+// download is a body whose length is known.
+type download Attempt
+
+// Read is Read of a body, and says that it lives.
+func (d *download) Read(p []byte) (int, error) {
+	n, err := (*body)(d).Read(p)
+	if n > 0 {
+		d.runner.Slots.Lived()
+	}
+	return n, err
+}
+
+// Close is Close of a body.
+func (d *download) Close() error { return (*body)(d).Close() }
 
 func (a *Attempt) upgraded() bool {
 	_, ok := a.inner.(io.Writer)

@@ -102,7 +102,10 @@ func TestTheEndsOfABody(t *testing.T) {
 					require.NoError(t, err)
 					a.Head(c.head)
 					p := newPipe()
-					b := map[string]func(io.ReadCloser) io.ReadCloser{"Body": a.Body, "Connection": func(r io.ReadCloser) io.ReadCloser { return a.Body(connection{r, nil}) }}[hold](p)
+					b := map[string]func(io.ReadCloser) io.ReadCloser{
+						"Body":       func(r io.ReadCloser) io.ReadCloser { return a.Body(r, true) },
+						"Connection": func(r io.ReadCloser) io.ReadCloser { return a.Body(connection{r, nil}, false) },
+					}[hold](p)
 					require.Zero(t, d.ends())
 					c.end(b, p, func() { time.Sleep(time.Minute); synctest.Wait() })
 					require.Equal(t, want, d.last(t))
@@ -139,7 +142,7 @@ func TestTheDeadlineBreaksOffARead(t *testing.T) {
 		a, err := (&attempt.Runner{Slots: d}).Begin(ctx)
 		require.NoError(t, err)
 		a.Head(nil)
-		b, read := a.Body(p), make(chan error)
+		b, read := a.Body(p, false), make(chan error)
 		go func() { _, err := b.Read(nil); read <- err }()
 		<-p.reading
 		breaks := func() { p.err <- io.ErrUnexpectedEOF; <-read }
@@ -160,7 +163,7 @@ func TestTheSlotIsFreeAfterTheClose(t *testing.T) {
 		p.atClose = at
 		func() {
 			defer func() { _ = recover() }()
-			_ = a.Body(p).Close()
+			_ = a.Body(p, false).Close()
 		}()
 		require.Len(t, d.free, 1)
 	}
@@ -172,7 +175,7 @@ func TestACopySeesTheEndOfABody(t *testing.T) {
 	a, err := (&attempt.Runner{Slots: d}).Begin(t.Context())
 	require.NoError(t, err)
 	var got bytes.Buffer
-	_, err = io.Copy(&got, a.Body(io.NopCloser(strings.NewReader("hello"))))
+	_, err = io.Copy(&got, a.Body(io.NopCloser(strings.NewReader("hello")), true))
 	require.NoError(t, err)
 	require.Equal(t, "hello", got.String())
 	require.Equal(t, window.Success, d.last(t))
@@ -185,7 +188,7 @@ func TestOneEndOfMany(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		a, err := (&attempt.Runner{Slots: d}).Begin(ctx)
 		require.NoError(t, err)
-		b := a.Body(newPipe())
+		b := a.Body(newPipe(), false)
 		var all sync.WaitGroup
 		all.Go(cancel)
 		all.Go(func() { _ = b.Close() })

@@ -81,6 +81,8 @@ func (d *desk) Reached() bool                                                   
 func (d *desk) Reported(window.Ticket, verdict.Verdict, []answer.Quota)          {}
 func (d *desk) Contact(bool, error) (bool, error)                                { return true, nil }
 func (d *desk) Failed(window.Ticket, *limiter.Run, verdict.Verdict, bool, error) {}
+func (d *desk) Opened(window.Ticket)                                             {}
+func (d *desk) Lived()                                                           {}
 func (d *desk) Used(window.Ticket, float64)                                      {}
 func (d *desk) Denied(window.Ticket, error, bool) bool                           { return false }
 

@@ -20,6 +20,10 @@ type Slots interface {
 	// Failed notes a failure in the operation's run, once for each attempt and before its Settle: see limiter.Gate.Failed. v and
 	// err are the verdict and the error. broken: there was no answer.
 	Failed(t window.Ticket, run *limiter.Run, v verdict.Verdict, broken bool, err error)
+	// Opened notes that the answer of the attempt with the ticket has begun, and stays open. Lived notes that a part came of an answer
+	// whose length is known.
+	Opened(t window.Ticket)
+	Lived()
 	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict. run is nil for an operation that
 	// never failed.
 	Settle(t window.Ticket, v verdict.Verdict, err error, run *limiter.Run)

@@ -260,11 +260,11 @@ func hold(a *attempt.Attempt, resp *http.Response) io.ReadCloser {
 	w, ok := resp.Body.(io.Writer)
 	switch {
 	case !ok:
-		return a.Body(resp.Body)
+		return a.Body(resp.Body, resp.ContentLength >= 0)
 	case resp.StatusCode == http.StatusSwitchingProtocols:
-		return &duplex{a.Body(resp.Body), w}
+		return &duplex{a.Body(resp.Body, false), w}
 	}
-	return a.Body(struct{ io.ReadCloser }{resp.Body})
+	return a.Body(struct{ io.ReadCloser }{resp.Body}, resp.ContentLength >= 0)
 }
 
 // duplex is a body that is a connection: an io.ReadWriteCloser, with CloseWrite as net/http has it.

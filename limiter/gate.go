@@ -56,6 +56,7 @@ type Gate struct {
 	block  block
 	fog    fog
 	faults faults
+	starve starve
 
 	// told is nil until the service reports a quota, or an operation says an amount. waiting operations were there at the last call.
 	told    *told
@@ -82,6 +83,9 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 	g.waiting = 1
 	if !g.Open() || g.Timed() && !g.open(now) {
+		if g.Starved() {
+			g.starve.since = g.seen(now)
+		}
 		return window.Ticket{}, false
 	}
 	g.delayed = false
@@ -92,8 +96,14 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 // for a used quota is Neutral. If the attempt is not in flight, Answered returns false and changes nothing.
 func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) (window.End, bool) {
 	now = g.seen(now)
+	if g.Left(t) { // the law hears nothing of it: its time is not that of an answer
+		if g.told != nil {
+			g.ended(t, window.Neutral)
+		}
+		return window.End{Outcome: window.Neutral}, g.Withdrawn(t)
+	}
 	if g.Has(t) {
-		o = g.fog.cleared(o)
+		o = g.fog.cleared(g.starved(t, o))
 		if g.told != nil {
 			o = g.ended(t, o)
 		}
@@ -189,6 +199,10 @@ func (g *Gate) Next(now time.Duration, waiting int) (window.Ticket, bool) {
 func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	g.waiting = waiting
 	at := g.due()
+	if _, quiet := g.Quiet(g.now); quiet > 0 && waiting > 0 {
+		at = max(at, quiet)
+		return at, at > g.now
+	}
 	if !g.Open() && g.Bound > 0 {
 		return g.told.boundedUntil, waiting > 0 && g.told.boundedUntil > g.now
 	}
@@ -199,7 +213,7 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 
 // Timed reports whether the next event needs the time. An overload always needs it.
 func (g *Gate) Timed() bool {
-	return g.Window.Timed() || g.pausedUntil > g.now || g.Gap() > 0 || g.told != nil
+	return g.Window.Timed() || g.Starved() || g.pausedUntil > g.now || g.Gap() > 0 || g.told != nil
 }
 
 // Gap is the shortest time between two sends: the gap of the law, or of Settings.MaxRate or MaxAmountRate
@@ -245,7 +259,14 @@ func (g *Gate) seen(now time.Duration) time.Duration {
 }
 
 func (g *Gate) open(now time.Duration) bool {
-	return g.seen(now) >= g.due() && g.Open()
+	if g.seen(now) < g.due() {
+		return false
+	}
+	if g.Open() {
+		return true
+	}
+	quiet, _ := g.Quiet(now)
+	return quiet > 0
 }
 
 // spaces reports whether the law spaces its sends and one may fly, so that the gap alone sets the rate.
@@ -290,8 +311,12 @@ func (g *Gate) send() window.Ticket {
 	} else {
 		g.space()
 	}
+	trial := !g.Open()
 	t := g.Sent(g.now)
-	g.last = t.ID()
+	g.last, g.starve.since = t.ID(), g.now
+	if trial {
+		g.starve.trial = t
+	}
 	if g.Urgent {
 		g.SetUrgent(t)
 		g.inRow++

@@ -173,7 +173,7 @@ func (w *Window) Withdrawn(t Ticket) bool {
 }
 
 func (w *Window) landed(t Ticket) (f flight, ok bool) {
-	if f, ok = w.flying.landed(t); ok && t.id <= w.ignored {
+	if f, ok = w.flying.landed(t); ok && !f.left && t.id <= w.ignored {
 		w.pending--
 	}
 	return f, ok
@@ -303,8 +303,8 @@ type flights struct {
 	places []flight
 	// free are the places without an attempt.
 	free []uint32
-	// urgent counts the urgent attempts in flight.
-	urgent int
+	// urgent counts the urgent attempts in flight, open those whose answers stay open, and left the open ones that left the window.
+	urgent, open, left int
 }
 
 // flight is an attempt in flight; id is 0 if the place is free.
@@ -312,11 +312,12 @@ type flight struct {
 	id    uint64
 	sent  time.Duration
 	early bool
-	// urgent: SetUrgent noted it.
-	urgent bool
+	// urgent: SetUrgent noted it. open: its answer has begun, and stays open. left: it is not in the window any more.
+	urgent, open, left bool
 }
 
-func (f *flights) n() int { return len(f.places) - len(f.free) }
+// n is the number of those in the window.
+func (f *flights) n() int { return len(f.places) - len(f.free) - f.left }
 
 // sent gives the attempt its id. It is early if it is sent less than near after the attempt before.
 func (f *flights) sent(now, near time.Duration) Ticket {
@@ -343,6 +344,12 @@ func (f *flights) landed(t Ticket) (landed flight, ok bool) {
 		return landed, false
 	}
 	landed, f.places[t.place].id = f.places[t.place], 0
+	switch {
+	case landed.left:
+		f.left--
+	case landed.open:
+		f.open--
+	}
 	if landed.urgent {
 		f.urgent--
 	}

@@ -456,3 +456,42 @@ func TestUrgentAttemptsAreCounted(t *testing.T) {
 	next := w.send(2)
 	require.False(t, w.IsUrgent(next[0]), "it has the place of an urgent one")
 }
+
+// An open answer that leaves the window is out of all its counts, until it ends.
+func TestAnOpenAnswerLeaves(t *testing.T) {
+	stays := lawFunc(func(s window.State, _ window.End) window.State { return s })
+	w, err := window.New(func(window.Settings) window.Law { return stays }, window.Settings{Initial: 2})
+	require.NoError(t, err)
+	first, second := w.Sent(0), w.Sent(0)
+	w.SetUrgent(first)
+	w.Opened(second)
+	require.False(t, w.Starved(), "one is no open answer")
+	w.Opened(first)
+	w.Opened(first)
+	require.True(t, w.Starved())
+	trial := w.Sent(0)
+	require.False(t, w.Starved())
+	w.Answered(0, trial, window.Overload, 0) // the others were in flight then
+	require.Equal(t, 1, w.Streak())
+
+	w.Leave(first)
+	require.False(t, w.Left(first))
+	require.True(t, w.Left(second), "the oldest but that one")
+	w.Leave(window.Ticket{})
+	require.True(t, w.Left(first))
+	require.Zero(t, w.FlyingUrgent())
+	require.Zero(t, w.Flying())
+	require.Equal(t, 2, w.Outside())
+	require.False(t, w.Starved())
+	w.Leave(window.Ticket{}) // there is none
+	require.True(t, w.Has(first))
+
+	// Nothing of that burst is in flight any more, so the next overload counts.
+	w.Answered(0, w.Sent(0), window.Overload, 0)
+	require.Equal(t, 2, w.Streak())
+	require.True(t, w.Withdrawn(first))
+	require.True(t, w.Withdrawn(second))
+	require.Zero(t, w.Outside())
+	require.Zero(t, w.Flying())
+	require.Zero(t, w.FlyingUrgent())
+}

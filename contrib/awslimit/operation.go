@@ -111,7 +111,7 @@ func (o *operation) HandleDeserialize(ctx context.Context, in middleware.Deseria
 	out, metadata, err := next.HandleDeserialize(ctx, in)
 	r, ok := out.RawResponse.(*smithyhttp.Response)
 	if ok && r != nil && r.Response != nil && r.Body != nil && r.Body != http.NoBody {
-		o.body = &body{inner: r.Body}
+		o.body = &body{inner: r.Body, sized: r.ContentLength >= 0}
 		r.Body = o.body
 	}
 	return out, metadata, err
@@ -166,6 +166,8 @@ type body struct {
 	// Guarded by mu: the body beneath, or the attempt's once held, and whether the body ended before.
 	inner io.ReadCloser
 	over  bool
+	// sized: the answer has a length.
+	sized bool
 }
 
 func (b *body) beneath() io.ReadCloser {
@@ -204,7 +206,7 @@ func (b *body) hold(a *attempt.Attempt, head error) {
 		a.End(nil)
 		return
 	}
-	b.inner = a.Body(b.inner)
+	b.inner = a.Body(b.inner, b.sized)
 }
 
 // misfit reports a TLS that does not fit: a certificate that is not accepted, or a server without TLS. Another attempt

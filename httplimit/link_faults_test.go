@@ -1,0 +1,142 @@
+package httplimit_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
+)
+
+// link is shared by all downloads: the head comes at once, the body in steps of a second, and an answer that takes 20 minutes is
+// cut off.
+type link struct {
+	sync.Mutex
+	open, most, cut int
+}
+
+// download is the body of one, of so many seconds of the whole link.
+type download struct {
+	l     *link
+	left  float64
+	since time.Time
+	once  sync.Once
+}
+
+func (d *download) Read(p []byte) (int, error) {
+	time.Sleep(time.Second)
+	d.l.Lock()
+	defer d.l.Unlock()
+	switch d.left -= 1 / float64(d.l.open); {
+	case d.left <= 0:
+		return 0, io.EOF
+	case time.Since(d.since) > 20*time.Minute:
+		d.l.cut++
+		return 0, io.ErrUnexpectedEOF
+	}
+	return copy(p, "."), nil
+}
+
+func (d *download) Close() error {
+	d.once.Do(func() {
+		d.l.Lock()
+		d.l.open--
+		d.l.Unlock()
+	})
+	return nil
+}
+
+// Downloads that share a link were multiplied: nothing ends, so one more was sent, so less ended, and all 400 were cut off by the
+// server. An answer with a length is work while its bytes come. One that nobody reads is none: its slot is free again.
+func TestDownloadsThatShareALinkAreNotMultiplied(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &link{}
+		lim, err := aimd.New(aimd.Config{})
+		require.NoError(t, err)
+		client := (&httplimit.Transport{Limiter: httplimit.One(lim), Base: base(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(50 * time.Millisecond)
+			l.Lock()
+			defer l.Unlock()
+			l.open++
+			l.most = max(l.most, l.open)
+			return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: 1e9, Request: r, Body: &download{l: l, left: 10, since: time.Now()}}, nil
+		})}).Client()
+		var all sync.WaitGroup
+		for range 200 {
+			all.Go(func() {
+				for {
+					resp, err := client.Get(anyURL)
+					require.NoError(t, err)
+					_, err = io.Copy(io.Discard, resp.Body)
+					_ = resp.Body.Close()
+					if err == nil {
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		assert.Zero(t, l.cut)
+		assert.Less(t, l.most, 100) // 200 by trials
+		assert.Zero(t, lim.Snapshot().Open)
+	})
+}
+
+// Bodies that nobody reads and nobody closes held the window, and the log said nothing.
+func TestBodiesThatNobodyCloses(t *testing.T) {
+	for name, length := range map[string]int64{"without a length": -1, "with a length": 1e6} {
+		synctest.Test(t, func(t *testing.T) {
+			var told []aimd.Event
+			var mu sync.Mutex
+			lim, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) {
+				mu.Lock()
+				defer mu.Unlock()
+				if e.Kind == aimd.EventOpen {
+					told = append(told, e)
+				}
+			}})
+			require.NoError(t, err)
+			client := (&httplimit.Transport{Limiter: httplimit.One(lim), Base: base(func(r *http.Request) (*http.Response, error) {
+				time.Sleep(50 * time.Millisecond)
+				return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: length, Request: r, Body: io.NopCloser(&feed{r.Context(), time.Now().Add(time.Hour)})}, nil
+			})}).Client()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			start := time.Now()
+			var all sync.WaitGroup
+			for range 60 {
+				all.Go(func() {
+					req, err := http.NewRequestWithContext(ctx, http.MethodGet, anyURL, nil)
+					require.NoError(t, err)
+					resp, err := client.Do(req)
+					require.NoError(t, err)
+					_ = resp // and forgotten
+				})
+			}
+			all.Wait()
+			assert.Less(t, time.Since(start), 2*time.Minute, name)
+			s := lim.Snapshot()
+			assert.Equal(t, 60, s.InFlight+s.Open, name)
+			assert.Contains(t, s.String(), " open=40", name)
+			require.Len(t, told, 2, name)
+			assert.Equal(t, "open: 20 answers are open, and nothing ended for 10s: are their bodies closed?", told[0].String(), name)
+			assert.EqualValues(t, 40, told[1].Count, name)
+
+			// Shutdown waits for them all.
+			short, stop := context.WithTimeout(ctx, time.Second)
+			defer stop()
+			require.EqualError(t, lim.Shutdown(short), "aimd: 60 attempts still in flight: context deadline exceeded")
+			cancel()
+			synctest.Wait()
+			require.NoError(t, lim.Shutdown(t.Context()))
+		})
+	}
+}
