@@ -90,10 +90,22 @@ func (r result) took() time.Duration { return time.Duration(r.Seconds * float64(
 // foreign is a program that is not ours and knows no limits. It sends so many requests, some at a time.
 type foreign func(ctx context.Context, t *testing.T, address string, atATime, requests int) result
 
-// python is its standard library, which sends each request once.
-func python(ctx context.Context, t *testing.T, address string, atATime, requests int) (r result) {
+// python is its standard library, which sends each request once, by a connection of its own.
+func python(ctx context.Context, t *testing.T, address string, atATime, requests int) result {
 	t.Helper()
-	out, err := exec.CommandContext(ctx, program.Path(t, "python3", "python3"), "testdata/batch.py", "http://"+address, fmt.Sprint(atATime), fmt.Sprint(requests)).Output()
+	return batch(ctx, t, address, atATime, requests)
+}
+
+// kept is python with connections that are kept.
+func kept(ctx context.Context, t *testing.T, address string, atATime, requests int) result {
+	t.Helper()
+	return batch(ctx, t, address, atATime, requests, "keep")
+}
+
+func batch(ctx context.Context, t *testing.T, address string, atATime, requests int, how ...string) (r result) {
+	t.Helper()
+	args := append([]string{"testdata/batch.py", "http://" + address, fmt.Sprint(atATime), fmt.Sprint(requests)}, how...)
+	out, err := exec.CommandContext(ctx, program.Path(t, "python3", "python3"), args...).Output()
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(out, &r))
 	return r

@@ -11,6 +11,12 @@ import (
 // A rolling update: three proxies behind haproxy, which asks each for its health, are replaced in turn while a program
 // sends 3000 POSTs, each once. haproxy tries none again. None is lost, and none is done twice.
 func TestReplacedInTurn(t *testing.T) {
+	for name, send := range map[string]foreign{"a connection each": python, "kept connections": kept} {
+		t.Run(name, func(t *testing.T) { replaced(t, send) })
+	}
+}
+
+func replaced(t *testing.T, send foreign) {
 	beside(t)
 	const requests, atATime, slots, delay = 3000, 64, 12, 100 * time.Millisecond // 25 s without a proxy
 	ctx := begin(t)
@@ -23,7 +29,7 @@ func TestReplacedInTurn(t *testing.T) {
 	}
 	front := haproxy{Checks: checks}.front(t, upstreams...)
 	ended := make(chan result, 1)
-	go func() { ended <- python(ctx, t, front, atATime, requests) }()
+	go func() { ended <- send(ctx, t, front, atATime, requests) }()
 	for _, g := range guards {
 		eventually(t, func() bool { return g.metric(t, "aimd_attempts_total") > 50 }, "it is asked")
 		g.process.stop()
