@@ -44,7 +44,8 @@ func New(l Limit, c Config) (*Controller, error) {
 }
 
 // Admit returns the permit to serve a request. If the limit is reached, the request waits, for at most
-// Config.QueueTime. If it is shed, the error is a [*Shed]; if the context ends first, ctx.Err(). If the context has
+// Config.QueueTime. A request whose context has a deadline is shed as expired if it has too little time left when its turn comes,
+// and then the newest of its criticality goes first for a while. If it is shed, the error is a [*Shed]; if the context ends first, ctx.Err(). If the context has
 // a permit of this controller (see [NewContext]), Admit returns the zero Permit, since a wait for a second place
 // could last for ever.
 func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
@@ -68,6 +69,9 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 		return Permit{c: c, ticket: ticket, tags: t, at: now}, nil
 	}
 	r := &request{tags: t, turn: turn, ready: make(chan struct{})}
+	if at, bounded := ctx.Deadline(); bounded {
+		r.deadline = max(1, at.Sub(c.made))
+	}
 	c.core.Queued(now, r)
 	c.unlock(now)
 	select {

@@ -12,6 +12,10 @@ const (
 	// returning is the part of the server's capacity at which shed requests come back; the rest is for
 	// first attempts. Our choice.
 	returning = 0.5
+	// A request with less time left than trips mean services is too late, with less than half of its time at most. In a crowd, for
+	// crowded times the QueueTime, the newest with a deadline goes first: oldest first, each would be served for nobody. Both are
+	// the rules of package internal/line, which has no levels.
+	trips, crowded = 2, 8
 	// assumedService is the time that a request takes before the first one has succeeded. Our choice.
 	assumedService = 100 * time.Millisecond
 )
@@ -29,6 +33,8 @@ type core struct {
 	now, booked time.Duration
 	// service is the smoothed time that a success takes, 0 before the first.
 	service time.Duration
+	// crowd is the end of the time in which the newest goes first.
+	crowd time.Duration
 }
 
 // newCore returns a core in its initial state, or an error that names the wrong setting.
@@ -68,7 +74,31 @@ func (c *core) Queued(now time.Duration, r *request) {
 // Cancelled takes a request out of the queue, and reports false if it is not in the queue.
 func (c *core) Cancelled(now time.Duration, r *request) bool {
 	c.seen(now)
-	return c.line.remove(r)
+	if !c.line.remove(r) {
+		return false
+	}
+	if c.now >= r.deadline {
+		c.late(r)
+	}
+	return true
+}
+
+// late begins a crowd: a request that came after the last one could not be served by its deadline.
+func (c *core) late(r *request) {
+	if r.deadline != 0 && r.since >= c.crowd {
+		c.crowd = c.now + crowded*c.config.QueueTime
+	}
+}
+
+// next is the request whose turn it is, nil if none waits. It sheds those before it that have too little time left.
+func (c *core) next() *request {
+	for {
+		r := c.line.next(c.now < c.crowd)
+		if r == nil || r.deadline == 0 || c.now+min(trips*c.service, (r.deadline-r.since)/2) <= r.deadline {
+			return r
+		}
+		c.drop(r, expired)
+	}
 }
 
 // Answered ends an admitted request, and returns the time that it took, or false if it is not in service.
@@ -87,12 +117,12 @@ func (c *core) Answered(now time.Duration, t window.Ticket, o window.Outcome) (a
 // booked.
 func (c *core) Next(now time.Duration) *request {
 	c.seen(now)
+	r := c.next()
 	if len(c.shed) > 0 {
 		r := c.shed[0]
 		c.shed = c.shed[1:]
 		return r
 	}
-	r := c.line.next()
 	t, ok := c.gate.Next(c.now, c.line.n)
 	if !ok {
 		return nil
@@ -128,7 +158,9 @@ func (c *core) seen(now time.Duration) {
 
 // drop takes a request out of the line and refuses it.
 func (c *core) drop(r *request, why string) {
-	c.line.remove(r)
+	if c.line.remove(r); why == expired {
+		c.late(r)
+	}
 	// Little's law: n at a time, each for a time, make n requests in that time.
 	each := float64(cmp.Or(c.service, assumedService)) / c.gate.State().Cwnd / returning
 	r.shed = &Shed{Reason: why, RetryAfter: c.back(time.Duration(each)), Waited: c.Waited(r), Tags: r.tags}

@@ -252,3 +252,56 @@ func TestWrongSettingsAreNamed(t *testing.T) {
 	_, err := New(Limit{}, Config{})
 	assert.ErrorContains(t, err, "admission: Limit: ")
 }
+
+// by lets a request come that has so much time.
+func (x *trace) by(had time.Duration, name string) *trace {
+	x.t.Helper()
+	x.comes(name, interactive)
+	x.requests[name].deadline = x.now + had
+	return x
+}
+
+// A request is too late with less time left than two mean services, or than half of its time, if that is less.
+func TestARequestThatIsTooLateIsShed(t *testing.T) {
+	for _, c := range []struct {
+		had, at time.Duration
+		late    bool
+	}{{100 * time.Millisecond, 80 * time.Millisecond, false}, {100 * time.Millisecond, 80*time.Millisecond + 1, true},
+		{30 * time.Millisecond, 15 * time.Millisecond, false}, {30 * time.Millisecond, 15*time.Millisecond + 1, true},
+	} {
+		x := newTrace(t, Config{})
+		x.core.service = 10 * time.Millisecond
+		x.by(c.had, "a").passes(c.at)
+		if c.late {
+			x.shed(expired, "a")
+		} else {
+			x.shed("")
+		}
+	}
+}
+
+// From then on the newest with a deadline goes first, for eight times the QueueTime. Others keep their turn.
+func TestTheNewestRequestGoesFirstInACrowd(t *testing.T) {
+	const end = 61*time.Millisecond + 8*time.Second
+	crowd := func() *trace {
+		x := newTrace(t, Config{QueueTime: time.Second})
+		x.core.service = 20 * time.Millisecond
+		return x.by(100*time.Millisecond, "late").passes(61*time.Millisecond).shed(expired, "late")
+	}
+	newTrace(t, Config{}).by(time.Minute, "a").by(time.Minute, "b").served("a", "b")
+	x := crowd()
+	x.passes(end-x.now-1).by(time.Minute, "a").by(time.Minute, "b").served("b", "a")
+	x.by(time.Minute, "a").comes("none", interactive).by(time.Minute, "b").passes(1).served("a", "none", "b")
+
+	x = crowd()
+	x.comes("none", interactive).by(time.Minute, "a").by(time.Minute, "b").served("none", "b", "a")
+
+	// One that came before the end of a crowd begins no other.
+	x = crowd().by(9*time.Second, "second").passes(time.Second).shed(expired, "second")
+	x.passes(end-x.now).by(time.Minute, "a").by(time.Minute, "b").served("a", "b")
+
+	// A caller that left at its deadline is late, too.
+	x = newTrace(t, Config{QueueTime: time.Second}).by(100*time.Millisecond, "gone")
+	require.True(t, x.core.Cancelled(100*time.Millisecond, x.requests["gone"]))
+	x.passes(100*time.Millisecond).by(time.Minute, "a").by(time.Minute, "b").served("b", "a")
+}

@@ -16,6 +16,8 @@ type request struct {
 	// since is the time when it began to wait, number its place in the order of arrival.
 	since  time.Duration
 	number uint64
+	// deadline is the time by which its caller leaves; 0: not known.
+	deadline time.Duration
 	// level is the queue of the line that it waits in, item its place there.
 	level int
 	item  queue.Item[*request]
@@ -29,7 +31,7 @@ type request struct {
 }
 
 // line is the queue. Requests are served by turn and criticality from the highest down, among equals first
-// come, first served. They are shed from the lowest up, among equals retries before the others, and then the
+// come, first served, or in a crowd the newest with a deadline first. They are shed from the lowest up, among equals retries before the others, and then the
 // latest first: it has waited the least.
 //
 // The zero value is an empty line. All methods take constant time.
@@ -86,10 +88,23 @@ func oldest(levels []queue.Queue[*request]) (r *request) {
 	return r
 }
 
-// next is the request to serve next, nil if the line is empty.
-func (l *line) next() (r *request) {
+// next is the request to serve next, nil if the line is empty. In a crowd the newest takes the turn of the oldest, if both have a
+// deadline.
+func (l *line) next(crowd bool) (r *request) {
 	for n := len(l.levels) - 2; n >= 0 && r == nil; n -= 2 {
-		r = oldest(l.levels[n : n+2])
+		if r = oldest(l.levels[n : n+2]); r != nil && r.deadline != 0 && crowd {
+			r = newest(r, l.levels[n:n+2])
+		}
+	}
+	return r
+}
+
+// newest is the request with a deadline that came last to some levels, at least this one.
+func newest(r *request, levels []queue.Queue[*request]) *request {
+	for n := range levels {
+		if _, last := levels[n].Ends(); last != nil && last.Value.deadline != 0 && last.Value.number > r.number {
+			r = last.Value
+		}
 	}
 	return r
 }

