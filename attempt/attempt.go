@@ -108,7 +108,9 @@ func (a *Attempt) Head(err error, quotas ...answer.Quota) verdict.Verdict {
 	v := verdict.Verdict{Meaning: answer.Success}
 	if err != nil {
 		f := verdict.Read(err)
-		v = a.judged(err, f)
+		if v = a.judged(err, f); !v.Known() {
+			v.Meaning = answer.Final // an answer that is no success
+		}
 		a.failed(v, f, err)
 		r := a.more()
 		r.verdict, r.refusal = v, err

@@ -85,12 +85,12 @@ func glance(resp *http.Response, read func(answer.Answer) answer.Answer) (e *Sta
 }
 
 // within is body.Within for an answer that may have a body. Only the answer to a PUT or POST is begun before the work is
-// done.
+// done. Another that has a time of change, or is a part, is a file: whatever it says is the user's.
 func within(resp *http.Response) []byte {
-	if resp.StatusCode == http.StatusSwitchingProtocols {
+	long := resp.Request != nil && (resp.Request.Method == http.MethodPut || resp.Request.Method == http.MethodPost)
+	if resp.StatusCode == http.StatusSwitchingProtocols || !long && has(resp.Header, "Last-Modified", "Content-Range") {
 		return nil
 	}
-	long := resp.Request != nil && (resp.Request.Method == http.MethodPut || resp.Request.Method == http.MethodPost)
 	return body.Within(resp.Header, bodyOf(resp), resp.ContentLength, long)
 }
 
