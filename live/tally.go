@@ -143,6 +143,7 @@ func (m *member) read() {
 		}
 		s.InFlight += now.InFlight
 		s.Queued += now.Queued
+		s.Open += now.Open
 		s.Present++
 	} else if now.InFlight == 0 && now.Queued == 0 {
 		m.limiter = nil
@@ -161,6 +162,8 @@ func (m *member) count(now aimd.Snapshot) {
 	s.ClientErrors += now.ClientErrors - old.ClientErrors
 	s.Cuts += now.Cuts - old.Cuts
 	s.Pauses += now.Pauses - old.Pauses
+	s.TooLate += now.TooLate - old.TooLate
+	s.Aside += now.Aside - old.Aside
 	now.Decisions = nil
 	m.counted = now
 }

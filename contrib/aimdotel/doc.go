@@ -19,6 +19,9 @@
 //	                           overload, timeout, neutral or client_error
 //	aimd.cuts                  counter, {cut}: bursts of overloads that narrowed the window
 //	aimd.pauses                counter, {pause}: pauses for everybody
+//	aimd.too_late              counter, {operation}: not sent before their deadline
+//	aimd.aside                 counter, {operation}: failed again and again while others succeeded
+//	aimd.open                  up-down counter, {answer}: stay open outside the window
 //
 // The numbers of limiters with one name are added up; their largest gap and pause are shown. The counters of a name
 // keep the counts of an evicted limiter. If there are more keys than a Keyed holds, see [Registration.Evicted]. The

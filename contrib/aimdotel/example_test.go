@@ -47,6 +47,9 @@ func ExampleRegister() {
 	// aimd.attempts {attempt}
 	// aimd.cuts {cut}
 	// aimd.pauses {pause}
+	// aimd.too_late {operation}
+	// aimd.aside {operation}
+	// aimd.open {answer}
 	// aimd.gap s
 	// aimd.paused_until s
 }

@@ -21,8 +21,9 @@ import (
 type instruments struct {
 	cwnd, ssthresh, gap, pausedUntil metric.Float64ObservableGauge
 	quotaLimit, quotaLeft            metric.Float64ObservableGauge
-	inFlight, queued                 metric.Int64ObservableUpDownCounter
+	inFlight, queued, open           metric.Int64ObservableUpDownCounter
 	attempts, cuts, pauses           metric.Int64ObservableCounter
+	tooLate, aside                   metric.Int64ObservableCounter
 }
 
 // Register measures the limiters, see the package, until the registration is unregistered. limiters
@@ -45,7 +46,7 @@ func Register(limiters func() iter.Seq2[string, *aimd.Limiter], opts ...Option) 
 			i.observe(o, s)
 		}
 		return nil
-	}, i.cwnd, i.ssthresh, i.gap, i.pausedUntil, i.quotaLimit, i.quotaLeft, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses)
+	}, i.cwnd, i.ssthresh, i.gap, i.pausedUntil, i.quotaLimit, i.quotaLeft, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses, i.tooLate, i.aside, i.open)
 	if err != nil {
 		return nil, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -63,7 +64,7 @@ type Registration struct {
 func (r *Registration) Evicted(l *aimd.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {
-	var errs [11]error
+	var errs [14]error
 	i.cwnd, errs[0] = m.Float64ObservableGauge("aimd.cwnd",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Congestion window."))
 	i.ssthresh, errs[1] = m.Float64ObservableGauge("aimd.ssthresh",
@@ -86,6 +87,12 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 		metric.WithDescription("Quota of the service, as its answers report it."))
 	i.quotaLeft, errs[10] = m.Float64ObservableGauge("aimd.quota_left",
 		metric.WithDescription("What is left of the quota."))
+	i.tooLate, errs[11] = m.Int64ObservableCounter("aimd.too_late",
+		metric.WithUnit("{operation}"), metric.WithDescription("Operations that were not sent before their deadline."))
+	i.aside, errs[12] = m.Int64ObservableCounter("aimd.aside",
+		metric.WithUnit("{operation}"), metric.WithDescription("Operations that failed again and again while others succeeded."))
+	i.open, errs[13] = m.Int64ObservableUpDownCounter("aimd.open",
+		metric.WithUnit("{answer}"), metric.WithDescription("Answers that stay open outside the window."))
 	if err := errors.Join(errs[:]...); err != nil {
 		return i, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -102,6 +109,7 @@ func (i *instruments) observe(o metric.Observer, s live.Sum) {
 		o.ObserveFloat64(i.pausedUntil, max(0, float64(s.PausedUntil.UnixMilli())/1000), of)
 		o.ObserveInt64(i.inFlight, int64(s.InFlight), of)
 		o.ObserveInt64(i.queued, int64(s.Queued), of)
+		o.ObserveInt64(i.open, int64(s.Open), of)
 		for _, q := range s.Quotas {
 			ofQuota := metric.WithAttributes(name, quotaKey.String(q.Name))
 			o.ObserveFloat64(i.quotaLimit, q.Limit, ofQuota)
@@ -113,6 +121,8 @@ func (i *instruments) observe(o metric.Observer, s live.Sum) {
 	}
 	o.ObserveInt64(i.cuts, int64(s.Cuts), of)
 	o.ObserveInt64(i.pauses, int64(s.Pauses), of)
+	o.ObserveInt64(i.tooLate, int64(s.TooLate), of)
+	o.ObserveInt64(i.aside, int64(s.Aside), of)
 }
 
 const scopeName = "github.com/aimd-go/aimd/contrib/aimdotel"

@@ -122,8 +122,11 @@ func testInstruments(t *testing.T) {
 		"aimd.queued":       {"up-down counter", "{operation}", one(1)},
 		"aimd.attempts": {"counter", "{attempt}", map[string]float64{
 			"photos success": 0, "photos overload": 1, "photos timeout": 0, "photos neutral": 0, "photos client_error": 0}},
-		"aimd.cuts":   {"counter", "{cut}", one(1)},
-		"aimd.pauses": {"counter", "{pause}", one(float64(l.Snapshot().Pauses))},
+		"aimd.cuts":     {"counter", "{cut}", one(1)},
+		"aimd.pauses":   {"counter", "{pause}", one(float64(l.Snapshot().Pauses))},
+		"aimd.too_late": {"counter", "{operation}", one(0)},
+		"aimd.aside":    {"counter", "{operation}", one(0)},
+		"aimd.open":     {"up-down counter", "{answer}", one(0)},
 	}, collect(t, reader))
 	cancel()
 	synctest.Wait()
@@ -189,7 +192,7 @@ func TestTheGlobalProviderIsTheDefault(t *testing.T) {
 	defer otel.SetMeterProvider(noop.NewMeterProvider())
 	_, err := Register(live.Of(reno(t, aimd.Config{})), WithMeterProvider(nil))
 	require.NoError(t, err)
-	require.Len(t, collect(t, reader), 9)
+	require.Len(t, collect(t, reader), 12)
 }
 
 // broken is a meter that makes no instrument.

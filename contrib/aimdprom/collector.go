@@ -28,6 +28,9 @@ var (
 	attempts    = desc("aimd_attempts_total", ofOutcome, "Attempts that were answered, by outcome.")
 	cuts        = desc("aimd_cuts_total", ofLimiter, "Bursts of overloads that narrowed the window.")
 	pauses      = desc("aimd_pauses_total", ofLimiter, "Pauses for everybody.")
+	tooLate     = desc("aimd_too_late_total", ofLimiter, "Operations that were not sent before their deadline.")
+	aside       = desc("aimd_aside_total", ofLimiter, "Operations that failed again and again while others succeeded.")
+	open        = desc("aimd_open", ofLimiter, "Answers that stay open outside the window.")
 )
 
 func desc(name string, labels []string, help string) *prometheus.Desc {
@@ -48,7 +51,7 @@ func New(limiters ...func() iter.Seq2[string, *aimd.Limiter]) *Collector {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cwnd, ssthresh, gap, pausedUntil, quotaLimit, quotaLeft, inFlight, queued, attempts, cuts, pauses} {
+	for _, d := range []*prometheus.Desc{cwnd, ssthresh, gap, pausedUntil, quotaLimit, quotaLeft, inFlight, queued, attempts, cuts, pauses, tooLate, aside, open} {
 		to <- d
 	}
 }
@@ -69,6 +72,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			gauge(pausedUntil, max(0, float64(s.PausedUntil.UnixMilli())/1000))
 			gauge(inFlight, float64(s.InFlight))
 			gauge(queued, float64(s.Queued))
+			gauge(open, float64(s.Open))
 			for _, q := range s.Quotas {
 				gauge(quotaLimit, q.Limit, q.Name)
 				gauge(quotaLeft, q.Left, q.Name)
@@ -79,6 +83,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		}
 		counter(cuts, s.Cuts, s.Name)
 		counter(pauses, s.Pauses, s.Name)
+		counter(tooLate, s.TooLate, s.Name)
+		counter(aside, s.Aside, s.Name)
 	}
 }
 

@@ -88,6 +88,7 @@ func TestOneLimiter(t *testing.T) {
 			"aimd_attempts_total photos success": 0, "aimd_attempts_total photos overload": 0, "aimd_attempts_total photos timeout": 0,
 			"aimd_attempts_total photos neutral": 0, "aimd_attempts_total photos client_error": 0,
 			"aimd_cuts_total photos": 0, "aimd_pauses_total photos": 0,
+			"aimd_too_late_total photos": 0, "aimd_aside_total photos": 0, "aimd_open photos": 0,
 		}
 		require.Equal(t, want, gathered(t, r))
 		cancel()

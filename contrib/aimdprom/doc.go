@@ -18,6 +18,9 @@
 //	                                 overload, timeout, neutral or client_error
 //	aimd_cuts_total                  bursts of overloads that narrowed the window
 //	aimd_pauses_total                pauses for everybody
+//	aimd_too_late_total              operations that were not sent before their deadline
+//	aimd_aside_total                 operations that failed again and again while others succeeded
+//	aimd_open                        answers that stay open outside the window
 //
 // The numbers of limiters with one name are added up; their largest gap and pause are shown. The counters of a name
 // keep the counts of an evicted limiter. If there are more keys than a Keyed holds, see [Collector.Evicted]. The
