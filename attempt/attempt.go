@@ -236,7 +236,7 @@ func (a *Attempt) settle(v verdict.Verdict, heard window.Outcome, err error) {
 
 // begun is the verdict on the head, a success without one.
 func (a *Attempt) begun() verdict.Verdict {
-	if a.rest == nil || a.rest.verdict == (verdict.Verdict{}) {
+	if a.rest == nil || a.rest.verdict == (verdict.Verdict{}) && a.rest.refusal == nil {
 		return verdict.Verdict{Meaning: answer.Success}
 	}
 	return a.rest.verdict
