@@ -37,6 +37,10 @@ func (r *reader) document(body []byte) {
 	switch {
 	case len(body) == 0:
 	case r.succeeded() && kind == "text/event-stream":
+		if body[0] == '{' { // the data of an event, as an SDK's error keeps it
+			r.success(string(body), true, false)
+			break
+		}
 		r.event(string(body))
 	case r.succeeded() && strings.HasPrefix(kind, "multipart/"):
 		r.parts(string(body))
