@@ -104,7 +104,7 @@ func TestUrgentCallsBesideABatch(t *testing.T) {
 		"refuses": {rate: 12, from: 10 * time.Second, to: 70 * time.Second, p95: 150 * time.Millisecond, batch: 1.02},
 		"queues":  {queues: true, rate: 12, from: 10 * time.Second, to: 70 * time.Second, batch: 1.02},
 		// 1.25 times all slots for 20 s. With a quarter of the turns in place of the slots the p95 is 37 s.
-		"refuses, too many": {rate: 160, from: 10 * time.Second, to: 30 * time.Second, p95: 16 * time.Second, batch: 1.03},
+		"refuses, too many": {rate: 160, from: 10 * time.Second, to: 30 * time.Second, p95: 18 * time.Second, batch: 1.03},
 	} {
 		var ones, firsts []time.Duration
 		var one, urgent time.Duration

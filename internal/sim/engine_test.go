@@ -172,7 +172,7 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 		{"urgent", 0, 300, &probe, nil, 8 * sec, 432 * sec, "urgent"}, // it waits while a window that was cut has more in flight
 		{"calls past the limiter", 0, 300, &probe, nil, 150 * ms, 7 * time.Minute, "past"},
 		{"refused, one for both", 64, 300, &probe, nil, 50 * sec, 400 * sec, ""},
-		{"refused, urgent", 64, 300, &probe, nil, 2500 * ms, 420 * sec, "urgent"},
+		{"refused, urgent", 64, 300, &probe, nil, 4 * sec, 420 * sec, "urgent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			soon, whole := 0, 0 // two runs within a bound decide that the middle one is
