@@ -33,11 +33,11 @@ func logged(t *testing.T) (*slog.Logger, func() []map[string]any) {
 	}
 }
 
-// "Changes of the window or of its gap are at the level Info; the kinds EventPaused, EventFull, EventLate,
-// EventAway and EventBlocked at Warn"
+// "Changes of the window or of its gap are at the level Info; the kinds EventPaused, EventFull, EventLate, EventAway,
+// EventBlocked, EventTooLate, EventAside, EventOpen and EventUnknown at Warn"
 func TestTheLevelsOfTheLog(t *testing.T) {
 	levels := map[aimd.EventKind]any{
-		aimd.EventPaused: "WARN", aimd.EventFull: "WARN", aimd.EventLate: "WARN", aimd.EventAway: "WARN", aimd.EventBlocked: "WARN", aimd.EventCut: "INFO",
+		aimd.EventPaused: "WARN", aimd.EventFull: "WARN", aimd.EventLate: "WARN", aimd.EventAway: "WARN", aimd.EventBlocked: "WARN", aimd.EventTooLate: "WARN", aimd.EventAside: "WARN", aimd.EventUnknown: "WARN", aimd.EventCut: "INFO",
 		aimd.EventAnswered: "INFO", aimd.EventReconfigured: "INFO", aimd.EventUsedUp: "INFO", aimd.EventClosed: "INFO", aimd.EventAdmitted: nil,
 	}
 	logger, lines := logged(t)

@@ -3,7 +3,10 @@ package aimd_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -110,4 +113,38 @@ func TestAnErrorThatNobodyKnowsIsAnEvent(t *testing.T) {
 		end(strange)
 		assert.Len(t, told, 2)
 	})
+}
+
+// sendSome sends a batch to a service that takes four items at a time, and returns what it refused.
+func sendSome(_ context.Context, items []string) ([]string, error) {
+	return items[min(len(items), 4):], nil
+}
+
+// A batch of which a part is refused: what was done is kept, and the rest is sent in the same operation.
+func ExamplePartly() {
+	lim, err := aimd.New(aimd.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lim.Close()
+	ctx, items, sent := context.Background(), strings.Fields("a b c d e f"), 0
+	send := func(ctx context.Context, items []string) ([]string, error) {
+		sent++
+		return sendSome(ctx, items)
+	}
+	left := items
+	err = lim.Do(ctx, func(ctx context.Context) error {
+		all := len(left)
+		var err error
+		if left, err = send(ctx, left); err != nil || len(left) == 0 {
+			return err
+		}
+		err = fmt.Errorf("%d of %d items were refused", len(left), all)
+		if len(left) < all/10 { // a key or a partition
+			return aimd.Passing(err)
+		}
+		return aimd.Partly(err)
+	})
+	fmt.Println(sent, len(left), err)
+	// Output: 2 0 <nil>
 }
