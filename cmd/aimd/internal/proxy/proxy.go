@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -284,24 +283,4 @@ func (p *proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 		err = fmt.Errorf("the wait would be longer than --hold: %w", err)
 	}
 	say(w, r, status, fmt.Errorf("%s: %w", p.target.Host, err))
-}
-
-// seconds is the time after which there is room for another request, as far as the limiter knows, and at least what the
-// service asked for: 1 s to a day. What waits goes before.
-func (p *pulse) seconds(asked time.Duration) int {
-	var room time.Duration
-	if p != nil {
-		s := p.limiter.Snapshot()
-		until := s.PausedUntil
-		for _, q := range s.Quotas {
-			if q.UsedUpUntil.After(until) {
-				until = q.UsedUpUntil
-			}
-		}
-		if room = max(0, time.Until(until)); s.Successes > 0 { // each at the present pace, or at that of the past
-			each := min(max(s.Gap, time.Duration(float64(s.Trip)/max(1, s.Cwnd))), time.Since(p.made)/time.Duration(s.Successes))
-			room += each * time.Duration(s.Queued)
-		}
-	}
-	return int(min(max(1, math.Ceil(max(room, asked).Seconds())), 24*3600))
 }

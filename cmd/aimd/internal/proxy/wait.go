@@ -12,9 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"go.uber.org/atomic"
-
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/queue"
 )
 
@@ -22,60 +19,6 @@ var (
 	errHold   = errors.New("the time of --hold is over")
 	errSilent = fmt.Errorf("the service sent and took no byte for too long: %w", os.ErrDeadlineExceeded)
 )
-
-// pulse is when the requests of a limiter last succeeded, and which are in flight. The methods of nil have no effect.
-type pulse struct {
-	limiter *aimd.Limiter
-	made    time.Time
-	last    atomic.Duration
-
-	mu sync.Mutex
-	// flights are the waits with an attempt in flight, in the order of their sends.
-	flights queue.Queue[*wait]
-	trouble
-}
-
-// fly notes that an attempt of the wait is sent, land that it has ended.
-func (p *pulse) fly(w *wait) {
-	if p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		w.flight.Value = w
-		p.flights.Push(&w.flight)
-	}
-}
-
-func (p *pulse) land(w *wait) {
-	if p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.flights.Remove(&w.flight)
-	}
-}
-
-// works reports whether an attempt has been in flight for so long: the service may be at work on it.
-func (p *pulse) works(d time.Duration) bool {
-	if p == nil {
-		return false
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	first, _ := p.flights.Ends()
-	return first != nil && time.Since(first.Value.flown) >= d
-}
-
-func (p *pulse) beat() {
-	if p != nil {
-		p.last.Store(time.Since(p.made))
-	}
-}
-
-func (p *pulse) at() (last time.Time) {
-	if p != nil && p.last.Load() > 0 {
-		last = p.made.Add(p.last.Load())
-	}
-	return last
-}
 
 // patience bounds a request that fails again and again while others succeed, as httplimit does without a deadline.
 const patience = 15 * time.Minute

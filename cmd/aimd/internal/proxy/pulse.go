@@ -1,0 +1,86 @@
+package proxy
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/queue"
+)
+
+// pulse is when the requests of a limiter last succeeded, and which are in flight. The methods of nil have no effect.
+type pulse struct {
+	limiter *aimd.Limiter
+	made    time.Time
+	last    atomic.Duration
+
+	mu sync.Mutex
+	// flights are the waits with an attempt in flight, in the order of their sends.
+	flights queue.Queue[*wait]
+	trouble
+}
+
+// fly notes that an attempt of the wait is sent, land that it has ended.
+func (p *pulse) fly(w *wait) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		w.flight.Value = w
+		p.flights.Push(&w.flight)
+	}
+}
+
+func (p *pulse) land(w *wait) {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.flights.Remove(&w.flight)
+	}
+}
+
+// works reports whether an attempt has been in flight for so long: the service may be at work on it.
+func (p *pulse) works(d time.Duration) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	first, _ := p.flights.Ends()
+	return first != nil && time.Since(first.Value.flown) >= d
+}
+
+func (p *pulse) beat() {
+	if p != nil {
+		p.last.Store(time.Since(p.made))
+	}
+}
+
+func (p *pulse) at() (last time.Time) {
+	if p != nil && p.last.Load() > 0 {
+		last = p.made.Add(p.last.Load())
+	}
+	return last
+}
+
+// seconds is the time after which there is room for another request, as far as the limiter knows, and at least what the
+// service asked for: 1 s to a day. What waits goes before.
+func (p *pulse) seconds(asked time.Duration) int {
+	var room time.Duration
+	if p != nil {
+		s := p.limiter.Snapshot()
+		until := s.PausedUntil
+		for _, q := range s.Quotas {
+			if q.UsedUpUntil.After(until) {
+				until = q.UsedUpUntil
+			}
+		}
+		if room = max(0, time.Until(until)); s.Successes > 0 { // each at the present pace, or at that of the past
+			each := min(max(s.Gap, time.Duration(float64(s.Trip)/max(1, s.Cwnd))), time.Since(p.made)/time.Duration(s.Successes))
+			room += each * time.Duration(s.Queued)
+		}
+	}
+	return int(min(max(1, math.Ceil(max(room, asked).Seconds())), 24*3600))
+}
