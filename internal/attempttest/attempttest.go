@@ -81,6 +81,15 @@ func (l *life) Ended(_ context.Context, o window.Outcome) {
 	l.told = append(l.told, o)
 }
 
+// made gives it a limiter.
+func (l *life) made(law window.NewLaw) {
+	var err error
+	l.Limiter, err = aimd.New(aimd.Config{
+		Law: law, InitialWindow: 1, MaxWindow: 1, Guards: []attempt.Guard{l}, Classifier: l.classify,
+	})
+	require.NoError(l.t, err)
+}
+
 func (l *life) classify(err error) verdict.Verdict {
 	if l.panics {
 		panic("of the classifier")
@@ -141,6 +150,38 @@ var lives = map[string]struct {
 		defer cancel()
 		require.ErrorIs(l.t, l.do(ctx, answers), context.DeadlineExceeded)
 	}, 0, []window.Outcome{0}},
+	"it is too late": {func(l *life) {
+		l.made(nil) // a law that measures the round trip
+		held := func() {
+			p, err := l.Acquire(l.t.Context())
+			require.NoError(l.t, err)
+			time.AfterFunc(140*time.Millisecond, func() { p.Done(aimd.Success) })
+		}
+		held()
+		time.Sleep(time.Second)
+		held()
+		ctx, cancel := context.WithTimeout(l.t.Context(), 230*time.Millisecond)
+		defer cancel()
+		require.ErrorIs(l.t, l.do(ctx, answers), context.DeadlineExceeded) // minio-go drops the reason, and waits for the deadline
+		require.EqualValues(l.t, 1, l.Snapshot().TooLate)
+	}, 0, []window.Outcome{0}},
+	"it is urgent": {func(l *life) {
+		p, err := l.Acquire(l.t.Context())
+		require.NoError(l.t, err)
+		var order []string
+		var all sync.WaitGroup
+		calls := func(ctx context.Context, name string) {
+			all.Go(func() {
+				_ = l.do(ctx, func(context.Context) error { order = append(order, name); return nil })
+			})
+			synctest.Wait()
+		}
+		calls(l.t.Context(), "batch")
+		calls(aimd.Urgent(l.t.Context()), "urgent")
+		p.Done(aimd.Success)
+		all.Wait()
+		require.Equal(l.t, []string{"urgent", "batch"}, order)
+	}, 2, nil},
 	"it is closed while it waits": {func(l *life) {
 		p, err := l.Acquire(l.t.Context())
 		require.NoError(l.t, err)
@@ -181,11 +222,7 @@ func Run(t *testing.T, call Call) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &life{t: t, call: call}
-				var err error
-				l.Limiter, err = aimd.New(aimd.Config{
-					Law: aimd.Reno(0.9), InitialWindow: 1, MaxWindow: 1, Guards: []attempt.Guard{l}, Classifier: l.classify,
-				})
-				require.NoError(t, err)
+				l.made(aimd.Reno(0.9))
 				c.run(l)
 				synctest.Wait()
 				s := l.Snapshot()
