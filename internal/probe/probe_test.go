@@ -55,21 +55,6 @@ func (p *probed) round(trip time.Duration, taken int) {
 	p.answer(max(0, n-taken), window.Overload)
 }
 
-// outage refuses what flies and, for so long, one attempt after each gap. It returns how many these were.
-func (p *probed) outage(trip, long time.Duration) (sent int) {
-	for _, ticket := range p.flying {
-		p.Answered(p.now, ticket, window.Overload, 0)
-	}
-	p.flying = nil
-	for end := p.now + long; p.now < end; sent++ {
-		ticket := p.Sent(p.now)
-		p.now += trip
-		p.Answered(p.now, ticket, window.Overload, 0)
-		p.now += p.Gap()
-	}
-	return sent
-}
-
 // While there is no ceiling, each success adds one to the window.
 func TestProbeStartsSlowly(t *testing.T) {
 	p := newProbed(t, window.Settings{Initial: 10})
@@ -321,20 +306,6 @@ func TestProbeWithoutTime(t *testing.T) {
 		p.round(100*ms, 1000)
 	}
 	require.Greater(t, p.State().Cwnd, 1.0, "it goes on with time, once the best mean of a microsecond is forgotten")
-}
-
-// share fills the window and, a round trip later, answers what flew then: every nth attempt with
-// a refusal, up to so many in flight.
-func (p *probed) share(n, most int) {
-	flying := p.fill()
-	p.now += 100 * ms
-	for i := range flying {
-		o := window.Success
-		if i%n == n/2 || i >= most {
-			o = window.Overload
-		}
-		p.answer(1, o)
-	}
 }
 
 // The attempt after the first cut in a row comes at once, so a rest that is shorter than the gap stops nothing.

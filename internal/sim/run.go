@@ -99,9 +99,6 @@ func (e *engine) late(d time.Duration) time.Duration {
 	return d
 }
 
-// date is now for the parts of the library that want a time.Time.
-func (e *engine) date() time.Time { return beginning.Add(e.now) }
-
 func (e *engine) run() {
 	for e.ended == "" {
 		e.step()

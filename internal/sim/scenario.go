@@ -133,9 +133,6 @@ type Clients struct {
 	Price float64 `yaml:"price"`
 }
 
-// beginning is the time when virtual time begins for parts of the library that want a time.Time.
-var beginning = time.Date(2019, 5, 16, 0, 0, 0, 0, time.UTC)
-
 // total is the number of operations, 0: as many as come.
 func (s Clients) total() int {
 	if s.Operations == 0 {
