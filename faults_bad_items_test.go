@@ -162,7 +162,7 @@ func TestBadItemsDoNotHoldTheOthers(t *testing.T) {
 	}
 }
 
-// docs/design.md: "In Each what is aside makes room for other items, 10 000 at most".
+// docs/design.md: "In Each what is aside makes room for other items", 10 000 at most.
 func TestTheRoomOfEach(t *testing.T) {
 	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 8})
 	require.NoError(t, err)

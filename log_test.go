@@ -37,7 +37,8 @@ func logged(t *testing.T) (*slog.Logger, func() []map[string]any) {
 // EventBlocked, EventTooLate, EventAside, EventOpen and EventUnknown at Warn"
 func TestTheLevelsOfTheLog(t *testing.T) {
 	levels := map[aimd.EventKind]any{
-		aimd.EventPaused: "WARN", aimd.EventFull: "WARN", aimd.EventLate: "WARN", aimd.EventAway: "WARN", aimd.EventBlocked: "WARN", aimd.EventTooLate: "WARN", aimd.EventAside: "WARN", aimd.EventUnknown: "WARN", aimd.EventCut: "INFO",
+		aimd.EventPaused: "WARN", aimd.EventFull: "WARN", aimd.EventLate: "WARN", aimd.EventAway: "WARN", aimd.EventBlocked: "WARN",
+		aimd.EventTooLate: "WARN", aimd.EventAside: "WARN", aimd.EventOpen: "WARN", aimd.EventUnknown: "WARN", aimd.EventCut: "INFO",
 		aimd.EventAnswered: "INFO", aimd.EventReconfigured: "INFO", aimd.EventUsedUp: "INFO", aimd.EventClosed: "INFO", aimd.EventAdmitted: nil,
 	}
 	logger, lines := logged(t)

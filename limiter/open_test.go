@@ -59,7 +59,7 @@ func (w *watched) trial(after time.Duration) window.Ticket {
 
 const second = time.Second
 
-// docs/design.md: "one attempt more is sent after ten seconds".
+// docs/design.md: "nothing was sent, began or ended for ten seconds or two round trips".
 func TestATrialIsSentWhileNothingButOpenAnswersFlies(t *testing.T) {
 	w := newWatched(t, limiter.Settings{})
 	trial := w.trial(10 * second)
@@ -73,7 +73,7 @@ func TestATrialIsSentWhileNothingButOpenAnswersFlies(t *testing.T) {
 	require.False(t, w.Left(trial))
 }
 
-// docs/design.md: "nothing was sent, began or ended", "or two mean round trips".
+// docs/design.md: "nothing was sent, began or ended for ten seconds or two round trips".
 func TestWhatPutsATrialOff(t *testing.T) {
 	w := newWatched(t, limiter.Settings{})
 	w.now += 9 * second
@@ -110,8 +110,8 @@ func TestWhatPutsATrialOff(t *testing.T) {
 	w.trial(2 * w.State().Trip)
 }
 
-// docs/design.md: "after a trial that was taken the next comes after half of the time, 1.25 s at least", "after a refused one after twice
-// the time, 320 s at most".
+// docs/design.md: "After a trial that was taken the next comes after half of the time, 1.25 s at least; after a refused one, which is
+// neutral, after twice the time, 320 s at most".
 func TestTheTimeToTheNextTrial(t *testing.T) {
 	w := newWatched(t, limiter.Settings{})
 	for _, after := range []time.Duration{10, 5, 2.5 * 1000, 1.25 * 1000, 1250, 1250} {

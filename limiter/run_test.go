@@ -87,7 +87,7 @@ func TestWhoFailsAsideGoesFirst(t *testing.T) {
 	require.True(t, first)
 }
 
-// docs/design.md: "one turn in 1.5 times the share of operations that fail at first, from one in eight to one in two".
+// docs/design.md: "one in 1.5 times the share of operations that fail at first", "from one in eight to one in two".
 func TestTheTurnOfThoseAside(t *testing.T) {
 	for per, want := range map[int]int{0: 8, 20: 8, 8: 5, 5: 3, 3: 2, 2: 2} { // one in so many fails at first
 		g := newFailing(t, limiter.Settings{})
@@ -109,7 +109,7 @@ func TestTheTurnOfThoseAside(t *testing.T) {
 	}
 }
 
-// docs/design.md: "A failure aside is its own, if another was accepted since its first failed attempt was sent".
+// docs/design.md: "A failure aside is the operation's own, if another was accepted since the operation's first failed attempt was sent".
 func TestWhatIsItsOwn(t *testing.T) {
 	g := newFailing(t, limiter.Settings{})
 	var r limiter.Run
@@ -194,7 +194,7 @@ func tries(t *testing.T, per int, s limiter.Settings, r *limiter.Run) (n int) {
 	return n
 }
 
-// docs/design.md: "a run of own failures that chance would not bring is final": one in 2^18, and seven tries at least.
+// docs/design.md: "A run of own 500s, 502s and broken connections that chance would not bring is final": one in 2^18, and seven tries at least.
 func TestTheRunThatIsFinal(t *testing.T) {
 	for per, want := range map[int]int{100: 7, 16: 7, 5: 9, 3: 13} {
 		var r limiter.Run
@@ -211,7 +211,7 @@ func TestMaxFailures(t *testing.T) {
 	}
 }
 
-// docs/design.md: "not in the first 30 s of own failures, or of those after a minute without".
+// docs/design.md: "Nothing is final in the first 30 s of own failures, or of those after a minute without".
 func TestNothingIsFinalInAFailover(t *testing.T) {
 	g := newFailing(t, limiter.Settings{})
 	g.takes(200)
@@ -237,7 +237,7 @@ func TestNothingIsFinalInAFailover(t *testing.T) {
 	require.False(t, last(0))
 }
 
-// docs/design.md: "in Each not before MaxRetryAfter".
+// docs/design.md: "In Each nothing is final before MaxRetryAfter".
 func TestWhoIsPatientEndsLate(t *testing.T) {
 	for waited, want := range map[time.Duration]bool{5*time.Minute - 1: false, 5 * time.Minute: true} {
 		r := limiter.Run{Patient: true}

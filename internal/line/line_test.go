@@ -83,7 +83,7 @@ func TestLate(t *testing.T) {
 	require.Equal(t, "a", turn(&l, 100*s, window.State{Cwnd: 2}), "a law that measures no round trip")
 }
 
-// docs/design.md: "the newest with a deadline goes first, for eight times the time that the late one had".
+// docs/design.md: "then the newest with a deadline goes first", "for eight times the time that the late one had".
 func TestTheNewestGoesFirstInACrowd(t *testing.T) {
 	for at, want := range map[time.Duration]string{81*s + 800*s - 1: "newest", 81*s + 800*s: "oldest"} {
 		var l queue
@@ -107,8 +107,7 @@ func TestACrowdIsNotProlonged(t *testing.T) {
 	}
 }
 
-// docs/design.md: "Operations without a deadline, those with more than eight times the late one's time, and those that come
-// back keep their turn".
+// docs/design.md: "Operations without a deadline, with more than the eight times, and those that come back keep their turn".
 func TestWhoKeepsItsTurnInACrowd(t *testing.T) {
 	for name, put := range map[string]func(*queue){
 		"no deadline":      func(l *queue) { pushed(l, 90*s, 0, "a") },
@@ -275,7 +274,7 @@ func TestWhoIsLastInEachLane(t *testing.T) {
 	}
 }
 
-// docs/design.md: "Aside gets all turns when nobody else waits, otherwise one in so many".
+// docs/design.md: "Aside gets all turns when nobody else waits", otherwise one in so many.
 func TestAside(t *testing.T) {
 	l := queue{AsideTurn: 3}
 	pushed(&l, 0, 0, "a", "b", "c", "d", "e", "f")
