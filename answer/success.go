@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 	"time"
@@ -204,6 +203,10 @@ func (s *success) field(kind byte, value string) place {
 		empty = s.hollow()
 	}
 	s.keys++
+	if to := s.batched(string(key)); to != others {
+		s.full = s.full || !empty
+		return to
+	}
 	if is := roles[string(key)]; !empty && is == 0 && !beside[string(key)] {
 		s.full = true
 	}
@@ -240,20 +243,6 @@ func (s *success) field(kind byte, value string) place {
 			s.says(value)
 		}
 		s.full = s.full || !empty && !s.notOK
-	case "items":
-		return s.list(bulk, actions)
-	case "responses":
-		return s.list(responses, rows)
-	case "records", "requestresponses":
-		return s.list(records, rows)
-	case "failed", "successful":
-		return s.list(entries, rows)
-	case "unprocesseditems", "unprocessedkeys":
-		s.tally[leftovers].items = 25
-		if string(key) == "unprocessedkeys" {
-			s.tally[leftovers].items = 100
-		}
-		return unprocessed
 	case "failedrecordcount", "failedputcount":
 		s.counted = !empty
 	default:
@@ -274,6 +263,27 @@ func (s *success) erring(kind byte, value string, empty bool) place {
 		s.said(s.key, kind, value)
 	}
 	return failure
+}
+
+// batched is the place of a list of a batch by its key, others for any other key.
+func (s *success) batched(key string) place {
+	switch key {
+	case "items":
+		return s.list(bulk, actions)
+	case "responses":
+		return s.list(responses, rows)
+	case "records", "requestresponses":
+		return s.list(records, rows)
+	case "failed", "successful":
+		return s.list(entries, rows)
+	case "unprocesseditems":
+		s.tally[leftovers].items = 25
+		return unprocessed
+	case "unprocessedkeys":
+		s.tally[leftovers].items = 100
+		return unprocessed
+	}
+	return others
 }
 
 func (s *success) list(list uint8, of place) place {
@@ -307,139 +317,3 @@ func refuses(code string) bool {
 
 // refuses reports a meaning that speaks of load.
 func (m Meaning) refuses() bool { return m == Refused || m == Guessed || m == Stopped }
-
-// fails ends a document, and reports whether it is an error.
-func (s *success) fails() bool {
-	switch {
-	case s.notOK:
-		s.failed = true
-	case s.note != "" && s.keys == 1: // Alpha Vantage
-		s.failed = true
-		s.says(s.note)
-	case s.explained:
-		s.failed = true
-	}
-	_, number := number(s.status)
-	resource := s.id && !s.rpc && s.status != "" && !number
-	if s.failed = s.failed && (s.event || !s.full && !resource); s.failed && s.status != "" {
-		s.code(s.status)
-	}
-	return s.failed
-}
-
-// end ends the document that is the whole answer.
-func (s *success) end() {
-	switch failed := s.fails(); {
-	case failed && s.errors && s.data && !s.event: // a field of GraphQL
-		if s.heard(); s.part() {
-			s.items, s.refused = 1, 1
-		}
-	case failed:
-		s.Begun, s.listed = true, s.errors
-		if missing := s.costs.asked - s.costs.left; missing > 0 && s.costs.rate > 0 && s.Wait == 0 {
-			s.Wait = bounded(time.Duration(missing / s.costs.rate * float64(time.Second)))
-		}
-		s.begun()
-	}
-}
-
-// mostJudged is the number of errors of a list of documents that are judged. Our choice: what comes first tells.
-const mostJudged = 8
-
-// of ends a document of a list.
-func (s *success) of() {
-	s.items++
-	if s.fails() {
-		if s.heard(); s.part() {
-			s.refused++
-		}
-		if s.batch++; s.batch == mostJudged {
-			s.at = len(s.from)
-		}
-	}
-	s.facts = facts{}
-	s.Codes, s.reader.text, s.Text = s.Codes[:0], s.reader.text[:0], ""
-}
-
-// part reports whether the document at hand refuses for load.
-func (s *success) part() bool {
-	a := Answer{Status: 200, Codes: s.Codes, Text: s.Text, Begun: true, listed: s.errors}
-	if status := a.within(); status > 0 {
-		a.Status = status
-	}
-	return a.judge(longest).refuses()
-}
-
-// sum adds up the lists of a batch, and what the document tells of a quota.
-func (s *success) sum() {
-	for list, t := range s.tally {
-		if list == bulk && s.flagged || list == responses || list == records && s.counted || list == entries || list == leftovers {
-			s.items += t.items
-			s.refused += t.refused
-		}
-	}
-	if c := s.costs; c.limit > 0 && c.rate != 0 {
-		q := Quota{Name: "graphql", Limit: c.limit, Left: c.left, Amounts: true, Bucket: c.rate > 0, Reset: bounded(time.Duration(-c.rate * float64(time.Second)))}
-		if q.Bucket {
-			q.Reset = bounded(time.Duration((c.limit - c.left) / c.rate * float64(time.Second)))
-		}
-		s.spoken = q
-	}
-}
-
-// event reads the first event of a stream (HTML, section 9.2).
-func (r *reader) event(body string) {
-	var name string
-	var data strings.Builder
-	for line := range strings.SplitSeq(body, "\n") {
-		line = strings.TrimSuffix(line, "\r")
-		if line == "" && (name != "" || data.Len() > 0) {
-			break
-		}
-		switch field, value, _ := strings.Cut(line, ":"); field {
-		case "event":
-			name = strings.TrimPrefix(value, " ")
-		case "data":
-			data.WriteString(strings.TrimPrefix(value, " "))
-		}
-	}
-	document, failed := data.String(), name == "error"
-	if strings.HasPrefix(strings.TrimSpace(document), "{") {
-		r.success(document, true, failed)
-	} else if failed {
-		r.Begun = true
-		r.code(document)
-		r.says(document)
-	}
-}
-
-// parts reads the answers within an answer of several parts (Google, OData).
-func (r *reader) parts(body string) {
-	for line := range strings.SplitSeq(body, "\n") {
-		if _, status, is := strings.Cut(line, "HTTP/1.1 "); is && strings.HasPrefix(line, "HTTP/1.1 ") {
-			r.items++
-			if len(status) >= 3 && refuses(status[:3]) {
-				r.refused++
-			}
-		}
-	}
-}
-
-// speaking are the texts of which a document has one if it may be no plain success.
-var speaking = func() (all [][]byte) {
-	for _, text := range strings.Fields(`rror rrcode NOTOK nprocessed Failed failed" responses" Note" Information" throttleStatus rateLimit`) {
-		all = append(all, []byte(text))
-	}
-	return all
-}()
-
-// Speaks reports whether the body of a success, in JSON, XML or events, may say more than that it is one: of an error, of
-// items that were refused, or of a quota. If not, [Read] has nothing to add to the header. It costs a search.
-func Speaks(body []byte) bool {
-	for _, text := range speaking {
-		if bytes.Contains(body, text) {
-			return true
-		}
-	}
-	return false
-}
