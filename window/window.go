@@ -251,20 +251,6 @@ func (w *Window) Gap() time.Duration { return w.gap }
 // Flying is the number of attempts in flight.
 func (w *Window) Flying() int { return w.flying.n() }
 
-// SetUrgent notes that an attempt in flight is of an urgent operation, for FlyingUrgent and IsUrgent. Call it once for a ticket.
-func (w *Window) SetUrgent(t Ticket) {
-	if w.flying.has(t) {
-		w.flying.places[t.place].urgent = true
-		w.flying.urgent++
-	}
-}
-
-// FlyingUrgent is the number of urgent attempts in flight.
-func (w *Window) FlyingUrgent() int { return w.flying.urgent }
-
-// IsUrgent reports whether an attempt is in flight, and urgent.
-func (w *Window) IsUrgent(t Ticket) bool { return w.flying.has(t) && w.flying.places[t.place].urgent }
-
 // Streak is the number of cuts since the last accepted answer. A cut counts only if all attempts in flight at the
 // cut before were answered: several cuts of one overshoot are no streak.
 func (w *Window) Streak() int { return w.streak }
