@@ -22,11 +22,12 @@
 //	the context ends, or a guard refuses, before     an attempt.Error of no attempt, and no request
 //	http.Client.Timeout passes                       as a deadline
 //	a deadline passes while no Read is running       neutral: the reader was slow
-//	the body is never closed                         the slot is held until the context ends
+//	the body is never closed                         the slot is held until the context ends, or as said below
 //	the connection changes its protocol (101)        the slot is held until it is closed
 //
 // A goroutine that keeps a body open while it sends other requests through the same limiter needs several
-// slots. If all slots are held in this way, every request waits for ever. Read the body first, or use a
+// slots. If all slots are held in this way, and operations wait, an attempt more is sent after 10 s, and the open
+// bodies leave the window one by one if the service takes it (aimd.EventOpen). Read the body first, or use a
 // limiter for each kind of request.
 //
 // An http.Transport of your own keeps two idle connections for each host; see [Transport]. Bound an attempt by

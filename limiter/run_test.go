@@ -23,7 +23,7 @@ func newFailing(t *testing.T, s limiter.Settings) *failing {
 	s.Window = window.Settings{Initial: 1000}
 	g, err := limiter.NewGate(aimd.Reno(0.5), s)
 	require.NoError(t, err)
-	return &failing{T: t, Gate: g}
+	return &failing{T: t, Gate: g, now: time.Second}
 }
 
 func (g *failing) sent() window.Ticket {
@@ -239,7 +239,7 @@ func TestNothingIsFinalInAFailover(t *testing.T) {
 
 // docs/design.md: "In Each nothing is final before MaxRetryAfter".
 func TestWhoIsPatientEndsLate(t *testing.T) {
-	for waited, want := range map[time.Duration]bool{5*time.Minute - 1: false, 5 * time.Minute: true} {
+	for waited, want := range map[time.Duration]bool{5*time.Minute + time.Second - 1: false, 5*time.Minute + time.Second: true} {
 		r := limiter.Run{Patient: true}
 		g := newFailing(t, limiter.Settings{})
 		g.takes(200)
@@ -292,6 +292,35 @@ func TestRetriesThatFailMoreOftenWeighLess(t *testing.T) {
 	require.Equal(t, 7, tries(0))
 	require.Greater(t, tries(1), 15) // half of the retries failed
 	require.Greater(t, tries(3), 25)
+}
+
+// The mean of the retries is over 32 of them. Each of eight operations that fails once and then ends well is a failure and a
+// success, so the share goes to a half with them.
+func TestTheMeanOfTheRetries(t *testing.T) {
+	g := newFailing(t, limiter.Settings{})
+	var other limiter.Run
+	g.fails(&other)
+	for range 4 {
+		g.now += 10 * time.Second
+		g.takes(1)
+		g.fails(&other)
+	}
+	g.takes(300)
+	for range 8 {
+		var r limiter.Run
+		g.fails(&r)
+		g.fails(&r)
+		t := g.sent()
+		g.Answered(g.now, t, g.Heard(&r, window.Success), 0)
+		g.takes(99)
+	}
+	var r limiter.Run
+	n := 0
+	for ; n < 60 && !r.Ends(); n++ {
+		g.fails(&r)
+		g.takes(1)
+	}
+	require.Equal(t, 9, n, "12 with a mean over 16, 7 with one over 64")
 }
 
 // While most of the latest answers are unclear, a rate of one attempt in 15 s becomes one in PauseMax: nobody says that it is too
