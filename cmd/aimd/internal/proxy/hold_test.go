@@ -35,12 +35,13 @@ func (b bubble) together(t *testing.T, n int, headers ...string) (by map[int]int
 	return by, time.Since(began)
 }
 
-// Few slots cost few refusals, and many slots are found soon.
+// Few slots cost few refusals, and many slots are found soon. The law lets the first 22 refusals pass, which are most of
+// those of 8 slots.
 func TestTheWindowAtTheStart(t *testing.T) {
 	for _, c := range []struct {
 		slots, requests int
 		span, attempts  float64
-	}{{8, 200, 1.10, 1.08}, {100, 2000, 1.20, 1.05}} {
+	}{{8, 200, 1.10, 1.2}, {100, 2000, 1.20, 1.05}} {
 		var attempts atomic.Int64
 		var slots chan struct{} // of the bubble
 		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
