@@ -41,7 +41,7 @@ func TestTheWindowAtTheStart(t *testing.T) {
 	for _, c := range []struct {
 		slots, requests int
 		span, attempts  float64
-	}{{8, 200, 1.10, 1.2}, {100, 2000, 1.20, 1.05}} {
+	}{{8, 200, 1.10, 1.2}, {100, 2000, 1.20, 1.1}} {
 		var attempts atomic.Int64
 		var slots chan struct{} // of the bubble
 		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
