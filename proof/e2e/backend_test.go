@@ -42,8 +42,14 @@ type backend struct {
 // serve serves the backend, whose options are set, until the test ends.
 func (b *backend) serve(t *testing.T) *backend {
 	t.Helper()
-	b.address = program.Address(t)
-	require.NoError(t, b.open())
+	var err error
+	for range 3 { // another may take the port first
+		b.address = program.Address(t)
+		if err = b.open(); err == nil {
+			break
+		}
+	}
+	require.NoError(t, err)
 	t.Cleanup(b.close)
 	return b
 }

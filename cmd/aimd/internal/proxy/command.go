@@ -105,33 +105,12 @@ func Command() *cobra.Command {
 
 // run serves until the context ends.
 func (s settings) run(ctx context.Context, stderr io.Writer) error {
-	var logs slog.Handler = slog.NewTextHandler(stderr, nil)
-	if s.json {
-		logs = slog.NewJSONHandler(stderr, nil)
-	}
-	s.hold = max(s.hold, time.Millisecond) // a slot that is free is taken
-	p, err := newProxy(s, slog.New(logs))
+	p, err := s.start(ctx, stderr)
 	if err != nil {
 		return err
 	}
 	defer p.closeIdle()
-	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // without it the garbage of bodies takes as much as --memory
-		debug.SetMemoryLimit(s.memory + s.memory/8 + 256<<20)
-	}
-	if s.stateFile != "" {
-		if p.windows, err = load(s.stateFile); err == nil {
-			err = p.save() // it may not be possible there
-		}
-		if err != nil {
-			return fmt.Errorf("--state %s: %w", s.stateFile, err)
-		}
-	}
 	var again chan os.Signal
-	if s.rulesFile != "" {
-		if err := p.remote.Refresh(ctx); err != nil {
-			return fmt.Errorf("--rules %s: %w", s.rulesFile, err)
-		}
-	}
 	if s.rulesFile != "" || s.answersFile != "" {
 		again = make(chan os.Signal, 1)
 		signal.Reset(syscall.SIGHUP) // it would end the tool
@@ -140,28 +119,15 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	}
 	defer p.keeping(again)()
 	failed := make(chan error, 2)
-	serve := func(address string, h http.Handler, what string, most int) (*http.Server, error) {
-		l, err := net.Listen("tcp", address)
-		if err != nil {
-			return nil, err
-		}
-		server := p.server(h)
-		p.log.Info(what, "url", "http://"+l.Addr().String())
-		if most > 0 {
-			l = newBounded(l, most, p, server)
-		}
-		go func() { failed <- server.Serve(l) }()
-		return server, nil
-	}
 	if s.admin != "" {
-		admin, err := serve(s.admin, p.admin(), "page of the limiters, and /metrics", 0)
+		admin, err := p.serve(s.admin, p.admin(), "page of the limiters, and /metrics", 0, failed)
 		if err != nil {
 			return err
 		}
 		defer admin.Close()
 	}
 	// Half of the files are for connections to the service.
-	server, err := serve(s.listen, p, "listening, Ctrl-C ends it", half(files()))
+	server, err := p.serve(s.listen, p, "listening, Ctrl-C ends it", half(files()), failed)
 	if err != nil {
 		return err
 	}
@@ -171,6 +137,51 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	case <-ctx.Done():
 	}
 	return p.drained(ctx, server)
+}
+
+// start makes the proxy, with its files read.
+func (s settings) start(ctx context.Context, stderr io.Writer) (*proxy, error) {
+	var logs slog.Handler = slog.NewTextHandler(stderr, nil)
+	if s.json {
+		logs = slog.NewJSONHandler(stderr, nil)
+	}
+	s.hold = max(s.hold, time.Millisecond) // a slot that is free is taken
+	p, err := newProxy(s, slog.New(logs))
+	if err != nil {
+		return nil, err
+	}
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // without it the garbage of bodies takes as much as --memory
+		debug.SetMemoryLimit(s.memory + s.memory/8 + 256<<20)
+	}
+	if s.stateFile != "" {
+		if p.windows, err = load(s.stateFile); err == nil {
+			err = p.save() // it may not be possible there
+		}
+		if err != nil {
+			return nil, fmt.Errorf("--state %s: %w", s.stateFile, err)
+		}
+	}
+	if s.rulesFile != "" {
+		if err := p.remote.Refresh(ctx); err != nil {
+			return nil, fmt.Errorf("--rules %s: %w", s.rulesFile, err)
+		}
+	}
+	return p, nil
+}
+
+// serve listens, to at most so many connections if most is not 0. The end of the server goes to failed.
+func (p *proxy) serve(address string, h http.Handler, what string, most int, failed chan<- error) (*http.Server, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	server := p.server(h)
+	p.log.Info(what, "url", "http://"+l.Addr().String())
+	if most > 0 {
+		l = newBounded(l, most, p, server)
+	}
+	go func() { failed <- server.Serve(l) }()
+	return server, nil
 }
 
 // half is how many of so many files are for programs; 0 for no bound. Of few files 16 are for all else.
