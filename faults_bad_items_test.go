@@ -380,25 +380,26 @@ func TestAttemptsIntoAnOutageDoNotGrowWithTheBacklog(t *testing.T) {
 			inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
 				require.NoError(t, l.Do(ctx, func(context.Context) error { time.Sleep(100 * time.Millisecond); return nil }))
 				s, begin := newShop(nil), time.Now()
-				out, inOutage := 10*time.Minute, 0
+				out := 10 * time.Minute
+				var inOutage atomic.Int64
 				s.slots, s.work = 1<<20, func(int) time.Duration { return time.Millisecond }
 				s.fails = func(int, time.Duration) error {
 					if time.Since(begin) < out {
-						inOutage++
+						inOutage.Add(1)
 						return outage
 					}
 					time.Sleep(99 * time.Millisecond)
 					return nil
 				}
 				sold := s.sell(ctx, l, -1, n)
-				assert.Less(t, float64(inOutage)/out.Seconds(), 1., "%s, %d", name, n)
+				assert.Less(t, float64(inOutage.Load())/out.Seconds(), 1., "%s, %d", name, n)
 				assert.Equal(t, n, sold.good, "%s, %d", name, n)
 				best := time.Duration(n/20) * 100 * time.Millisecond
 				after, most := sold.ended-out, best*13/10+12*time.Second
 				if outage == refusal(503) { // the law
 					most = 40 * time.Second
 				}
-				t.Logf("%s, %d operations: %d attempts, all done %v after the end", name, n, inOutage, after)
+				t.Logf("%s, %d operations: %d attempts, all done %v after the end", name, n, inOutage.Load(), after)
 				assert.Less(t, after, most, "%s, %d", name, n)
 			})
 		}

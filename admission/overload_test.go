@@ -33,7 +33,7 @@ func TestWhichLawServes(t *testing.T) {
 	}{
 		{"queues", func(n float64) float64 { return max(1, n/16) }, 1, 0.44, 0.85, 0},
 		{"thrashes", func(n float64) float64 { return math.Pow(max(1, n/16), 2) }, 0.29, 0.01, 0.23, 0.63},
-		{"collapses", func(n float64) float64 { return math.Exp2(max(0, n-16) / 8) }, 0.3, 0.01, 0.29, 0},
+		{"collapses", func(n float64) float64 { return math.Exp2(max(0, n-16) / 8) }, 0.3, 0.01, 0.29, 0.6},
 	} {
 		served := func(l Limit) (inTime float64) {
 			synctest.Test(t, func(t *testing.T) {

@@ -509,8 +509,7 @@ func TestAServiceThatHangsUpForLoad(t *testing.T) {
 		})
 		return refused, cuts
 	}
-	lost, _ := run(nil) // a cut only while most of the latest answers break off
 	few, cuts := run(verdict.FirstOf(hungUp, verdict.Classify))
 	require.Positive(t, cuts)
-	require.Less(t, few, lost*5/4) // 22 of the first refusals are free, and a break of the connection is not refused
+	require.Less(t, few, 450) // of 2000: 270 to 340 in 12 runs
 }

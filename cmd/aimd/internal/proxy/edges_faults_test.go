@@ -52,7 +52,7 @@ func TestWhoStopsHoldsNoOther(t *testing.T) {
 						}
 						_, _ = io.Copy(io.Discard, r.Body)
 						if r.URL.Path == "/endless" {
-							_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"+half)
+							_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"+half)
 							return
 						}
 						if _, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
