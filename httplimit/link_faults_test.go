@@ -127,10 +127,11 @@ func TestBodiesThatNobodyCloses(t *testing.T) {
 			assert.Equal(t, 60, s.InFlight+s.Open, name)
 			assert.Contains(t, s.String(), " open=40", name)
 			mu.Lock()
-			defer mu.Unlock()
-			require.Len(t, told, 2, name)
-			assert.Equal(t, "open: 20 answers are open, and nothing ended for 10s: are their bodies closed?", told[0].String(), name)
-			assert.EqualValues(t, 40, told[1].Count, name)
+			seen := append([]aimd.Event(nil), told...)
+			mu.Unlock()
+			require.Len(t, seen, 2, name)
+			assert.Equal(t, "open: 20 answers are open, and nothing ended for 10s: are their bodies closed?", seen[0].String(), name)
+			assert.EqualValues(t, 40, seen[1].Count, name)
 
 			// Shutdown waits for them all.
 			short, stop := context.WithTimeout(ctx, time.Second)
