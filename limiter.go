@@ -30,6 +30,10 @@ var errHasSlot = errors.New("aimd: Acquire within an attempt that has a slot")
 // want Do, or Each for bulk work. Acquire is for callers that make each attempt themselves, and Begin for
 // integrations. All methods of a Limiter that New has not made panic.
 type Limiter struct {
+	// lived is the time when a part came of an answer whose length is known, while starved. It comes first to be
+	// aligned on 32-bit machines.
+	lived atomic.Duration
+
 	// These are set once.
 
 	// config is the Config of New, with defaults.
@@ -48,10 +52,8 @@ type Limiter struct {
 	// settings are the settings in force that may change. They are read without the lock.
 	settings atomic.Pointer[Config]
 	contact  contact
-	// starved: operations wait, and nothing but open answers is in flight. lived is then the time when a part came of one whose
-	// length is known.
+	// starved: operations wait, and nothing but open answers is in flight.
 	starved atomic.Bool
-	lived   atomic.Duration
 	// changing is held while the settings change, so that no change is lost. It is taken before mu.
 	changing sync.Mutex
 	// waiters has those not in use. A channel of a testing/synctest bubble must not be used outside.

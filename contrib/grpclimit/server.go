@@ -79,14 +79,14 @@ func milliseconds(d time.Duration) int64 {
 
 // service is one call in service, and the stream that its handler gets: it sees when the answer begins.
 type service struct {
+	// head is the time that it took until the answer began, 0 before that. It comes first to be aligned on 32-bit machines.
+	head atomic.Int64
 	grpc.ServerStream
 	server *server
 	ctx    context.Context
 	// permit is the zero one of a call that passed by.
 	permit  admission.Permit
 	outcome window.Outcome
-	// head is the time that it took until the answer began, 0 before that.
-	head atomic.Int64
 }
 
 // Context is the context of the call, with the permit and the tags.

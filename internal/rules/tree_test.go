@@ -1,6 +1,9 @@
 package rules
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,4 +55,37 @@ func TestTheClockMayBeSet(t *testing.T) {
 	}
 	slices.Sort(shows)
 	assert.Len(t, shows, seen, "a file of the list no longer does")
+}
+
+// On 32-bit machines only the first word of what is allocated is aligned to 64 bits, and an atomic of 64 bits that is
+// not panics there. So such fields of go.uber.org/atomic come first.
+func TestAtomicsOf64BitsComeFirst(t *testing.T) {
+	wide := []string{"Duration", "Float64", "Int64", "Uint64"}
+	list := exec.Command("git", "grep", "-l", "go.uber.org/atomic", "--", "*.go", ":!*_test.go", ":!proof")
+	list.Dir = root
+	names, err := list.Output()
+	require.NoError(t, err)
+	seen := 0
+	for name := range strings.FieldsSeq(string(names)) {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			s, ok := n.(*ast.StructType)
+			if !ok {
+				return true
+			}
+			first := true
+			for _, f := range s.Fields.List {
+				kind, ok := f.Type.(*ast.SelectorExpr)
+				is := ok && kind.X.(*ast.Ident).Name == "atomic" && slices.Contains(wide, kind.Sel.Name)
+				if is {
+					seen++
+					assert.True(t, first, "%s: the field %s", name, f.Names[0])
+				}
+				first = first && is
+			}
+			return true
+		})
+	}
+	assert.GreaterOrEqual(t, seen, 7, "the test sees none")
 }

@@ -31,6 +31,9 @@ import (
 
 // proxy is an http.Handler. It sends each request to the service once the limiter of its key admits it.
 type proxy struct {
+	// switched counts the connections of another protocol, which net/http does not know any more. It comes first to
+	// be aligned on 32-bit machines.
+	switched atomic.Int64
 	settings
 	target *url.URL
 	// path is that of the target, without a slash at its end.
@@ -51,8 +54,6 @@ type proxy struct {
 	stopping atomic.Bool
 	life     context.Context
 	stop     context.CancelCauseFunc
-	// switched counts the connections of another protocol, which net/http does not know any more.
-	switched atomic.Int64
 	// windows are those of an earlier run, by name; rules are those of the file --rules, which remote reads.
 	windows   map[string]aimd.Snapshot
 	rules     remote.Limiters

@@ -13,9 +13,10 @@ import (
 
 // pulse is when the requests of a limiter last succeeded, and which are in flight. The methods of nil have no effect.
 type pulse struct {
+	// last comes first to be aligned on 32-bit machines.
+	last    atomic.Duration
 	limiter *aimd.Limiter
 	made    time.Time
-	last    atomic.Duration
 
 	mu sync.Mutex
 	// flights are the waits with an attempt in flight, in the order of their sends.

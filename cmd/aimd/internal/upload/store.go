@@ -33,10 +33,11 @@ const (
 // store puts files into the bucket. It is safe for several goroutines. The client has the
 // slots, the retries and the time limits.
 type store struct {
+	// sent is the bytes of files that the store has taken. It comes first to be aligned on 32-bit machines.
+	sent atomic.Int64
 	*s3.Client
 	Config
 	large chan struct{} // has an item for each file that is under way in parts
-	sent  atomic.Int64  // the bytes of files that the store has taken
 	// twice is once with a backup, nil without backups.
 	twice func(context.Context, whole) (*s3.PutObjectOutput, error)
 }

@@ -51,14 +51,15 @@ type Config struct {
 const deniedMost = 16
 
 type run struct {
+	// seen is the number of the store's good answers when trouble was set. It comes first to be aligned on 32-bit machines.
+	seen atomic.Uint64
 	Config
 	limiter *aimd.Limiter
 	store   *store
 	objects *listing
 	report  *reporter
-	// trouble is the reason for which the store does no work; seen is the number of its good answers by then.
+	// trouble is the reason for which the store does no work.
 	trouble atomic.String
-	seen    atomic.Uint64
 	// refused is the reason for which the store refuses, and worked is when it last did not.
 	refused atomic.String
 	worked  atomic.Time
