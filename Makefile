@@ -1,5 +1,6 @@
 # make test     every module's tests that need nothing but Go
-# make race     the tests of the library and the tool with the race detector, which needs a C compiler
+# make race     the tests of the library and the tool with the race detector, which needs a C compiler; the longest
+#               models wait for make proof, or for SLOW=
 # make e2e      the tests with real servers that each push runs; QUIET=1 holds the figures to their real
 #               bounds, on a quiet machine
 # make short    the quick tests: at most a minute, between edits
@@ -31,6 +32,10 @@ QUIET     ?=
 # The tests with real servers that each push runs, by their names after Test. internal/rules holds that each is one.
 ROWS      ?= PostsBehindNginx|Storm|ThreePrograms|Restarts|StoreChanges|Resets|Interrupted|UploadWhoseReaderGoes
 
+# Models of minutes in virtual time, which take five seconds and more each under the race detector. internal/rules holds
+# that each is a test.
+SLOW      ?= PromptsOfManyTokens|TheUsageOfAnswers|ALookTooEarlyCostsAJobLittle|BackupOfTheLastItems|ABatchWithOneDeadlineHasItsTurns|EachStepOfTheText|ALimiterForReadsAndOneForWrites|ALongSuccessPassesWithConstantMemory|FormsOfARefusalWithinA200|ReportsWithinDoLeaveNothing|RequestsWithDeadlinesAreAnsweredInTime|WhichLawServes|ASpikeOfProgramsThatSayWhenTheyLeave|ManyLimitersCostNoMoreThanFew
+
 # The packages of the tool that start goroutines. internal/rules holds that none is missing.
 RACED     := $(addprefix ./cmd/aimd/internal/,cli demo/race livepage progress proxy simulate/experiment upload)
 
@@ -44,7 +49,7 @@ test:
 # sleep for a second at each package's end.
 race: export GORACE := atexit_sleep_ms=0
 race:
-	$(TEST) -race $$(go list ./... | grep -vE '/internal/(rules|sim)$$') $(RACED)
+	$(TEST) -race $(if $(SLOW),-skip '^Test($(SLOW))$$') $$(go list ./... | grep -vE '/internal/(rules|sim)$$') $(RACED)
 
 short:
 	go test -short -vet=off -timeout 2m $(PACKAGES)
@@ -71,6 +76,8 @@ vet-os:
 proof: export E2E_QUIET := $(QUIET)
 proof:
 	$(MAKE) tidy lint MODULES='$(PROOF)'
+	$(MAKE) vet-os
+	$(MAKE) race SLOW=
 	$(TEST) $(patsubst %,./%/...,$(filter-out proof/e2e,$(PROOF)))
 	$(TEST) ./internal/sim -run '^TestHarm$$' -args -set 0
 	$(TEST) ./cmd/aimd/internal/simulate -run '^TestBuiltin' -args -laws

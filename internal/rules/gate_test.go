@@ -40,21 +40,23 @@ func TestTheListsOfTheMakefileAreWhole(t *testing.T) {
 }
 
 // Each name in ROWS of the Makefile begins the name of a test with real servers. Otherwise make e2e would pass without it.
-func TestTheRowsOfEachPushAreTests(t *testing.T) {
+// Each in SLOW is one that make race leaves to make proof.
+func TestTheTestsThatTheMakefileNames(t *testing.T) {
 	t.Chdir(root)
 	makefile, err := os.ReadFile("Makefile")
 	require.NoError(t, err)
-	rows := regexp.MustCompile(`(?m)^ROWS\s*\?= (.+)$`).FindSubmatch(makefile)
-	require.NotNil(t, rows)
-	tests := ""
-	paths, err := filepath.Glob("proof/e2e/*_test.go")
-	require.NoError(t, err)
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		tests += string(text)
+	all, real := "", ""
+	for path, text := range files(t, "_test.go") {
+		all += text
+		if filepath.ToSlash(filepath.Dir(path)) == "proof/e2e" {
+			real += text
+		}
 	}
-	for name := range strings.SplitSeq(string(rows[1]), "|") {
-		assert.Contains(t, tests, "\nfunc Test"+name)
+	for name, tests := range map[string]string{"ROWS": real, "SLOW": all} {
+		list := regexp.MustCompile(`(?m)^` + name + `\s*\?= (.+)$`).FindSubmatch(makefile)
+		require.NotNil(t, list, name)
+		for test := range strings.SplitSeq(string(list[1]), "|") {
+			assert.Contains(t, tests, "\nfunc Test"+test, name)
+		}
 	}
 }

@@ -34,7 +34,8 @@ import (
 func TestMain(m *testing.M) {
 	// What TestOneFrameOfTheServiceDoesNotStopTheProxy locks up is there for ever.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*http2clientStream).abortStream"),
-		goleak.IgnoreAnyFunction("net/http.(*http2clientStream).cleanupWriteRequest"))
+		goleak.IgnoreAnyFunction("net/http.(*http2clientStream).cleanupWriteRequest"),
+		goleak.IgnoreAnyFunction("net/http.(*http2ClientConn).healthCheck"))
 }
 
 // behind is a proxy before the service, and what it logs.
