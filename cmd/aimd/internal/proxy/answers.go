@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 
 	answers "github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
 // rule says what an answer means whose words no table has.
@@ -33,7 +33,7 @@ var meanings = map[string]answers.Meaning{
 
 // ruled reads a file of rules for answers.
 func ruled(file string) ([]rule, error) {
-	text, err := os.ReadFile(file)
+	text, err := cli.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,10 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -46,5 +49,28 @@ func TestASwitchedConnectionMayGoOn(t *testing.T) {
 			require.NoError(t, c.Close())
 		}
 		assert.Equal(t, want, <-ended, drain)
+	}
+}
+
+// A pipe held the start, and each SIGHUP, until somebody wrote to it: no window was saved meanwhile, and SIGTERM did not
+// end the proxy.
+func TestRulesAreNoPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	for _, flag := range []string{"--rules", "--answers"} {
+		_, _, end := start(t, "--to", "http://127.0.0.1:1", flag, pipe)
+		assert.Equal(t, cli.Failed, end(), flag)
+
+		path := filepath.Join(t.TempDir(), "rules")
+		require.NoError(t, os.WriteFile(path, []byte(`{"format": 1, "version": 1}`), 0o600))
+		if flag == "--answers" {
+			require.NoError(t, os.WriteFile(path, nil, 0o600))
+		}
+		_, logged, end := start(t, "--to", "http://127.0.0.1:1", "--drain-delay", "0", flag, path)
+		require.NoError(t, os.Rename(pipe, path))
+		require.NoError(t, syscall.Kill(syscall.Getpid(), syscall.SIGHUP))
+		assert.Contains(t, logged("bad"), "want a regular file", flag)
+		assert.Zero(t, end(), flag)
+		require.NoError(t, os.Rename(path, pipe))
 	}
 }

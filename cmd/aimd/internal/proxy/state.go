@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/aimd-go/aimd"
@@ -16,7 +15,7 @@ import (
 type file string
 
 func (f file) Fetch(context.Context, string) ([]byte, string, error) {
-	text, err := os.ReadFile(string(f))
+	text, err := cli.ReadFile(string(f))
 	return text, "", err
 }
 
