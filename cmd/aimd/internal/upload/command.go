@@ -1,12 +1,15 @@
 package upload
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -35,7 +38,7 @@ func Command() *cobra.Command {
 	c.flags(cmd)
 	live := livepage.Flag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := c.arguments(args); err != nil {
+		if err := cmp.Or(c.arguments(args), c.list(cmd.InOrStdin())); err != nil {
 			return cli.Usage(cmd, err)
 		}
 		// A reader that goes away, as head does, must not end the program before its parts are removed.
@@ -63,9 +66,16 @@ var checksums = []string{"crc64nvme", md5Only}
 
 const md5Only = "md5"
 
+// class is the name of a storage class. Stores have names of their own.
+var class = regexp.MustCompile("^[A-Z][A-Z0-9_-]*$")
+
+// encryptions are the forms of encryption with a key of the store.
+// https://docs.aws.amazon.com/AmazonS3/latest/userguide/serv-side-encryption.html
+var encryptions = []string{"AES256", "aws:kms", "aws:kms:dsse"}
+
 func defaults() Config {
 	return Config{
-		Law: "probe", MaxWindow: 256, Timeout: 5 * time.Minute, PartSize: 8 << 20, Checksum: checksums[0],
+		Law: "probe", MaxWindow: 256, Timeout: 5 * time.Minute, PartSize: 16 << 20, Checksum: checksums[0],
 	}
 }
 
@@ -80,9 +90,17 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f := cli.Flags(cmd)
 	endpoint := "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)"
 	f.Var(value.URL(&c.Endpoint, endpoint, func(u *url.URL) bool { return u.User == nil }), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
+	f.StringVar(&c.FilesFrom, "files-from", "", "a `file` whose lines are the paths of the files below DIR, or - for standard input")
+	f.Var(value.Globs(&c.Include), "include", "only files of this name or path, like *.jpg or 2026/**; may be given again")
+	f.Var(value.Globs(&c.Exclude), "exclude", "no files and directories of this name or path; may be given again")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
 	f.BoolVar(&c.Force, "force", false, "upload what is there already, too")
 	f.BoolVarP(&c.Quiet, "quiet", "q", false, "no progress, no summary, no reasons for skipping")
+	f.BoolVar(&c.JSON, "json", false, "standard output in lines of JSON: each file, and at the end the counts")
+	f.Var(value.Text(&c.StorageClass, "class", "the name of a storage class, like STANDARD_IA or GLACIER_IR", class.MatchString), "storage-class", "the storage class of what is sent")
+	f.Var(value.Choice(&c.SSE, encryptions), "sse", "how the store encrypts what is sent")
+	cli.Complete(cmd, "sse", encryptions)
+	f.StringVar(&c.SSEKMSKeyID, "sse-kms-key-id", "", "the `key` for --sse aws:kms; without it the bucket's, or AWS's own")
 	f.Var(value.Choice(&c.Checksum, checksums), "checksum", "what goes with each request; md5 for stores that know no other")
 	cli.Complete(cmd, "checksum", checksums)
 	f.Var(value.Size(&c.PartSize, partLeast, partMost), "part-size", "larger files go in parts of this size; it grows so that there are at most 10000")
@@ -91,6 +109,7 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.Backup, "backup", false, "send a file twice if its request is slow, while slots are free; never a part")
 	f.Var(value.Choice(&c.Law, sim.Laws()), "law", "how the window adapts; probe needs no tuning, reno and tahoe have factor 0.9")
 	cli.Complete(cmd, "law", sim.Laws())
+	cli.NoDefault(f, "include", "exclude", "storage-class", "sse")
 	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight")
 }
 
@@ -101,9 +120,31 @@ func (c *Config) arguments(args []string) (err error) {
 	if c.Bucket, c.Prefix, err = destination(args[1]); err != nil {
 		return fmt.Errorf("destination %s: %w", args[1], err)
 	}
+	switch kms := strings.HasPrefix(c.SSE, "aws:kms"); {
+	case c.SSEKMSKeyID != "" && !kms:
+		return fmt.Errorf("--sse-kms-key-id %s: want --sse aws:kms or aws:kms:dsse with it", c.SSEKMSKeyID)
+	case kms && c.Checksum == md5Only:
+		return fmt.Errorf("--sse %s: want --checksum crc64nvme, as such an object has no MD5 to compare", c.SSE)
+	}
 	c.Source = args[0]
 	if _, err := os.Stat(c.Source); err != nil {
 		return fmt.Errorf("%s: want a file or directory that can be read: %w", c.Source, errors.Unwrap(err))
+	}
+	return nil
+}
+
+// list opens the list of files, if there is one.
+func (c *Config) list(stdin io.Reader) (err error) {
+	switch {
+	case c.FilesFrom == "":
+	case !isDirectory(c.Source):
+		return fmt.Errorf("--files-from %s: want a directory as the first argument, it is %s", c.FilesFrom, c.Source)
+	case c.FilesFrom == "-":
+		c.List = stdin
+	default:
+		if c.List, err = os.Open(c.FilesFrom); err != nil {
+			return fmt.Errorf("--files-from %s: want a file that can be read, or - for standard input: %w", c.FilesFrom, cli.Reason(err))
+		}
 	}
 	return nil
 }

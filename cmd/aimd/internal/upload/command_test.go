@@ -3,6 +3,7 @@ package upload
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"encoding/pem"
 	"io"
 	"log"
@@ -195,7 +196,144 @@ func TestTheLine(t *testing.T) {
 	u := w.connected(w.config())
 	assert.Regexp(t, `^0 files  0.0 MiB  0.0 MiB/s  cwnd `, u.line())
 	u.store.sent.Add(60 << 20)
-	u.report.add(result{status: failed})
+	u.report.add(result{Status: failed})
 	u.report.began = time.Now().Add(-10 * time.Second)
 	assert.Regexp(t, `^1 files  60.0 MiB  [56].. MiB/s  cwnd .*  1 failed$`, u.line())
+
+	// 60 MiB of 180 took 10 s; each of 3 files counts as 64 KiB more.
+	u.work.Store(180<<20 + 3*64<<10)
+	assert.Regexp(t, `  1 failed  some 20s left$`, u.line())
+	u.work.Store(60<<20 + 64<<10)
+	assert.Regexp(t, `  1 failed$`, u.line(), "nothing is left")
+}
+
+// What all files weigh is known as soon as the walk has seen them.
+func TestTheRestIsCounted(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "content")
+	w.write("b/c", "con")
+	w.write("d.tmp", "none")
+	c := w.config()
+	c.Exclude = []string{"*.tmp"}
+	u := w.connected(c)
+	u.count(t.Context())
+	assert.EqualValues(t, 2*64<<10+10, u.work.Load())
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	u = w.connected(c)
+	u.count(interrupted)
+	assert.Zero(t, u.work.Load())
+}
+
+// A first window of 64, and parts of 16 MiB: what goes at once to a store that takes all.
+func TestTheFirstWindow(t *testing.T) {
+	w := newWorld(t)
+	c := w.config()
+	assert.EqualValues(t, 64, w.connected(c).limiter.Snapshot().Cwnd)
+	c.MaxWindow = 8
+	assert.EqualValues(t, 8, w.connected(c).limiter.Snapshot().Cwnd)
+	assert.EqualValues(t, 16<<20, defaults().PartSize)
+}
+
+// The storage class and the encryption go with files in one request and in parts.
+func TestStorageClassAndEncryption(t *testing.T) {
+	w := newWorld(t)
+	w.write("small", "content")
+	w.write("large", random(large))
+	asked := make(chan []string, 2)
+	w.set(func(_ http.ResponseWriter, r *http.Request) bool {
+		if isPut(r) || r.URL.Query().Has("uploads") {
+			h := r.Header
+			asked <- []string{h.Get("X-Amz-Storage-Class"), h.Get("X-Amz-Server-Side-Encryption"), h.Get("X-Amz-Server-Side-Encryption-Aws-Kms-Key-Id")}
+		}
+		return false
+	})
+	got := command(t, w.dir, "s3://bucket/p", "--endpoint", w.URL, "--part-size", "5MiB", "--storage-class", "STANDARD_IA", "--sse", "aws:kms", "--sse-kms-key-id", "k")
+	require.Zero(t, got.Status, got.Stderr)
+	for range 2 {
+		assert.Equal(t, []string{"STANDARD_IA", "aws:kms", "k"}, <-asked)
+	}
+	got = command(t, w.dir, "s3://bucket/p", "--endpoint", w.URL, "--part-size", "5MiB", "--force")
+	require.Zero(t, got.Status, got.Stderr)
+	for range 2 {
+		assert.Equal(t, []string{"", "", ""}, <-asked)
+	}
+
+	// A class that the store does not have fails each file, so it stops the run.
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		return isPut(r) && deny(rw, r, 400, "InvalidStorageClass")
+	})
+	got = command(t, w.dir, "s3://bucket/q", "--endpoint", w.URL, "--storage-class", "STANDRAD")
+	assert.Contains(t, got.Stderr, "aimd: stopped: api error InvalidStorageClass")
+}
+
+func TestFilesFromAListAndPatterns(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"b.jpg", "a.jpg", "a.txt", "d/c.jpg", "cache/e.jpg"} {
+		w.write(name, "content of "+name)
+	}
+	list := filepath.Join(t.TempDir(), "list")
+	require.NoError(t, os.WriteFile(list, []byte("d/c.jpg\n./a.jpg\n\nb.jpg\na.txt\nnone\n../x"), 0o600))
+	to := []string{w.dir, "s3://bucket/p", "--endpoint", w.URL}
+	keys := func() (all []string) {
+		for key := range w.stored() {
+			all = append(all, strings.TrimPrefix(key, "p/"))
+		}
+		return all
+	}
+
+	got := command(t, append(to, "--files-from", list, "--exclude", "b*")...)
+	assert.ElementsMatch(t, []string{"a.jpg", "a.txt", "d/c.jpg"}, keys())
+	assert.Contains(t, got.Stdout, "3 stored (0.0 MiB), 0 skipped, 2 failed")
+	assert.Contains(t, got.Stderr, `failed: "../x": want a path below the directory`)
+	assert.Contains(t, got.Stderr, `none": stat `)
+
+	got = command(t, list, "s3://bucket/p", "--files-from", "-")
+	assert.Equal(t, cli.WrongUsage, got.Status)
+	assert.Contains(t, got.Stderr, "--files-from -: want a directory as the first argument, it is "+list)
+
+	cmd := Command()
+	cmd.SetIn(strings.NewReader("b.jpg\na.jpg"))
+	cmd.SetArgs(append(to, "--files-from", "-", "--quiet"))
+	w.forget()
+	require.NoError(t, cmd.ExecuteContext(t.Context()))
+	assert.ElementsMatch(t, []string{"a.jpg", "a.txt", "b.jpg", "d/c.jpg"}, keys())
+	assert.Equal(t, 1, w.count("PUT"))
+	assert.Equal(t, 1, w.count("HEAD"), "a.jpg came after b.jpg, so the listing had passed it")
+
+	got = command(t, append(to, "--include", "*.jpg", "--include", "none", "--exclude", "cache", "--dry-run", "--force")...)
+	assert.Contains(t, got.Stdout, "would upload 3 files (0.0 MiB), 0 skipped, 0 failed")
+}
+
+// Standard output has a line of JSON for each file, and one at the end, whatever is quiet.
+func TestJSON(t *testing.T) {
+	w := newWorld(t)
+	for _, name := range []string{"a", "quo\"te", "bad\xff"} {
+		w.write(name, "content")
+	}
+	for _, flag := range []string{"--dry-run", "--quiet", "--quiet"} {
+		got := command(t, w.dir, "s3://bucket/p", "--endpoint", w.URL, "--json", flag)
+		assert.Equal(t, cli.Failed, got.Status)
+		var lines []map[string]any
+		for line := range strings.Lines(got.Stdout) {
+			var x map[string]any
+			require.NoError(t, json.Unmarshal([]byte(line), &x), line)
+			lines = append(lines, x)
+		}
+		require.Len(t, lines, 4)
+		last := lines[3]
+		assert.Equal(t, "summary", last["status"])
+		assert.Contains(t, last, "seconds")
+		assert.EqualValues(t, 1, last["failed"])
+		for _, x := range lines[:3] {
+			switch {
+			case x["status"] == "failed":
+				assert.Equal(t, "the name is not UTF-8, as a key must be", x["why"])
+			case x["key"] == "p/quo\"te":
+				assert.Equal(t, w.dir+"/quo\"te", x["path"])
+				assert.EqualValues(t, 7, x["size"])
+				assert.EqualValues(t, 2, last[x["status"].(string)], "%v", x)
+			}
+		}
+	}
 }

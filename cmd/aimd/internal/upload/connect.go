@@ -27,6 +27,10 @@ import (
 // company of other programs the first request may be refused for longer.
 const probeTime = 15 * time.Second
 
+// firstWindow is the window at the start. Our choice: a store that takes all has the window of its files two round trips
+// sooner than from 20, and one that takes a few refuses one burst.
+const firstWindow = 64
+
 // connect makes the limiter and the client. Its error says in one line what is wrong.
 func (u *run) connect(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -36,7 +40,7 @@ func (u *run) connect(ctx context.Context) (err error) {
 	// A wrong endpoint shows at once.
 	u.limiter, err = aimd.New(aimd.Config{
 		Name: "upload", Law: sim.Window{Law: u.Law, Factor: 0.9}.MakeLaw(), Classifier: u.classify,
-		MaxWindow: u.MaxWindow, MaxAttempts: u.MaxAttempts, FirstContact: time.Nanosecond,
+		InitialWindow: min(firstWindow, u.MaxWindow), MaxWindow: u.MaxWindow, MaxAttempts: u.MaxAttempts, FirstContact: time.Nanosecond,
 	})
 	if err != nil {
 		return err
@@ -52,7 +56,7 @@ func (u *run) connect(ctx context.Context) (err error) {
 	cfg.HTTPClient = patient{cfg.HTTPClient}
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" })
-	u.store = &store{Client: client, Config: u.Config, large: make(chan struct{}, largeAtOnce)}
+	u.store = &store{Client: client, Config: u.Config, large: make(chan struct{}, largeAtOnce), room: newRoom()}
 	if u.Backup {
 		u.store.twice = twice(u.limiter, u.store.once)
 	}

@@ -30,6 +30,7 @@ type listing struct {
 	page []types.Object // the rest of the page
 	to   string         // the key that the page ends with
 	end  bool           // the page is the last
+	last string         // the greatest key that was asked for
 	// blind: the store does not list in order, so its listing is not used.
 	blind bool
 }
@@ -37,9 +38,13 @@ type listing struct {
 // absent is found if the bucket has no object with a key.
 var absent = &object{size: -1}
 
-// find returns the object with the key, or absent, or nil if the listing is not used:
-// ask for the object then. Keys must come in ascending order.
+// find returns the object with the key, or absent, or nil if the listing is not used: ask for the object then. It is
+// used for keys in ascending order; a list of files may have others.
 func (l *listing) find(ctx context.Context, key string) (*object, error) {
+	if key < l.last {
+		return nil, nil
+	}
+	l.last = key
 	for !l.blind && key > l.to && !l.end {
 		// Of the objects before the key, only those that differ in its last character are read.
 		_, n := utf8.DecodeLastRuneInString(key)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash/crc64"
+	"math"
 	"mime"
 	"net/http"
 	"path"
@@ -18,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"go.uber.org/atomic"
+	"golang.org/x/sync/semaphore"
 )
 
 const (
@@ -38,8 +40,34 @@ type store struct {
 	*s3.Client
 	Config
 	large chan struct{} // has an item for each file that is under way in parts
+	room  *semaphore.Weighted
 	// twice is once with a backup, nil without backups.
 	twice func(context.Context, whole) (*s3.PutObjectOutput, error)
+}
+
+// roomFirst is how many bytes are under way at the start, at most. Our choice: ten parts, which take 300 s, the --timeout,
+// at 5 Mbit/s.
+const roomFirst = 160 << 20
+
+// newRoom is the room for bytes under way, of which all but the first is taken.
+func newRoom() *semaphore.Weighted {
+	room := semaphore.NewWeighted(math.MaxInt64)
+	room.TryAcquire(math.MaxInt64 - roomFirst)
+	return room
+}
+
+// within sends n bytes when there is room. Each success makes as much more, as in slow start: the first window is of
+// requests, and would be too much for a slow line if they are large.
+func (s *store) within(ctx context.Context, n int64, send func() error) error {
+	n = min(n, roomFirst)
+	if err := s.room.Acquire(ctx, n); err != nil {
+		return err
+	}
+	err := send()
+	if s.room.Release(n); err == nil {
+		s.room.Release(n)
+	}
+	return err
 }
 
 // put uploads the file, in parts if it is larger than a part. If put returns nil, the store has the file.
@@ -83,11 +111,14 @@ func verified(f *file, off, n int64, ours, crc, etag *string) error {
 	return err
 }
 
-func contentType(key string) *string {
-	if t := mime.TypeByExtension(path.Ext(key)); t != "" {
-		return &t
+func contentType(key string) *string { return optional(mime.TypeByExtension(path.Ext(key))) }
+
+// optional is nil for "".
+func optional(s string) *string {
+	if s == "" {
+		return nil
 	}
-	return nil
+	return &s
 }
 
 // whole is a file that goes in one request.
@@ -102,6 +133,7 @@ func (s *store) once(ctx context.Context, w whole) (*s3.PutObjectOutput, error) 
 	return s.PutObject(ctx, &s3.PutObjectInput{
 		Bucket: &s.Bucket, Key: &w.key, Body: w.file.section(0, w.file.info.Size()), ContentType: contentType(w.key),
 		ChecksumCRC64NVME: w.crc, ContentMD5: w.contentMD5,
+		StorageClass: types.StorageClass(s.StorageClass), ServerSideEncryption: types.ServerSideEncryption(s.SSE), SSEKMSKeyId: optional(s.SSEKMSKeyID),
 	})
 }
 
@@ -114,8 +146,8 @@ func (s *store) whole(ctx context.Context, key string, f *file) (err error) {
 	if s.twice != nil {
 		send = s.twice
 	}
-	out, err := send(ctx, w)
-	if err != nil {
+	var out *s3.PutObjectOutput
+	if err = s.within(ctx, size, func() (err error) { out, err = send(ctx, w); return err }); err != nil {
 		return err
 	}
 	s.sent.Add(size)
@@ -130,7 +162,10 @@ func (s *store) parts(ctx context.Context, key string, f *file) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	in := &s3.CreateMultipartUploadInput{Bucket: &s.Bucket, Key: &key, ContentType: contentType(key)}
+	in := &s3.CreateMultipartUploadInput{
+		Bucket: &s.Bucket, Key: &key, ContentType: contentType(key),
+		StorageClass: types.StorageClass(s.StorageClass), ServerSideEncryption: types.ServerSideEncryption(s.SSE), SSEKMSKeyId: optional(s.SSEKMSKeyID),
+	}
 	if s.Checksum != md5Only {
 		in.ChecksumAlgorithm = types.ChecksumAlgorithmCrc64nvme
 	}
@@ -174,7 +209,7 @@ func (s *store) send(ctx context.Context, key string, id *string, f *file) ([]ty
 				var out *s3.UploadPartOutput
 				var err error
 				if in.ChecksumCRC64NVME, in.ContentMD5, err = s.sum(f, off, length); err == nil {
-					out, err = s.UploadPart(ctx, in)
+					err = s.within(ctx, length, func() (err error) { out, err = s.UploadPart(ctx, in); return err })
 				}
 				if err == nil {
 					err = verified(f, off, length, in.ChecksumCRC64NVME, out.ChecksumCRC64NVME, out.ETag)

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
+	"golang.org/x/sync/semaphore"
 )
 
 // storeAt is a store that asks the handler, without a limiter.
@@ -34,7 +35,7 @@ func storeAt(t *testing.T, handler http.HandlerFunc) *store {
 		Retryer: func() aws.Retryer { return aws.NopRetryer{} }, HTTPClient: patient{server.Client()},
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 	}, func(o *s3.Options) { o.UsePathStyle = true })
-	return &store{Client: client, Config: Config{Bucket: "bucket", PartSize: partLeast}, large: make(chan struct{}, largeAtOnce)}
+	return &store{Client: client, Config: Config{Bucket: "bucket", PartSize: partLeast}, large: make(chan struct{}, largeAtOnce), room: newRoom()}
 }
 
 func opened(t *testing.T, content string) *file {
@@ -307,3 +308,32 @@ func TestAnAnswerWithoutEndIsNotReadToItsEnd(t *testing.T) {
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
+// The first window is of requests, and their bytes are bounded: ten parts of 16 MiB, which a line of 5 Mbit/s brings within
+// --timeout. Each success makes room for another, a failure does not.
+func TestTheFirstBytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ends := &store{room: newRoom()}, make(chan error)
+		began := atomic.NewInt32(0)
+		for range 64 {
+			go func() {
+				_ = s.within(t.Context(), 16<<20, func() error { began.Inc(); return <-ends })
+			}()
+		}
+		for _, end := range []struct {
+			err  error
+			want int32
+		}{{nil, 10}, {nil, 12}, {io.EOF, 14}, {nil, 15}} {
+			synctest.Wait()
+			assert.Equal(t, end.want, began.Load())
+			ends <- end.err
+		}
+		for range 60 {
+			ends <- nil
+		}
+		require.NoError(t, s.within(t.Context(), 5<<30, func() error { return nil }), "more than all room")
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		require.ErrorIs(t, (&store{room: semaphore.NewWeighted(1)}).within(gone, 2, nil), context.Canceled)
+	})
+}

@@ -1,7 +1,7 @@
 // Package upload is aimd upload: files go to an S3 bucket through one limiter, and are
 // skipped if the store has them already.
 //
-//	walk      the files, in the order of their keys
+//	walk      the files, in the order of their keys; list: in that of a list; filter: which of them
 //	listing   the objects of the bucket, in the same order
 //	store     compares, puts, verifies
 //	patient   the HTTP client below the SDK: it waits for answers after Ctrl-C too
@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"go.uber.org/atomic"
@@ -28,22 +29,26 @@ import (
 
 // Config has the flags by their names, and:
 type Config struct {
-	// Source is the file or directory to upload.
+	// Source is the file or directory to upload. If List is not nil, its lines are the paths of the files below it.
 	Source string
+	List   io.Reader
 	// Bucket and Prefix are the destination. The prefix is "" or ends in a slash.
 	Bucket, Prefix string
+	filter
 	// Stdout has the results, Stderr the progress and the reasons.
 	Stdout, Stderr io.Writer
 	// Watch, if it is not nil, is called with the limiter before the first request.
 	Watch func(*aimd.Limiter)
 
-	Endpoint, Law, Checksum string
-	Force, DryRun, Quiet    bool
-	Backup                  bool
-	MaxWindow               float64
-	Timeout                 time.Duration
-	MaxAttempts             int
-	PartSize                int64
+	Endpoint, Law, Checksum        string
+	FilesFrom                      string
+	StorageClass, SSE, SSEKMSKeyID string
+	Force, DryRun, Quiet, JSON     bool
+	Backup                         bool
+	MaxWindow                      float64
+	Timeout                        time.Duration
+	MaxAttempts                    int
+	PartSize                       int64
 }
 
 // deniedMost is the number of files that may fail before a denial stops the run, while no file was stored. Our
@@ -51,8 +56,10 @@ type Config struct {
 const deniedMost = 16
 
 type run struct {
-	// seen is the number of the store's good answers when trouble was set. It comes first to be aligned on 32-bit machines.
+	// seen is the number of the store's good answers when trouble was set, work what all files weigh, 0 while it is not
+	// known. They come first to be aligned on 32-bit machines.
 	seen atomic.Uint64
+	work atomic.Int64
 	Config
 	limiter *aimd.Limiter
 	store   *store
@@ -72,11 +79,16 @@ type run struct {
 // Run uploads, and returns the counts also if there is an error. If the context ends
 // before all is done, Run returns the context's error.
 func Run(ctx context.Context, c Config) (Summary, error) {
+	var counts sync.WaitGroup
+	defer counts.Wait()
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	u := &run{Config: c, stop: stop, report: &reporter{Config: c, stop: stop, began: time.Now()}}
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
+	}
+	if c.List == nil && !c.Quiet {
+		counts.Go(func() { u.count(stopped) })
 	}
 	u.report.progress = progress.NewLine(u.Stderr, progress.Every, u.line)
 	u.all(stopped)
@@ -84,7 +96,10 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 
 	s, l := u.report.now(), u.limiter.Snapshot()
 	s.Interrupted, s.Attempts, s.Refused = ctx.Err() != nil, l.Attempts, l.Overloads
-	if !u.Quiet {
+	switch {
+	case u.JSON:
+		u.report.line(s.end())
+	case !u.Quiet:
 		u.report.stdout(s.String())
 	}
 	switch {
@@ -103,7 +118,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 // file a slot, and the requests of the file would share it.)
 func (u *run) all(ctx context.Context) {
 	ended, begun := make(chan struct{}), 0
-	for e := range walk(u.Prefix, u.Source) {
+	for e := range u.entries(ctx) {
 		found := absent
 		if e.err == nil && !u.Force {
 			var err error
@@ -148,28 +163,28 @@ const errStopped = "not done: the upload was stopped"
 var hopeless = map[string]bool{
 	"NoSuchBucket": true, "InvalidAccessKeyId": true, "SignatureDoesNotMatch": true, "ExpiredToken": true,
 	"InvalidToken": true, "TokenRefreshRequired": true, "AccountProblem": true, "InvalidBucketName": true,
-	"QuotaExceeded": true, "QUOTA_EXCEEDED": true, "ObjectQuotaExceeded": true, "XMinioAdminBucketQuotaExceeded": true,
+	"InvalidStorageClass": true, "QuotaExceeded": true, "QUOTA_EXCEEDED": true, "ObjectQuotaExceeded": true, "XMinioAdminBucketQuotaExceeded": true,
 	"RequestTimeTooSkewed": true, "PermanentRedirect": true, "AuthorizationHeaderMalformed": true,
 }
 
 // file uploads a file, unless the store has it. found is the object under its key, or nil if
 // it is not known whether there is one.
 func (u *run) file(ctx context.Context, e entry, found *object) (r result) {
-	r = result{path: e.path, key: e.key}
+	r = result{Path: e.path, Key: e.key}
 	err := e.err
 	if err == nil {
-		r.status, r.size, err = u.content(ctx, e, found)
+		r.Status, r.Size, err = u.content(ctx, e, found)
 	}
 	if err == nil {
 		return r
 	}
-	r.status, r.why = failed, err.Error()
+	r.Status, r.Why = failed, err.Error()
 	reason, code := ignored(""), code(err)
 	switch {
 	case errors.As(err, &reason):
-		r.status = skipped
+		r.Status = skipped
 	case ctx.Err() != nil:
-		r.why = errStopped
+		r.Why = errStopped
 	case hopeless[code]:
 		u.stop(fmt.Errorf("%s%w", u.remedy(err), cli.Reason(err)))
 	case code == "AccessDenied":

@@ -1,6 +1,7 @@
 package upload
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +20,7 @@ const keyMost = 1024
 // entry is a file to upload. err is why it cannot be uploaded.
 type entry struct {
 	path, key string
+	size      int64
 	err       error
 }
 
@@ -27,21 +29,29 @@ type ignored string
 
 func (i ignored) Error() string { return string(i) }
 
-// walk finds the file, or the files below the directory, in the order of their keys by bytes: S3 lists a
-// bucket in that order. A key is the prefix, and the file's name or its path below the directory with slashes.
-func walk(prefix, path string) iter.Seq[entry] {
+// entries finds the files: those of the list, the one that is the source, or those below it, in the order of their
+// keys by bytes, as S3 lists a bucket. A key is the prefix, and the file's name or its path below the directory with
+// slashes.
+func (c *Config) entries(ctx context.Context) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
-		w := walker(yield)
-		if isDirectory(path) {
-			w.directory(path, prefix, nil)
-		} else {
-			w.file(path, prefix+filepath.Base(path))
+		w := walker{yield, c.Prefix, c.filter}
+		switch {
+		case c.List != nil:
+			w.list(ctx, c.Source, c.List)
+		case isDirectory(c.Source):
+			w.directory(c.Source, c.Prefix, nil)
+		default:
+			w.file(c.Source, c.Prefix+filepath.Base(c.Source))
 		}
 	}
 }
 
-// walker takes an entry, and reports whether there should be more.
-type walker func(entry) bool
+// walker yields the entries that the filter takes. yield reports whether there should be more.
+type walker struct {
+	yield  func(entry) bool
+	prefix string
+	filter
+}
 
 func isDirectory(path string) bool {
 	info, err := os.Stat(path)
@@ -52,13 +62,16 @@ func isDirectory(path string) bool {
 // read as a whole and sorted with "/" at the end of each directory's name, so a-b, a.b and
 // a/b come as their keys do. above are the directories that path lies in.
 func (w walker) directory(path, key string, above []fs.FileInfo) bool {
+	if below := strings.TrimPrefix(key, w.prefix); below != "" && chosen(w.Exclude, strings.TrimSuffix(below, "/")) {
+		return true
+	}
 	info, err := os.Stat(path)
 	if err == nil && slices.ContainsFunc(above, func(dir fs.FileInfo) bool { return os.SameFile(dir, info) }) {
 		loop := ignored("symbolic link to a directory that it lies in, not followed")
-		return w(entry{path, strings.TrimSuffix(key, "/"), loop})
+		return w.yield(entry{path, strings.TrimSuffix(key, "/"), 0, loop})
 	}
 	entries, err := os.ReadDir(path)
-	if err != nil && !w(entry{path, key, err}) {
+	if err != nil && !w.yield(entry{path, key, 0, err}) {
 		return false
 	}
 	names := make([]string, 0, len(entries))
@@ -86,7 +99,11 @@ func (w walker) directory(path, key string, above []fs.FileInfo) bool {
 
 // file yields a file, or the reason why it is not uploaded.
 func (w walker) file(path, key string) bool {
+	if !w.takes(strings.TrimPrefix(key, w.prefix)) {
+		return true
+	}
 	info, err := os.Stat(path)
+	var size int64
 	switch {
 	case err != nil:
 	case !info.Mode().IsRegular():
@@ -95,6 +112,8 @@ func (w walker) file(path, key string) bool {
 		err = errors.New("the name is not UTF-8, as a key must be")
 	case len(key) > keyMost:
 		err = fmt.Errorf("the key would be longer than %d bytes", keyMost)
+	default:
+		size = info.Size()
 	}
-	return w(entry{path, key, err})
+	return w.yield(entry{path, key, size, err})
 }

@@ -3,6 +3,7 @@
 package upload
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,7 +34,8 @@ func tree(t *testing.T, names ...string) string {
 
 // keys are the keys in the order of a walk, with the reason behind those that do not go.
 func keys(prefix, path string) (all []string) {
-	for e := range walk(prefix, path) {
+	c := Config{Source: path, Prefix: prefix}
+	for e := range c.entries(context.Background()) {
 		if e.err != nil {
 			e.key += ": " + e.err.Error()
 		}
@@ -70,7 +72,7 @@ func TestKeysThatS3DoesNotHave(t *testing.T) {
 // Root can read everything, so this is a directory that is gone when its turn comes.
 func TestDirectoryThatCannotBeRead(t *testing.T) {
 	var got entry
-	walker(func(e entry) bool { got = e; return true }).directory("/nowhere/x", "x/", nil)
+	walker{yield: func(e entry) bool { got = e; return true }}.directory("/nowhere/x", "x/", nil)
 	assert.Equal(t, "x/", got.key)
 	require.EqualError(t, got.err, "open /nowhere/x: no such file or directory")
 }
@@ -88,4 +90,61 @@ func TestPipesDevicesAndSocketsAreIgnored(t *testing.T) {
 	// A pipe that took a file's place after the walk does not hold the run up.
 	_, err = open(filepath.Join(dir, "pipe"), nil)
 	require.EqualError(t, err, "no longer a regular file")
+}
+
+func TestFilter(t *testing.T) {
+	for pattern, want := range map[string]string{
+		"*.jpg": "a.jpg x/a.jpg x/y/b.jpg", "a.*": "a.jpg x/a.jpg", "x": "x/a.jpg x/y/b.jpg", "y/": "x/y/b.jpg", "/y": "", "/x": "x/a.jpg x/y/b.jpg",
+		"x/*.jpg": "x/a.jpg", "x/**": "x/a.jpg x/y/b.jpg", "**/b.jpg": "x/y/b.jpg", "{c,x/y}/**": "x/y/b.jpg", "[a]*": "a.jpg x/a.jpg", "A.jpg": "",
+	} {
+		all := []string{"a.jpg", "x/a.jpg", "x/y/b.jpg"}
+		var in, out []string
+		for _, path := range all {
+			if (filter{Include: []string{pattern}}).takes(path) {
+				in = append(in, path)
+			}
+			if !(filter{Exclude: []string{pattern}}).takes(path) {
+				out = append(out, path)
+			}
+		}
+		assert.Equal(t, strings.Fields(want), append([]string{}, in...), pattern)
+		assert.Equal(t, in, out, pattern)
+	}
+	assert.False(t, filter{Include: []string{"*"}, Exclude: []string{"a"}}.takes("a"), "to exclude is stronger")
+}
+
+// A directory that is excluded is not read.
+func TestAnExcludedDirectoryIsNotRead(t *testing.T) {
+	dir := tree(t, "d/f", "e", "d/loop -> .")
+	c := Config{Source: dir, filter: filter{Exclude: []string{"d"}}}
+	var got []string
+	for e := range c.entries(t.Context()) {
+		got = append(got, e.key)
+	}
+	assert.Equal(t, []string{"e"}, got)
+}
+
+// Who writes the list may never end, and may write a line that is none.
+func TestAListThatDoesNotEnd(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	reader, list := net.Pipe()
+	defer list.Close()
+	c := Config{Source: tree(t, "a"), List: reader}
+	go func() { _, _ = list.Write([]byte("a\n")) }()
+	n := 0
+	for e := range c.entries(ctx) {
+		require.NoError(t, e.err)
+		n++
+		interrupt()
+	}
+	assert.Equal(t, 1, n)
+
+	c.List = strings.NewReader(strings.Repeat("x", 1<<20))
+	for e := range c.entries(t.Context()) {
+		assert.Equal(t, "--files-from", e.path)
+		require.ErrorContains(t, e.err, "token too long")
+		n++
+	}
+	assert.Equal(t, 2, n)
 }

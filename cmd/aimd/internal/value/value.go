@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // Value is a setting that checks its values. The error of Set says which values are allowed;
@@ -149,6 +151,12 @@ func Names(to *[]string, allowed []string) *Value[[]string] {
 	}
 	show := func(all []string) string { return strings.Join(all, ",") }
 	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show}
+}
+
+// Globs are patterns of paths, one for each time that the setting is given.
+func Globs(to *[]string) *Value[[]string] {
+	parse := func(s string) ([]string, bool) { return append(*to, s), s != "" && doublestar.ValidatePattern(s) }
+	return &Value[[]string]{to, "pattern", "a pattern of a path like *.jpg, 2026/** or {a,b}/[0-9]*", parse, func(all []string) string { return strings.Join(all, " ") }}
 }
 
 // Choice is one of several words.
