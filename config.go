@@ -47,6 +47,9 @@ type Config struct {
 	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <= MaxWindow <=
 	// window.MaxWindow. 0 means 1 and window.MaxWindow.
 	MinWindow, MaxWindow float64
+	// Peers is the number of processes that share the service, this one included; an estimate will do. The law of New then starts
+	// with a share of the window, and grows by a share. 0 means 1; up to a million. Package share knows the number.
+	Peers int
 	// QueueBound is the greatest number of new operations that wait; 0: no bound.
 	QueueBound int
 	// PauseMin and PauseMax bound two delays: the pauses after cuts in a row, which double until an answer is
@@ -106,14 +109,14 @@ func (c Config) checked() (Config, limiter.Settings, error) {
 	}
 	c.Rand = cmp.Or(c.Rand, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	s, wrongGate := limiter.Settings{
-		Window:   window.Settings{Initial: c.InitialWindow, Min: c.MinWindow, Max: c.MaxWindow},
+		Window:   window.Settings{Initial: c.InitialWindow, Min: c.MinWindow, Max: c.MaxWindow, Peers: c.Peers},
 		PauseMin: c.PauseMin, PauseMax: c.PauseMax, MaxRetryAfter: c.MaxRetryAfter,
 		MaxRate: c.MaxRate, MaxAmountRate: c.MaxAmountRate, QuotaReserve: c.QuotaReserve, MaxFailures: c.MaxFailures, Rand: c.Rand,
 	}.WithDefaults()
 	if err = cmp.Or(err, wrongGate); err != nil {
 		return c, s, err
 	}
-	c.MinWindow, c.MaxWindow = s.Window.Min, s.Window.Max
+	c.MinWindow, c.MaxWindow, c.Peers = s.Window.Min, s.Window.Max, s.Window.Peers
 	c.PauseMin, c.PauseMax, c.MaxRetryAfter = s.PauseMin, s.PauseMax, s.MaxRetryAfter
 	return c, s, nil
 }

@@ -47,6 +47,9 @@ const (
 	EventUnknown EventKind = "unknown"
 	// EventUsedUp: the quota in Event.Quota is used up for Event.Wait.
 	EventUsedUp EventKind = "used up"
+	// EventShare: the window is from elsewhere now, or the process leads or does not lead any longer, as Event.Cause says
+	// (Share.Mode, Share.Leads). Event.Count is the number of processes, Event.Err why the store is not heard.
+	EventShare EventKind = "share"
 )
 
 // Event is an event in the life of a limiter, with the limiter's state right after it.
@@ -58,7 +61,7 @@ type Event struct {
 	Seq uint64
 	// Time is the time of the event.
 	Time time.Time
-	// Kind is one of the kinds from EventAnswered to EventUsedUp.
+	// Kind is one of the kinds from EventAnswered to EventShare.
 	Kind EventKind
 	// Window is the window after the event. Before is cwnd before the event.
 	Window window.State
@@ -69,7 +72,7 @@ type Event struct {
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
 	// Cause is the law's word for the reason of its decision at an answer. Probe has "load", "chance", "own", "outage",
-	// "back", "used up", "slow" and "more". It is "" for other events, and for Tahoe and Reno.
+	// "back", "used up", "slow" and "more". It is "" for other events but EventShare, and for Tahoe and Reno.
 	Cause string
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
@@ -80,10 +83,10 @@ type Event struct {
 	// RetryAfter is the service's Retry-After, or 0. A pause has it if the service asked for the pause, which lasts
 	// a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
-	// Count is the number of operations of the kinds EventTooLate and EventAside, and of answers of the kind
-	// EventOpen.
+	// Count is the number of operations of the kinds EventTooLate and EventAside, of answers of the kind
+	// EventOpen, and of processes of the kind EventShare.
 	Count uint64
-	// Err is the error of the kinds EventAway, EventBlocked, EventTooLate, EventAside and EventUnknown, and of a pause that the service asked for.
+	// Err is the error of the kinds EventAway, EventBlocked, EventTooLate, EventAside, EventUnknown and EventShare, and of a pause that the service asked for.
 	Err error
 	// Quota is the quota of the kind EventUsedUp, nil for other kinds.
 	Quota *Quota

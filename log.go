@@ -11,7 +11,7 @@ import (
 
 // Log returns an observer that writes decisions and faults to a logger, in the words of Event.String and with the
 // fields that are not zero. Changes of the window or of its gap are at the level Info; the kinds EventPaused, EventFull,
-// EventLate, EventAway, EventBlocked, EventTooLate, EventAside, EventOpen and EventUnknown at Warn. Durations are in
+// EventLate, EventAway, EventBlocked, EventTooLate, EventAside, EventOpen and EventUnknown at Warn, as EventShare without the store. Durations are in
 // seconds. A nil logger means slog.Default.
 //
 // It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out is the number of lines
@@ -50,6 +50,11 @@ func (e Event) level() slog.Level {
 	switch e.Kind {
 	case EventPaused, EventFull, EventLate, EventAway, EventBlocked, EventTooLate, EventAside, EventOpen, EventUnknown:
 		return slog.LevelWarn
+	case EventShare:
+		if e.Err != nil {
+			return slog.LevelWarn
+		}
+		return slog.LevelInfo
 	}
 	if e.Kind == EventAnswered && e.Outcome.Overloaded() || !e.decision() {
 		return slog.LevelDebug

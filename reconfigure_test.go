@@ -70,7 +70,7 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 func TestTheDefaultSettings(t *testing.T) {
 	l := newLimiter(t, 20)
 	defaults := aimd.Config{
-		MinWindow: 1, MaxWindow: window.MaxWindow, PauseMin: 50 * time.Millisecond, PauseMax: 5 * time.Second,
+		MinWindow: 1, MaxWindow: window.MaxWindow, Peers: 1, PauseMin: 50 * time.Millisecond, PauseMax: 5 * time.Second,
 		MaxRetryAfter: 5 * time.Minute, FirstContact: 10 * time.Second,
 	}
 	require.Equal(t, defaults, l.Snapshot().Config)

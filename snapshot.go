@@ -52,6 +52,10 @@ type Snapshot struct {
 	Backups uint64 `json:"backups,omitempty"`
 	// Late counts second releases of a permit.
 	Late uint64 `json:"late"`
+	// Amount is the sum of the amounts that were sent, as Config.MaxAmountRate counts them; 0 without that rate.
+	Amount float64 `json:"amount,omitempty"`
+	// Share is what the limiter has of a window that processes share (package share), nil for other limiters.
+	Share *Share `json:"share,omitempty"`
 	// Quotas are the quotas that the service reports, in the order of the first reports; at most 16.
 	Quotas []Quota `json:"quotas,omitempty"`
 	// Config has the settings in force that may change (Reconfigure), with defaults instead of zeros.
@@ -125,6 +129,9 @@ func (s Snapshot) String() string {
 	if s.Backups > 0 {
 		line += fmt.Sprintf(" backups=%d", s.Backups)
 	}
+	if s.Share != nil {
+		line += fmt.Sprintf(" share=%s processes=%d mode=%q", number(s.Share.Window), s.Share.Processes, s.Share.Mode)
+	}
 	for _, q := range s.Quotas {
 		if !q.UsedUpUntil.IsZero() {
 			line += fmt.Sprintf(" quota=%q used-up-until=%s", q.name(), clockTime(q.UsedUpUntil))
@@ -143,7 +150,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	s.State = l.gate.State()
 	_, s.Phase = l.gate.Explain()
 	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.line.Len()
-	s.Open = l.gate.Outside()
+	s.Open, s.Amount = l.gate.Outside(), l.gate.Spent
 	if until := l.gate.PausedUntil(); until > now {
 		s.PausedUntil = l.made.Add(until)
 	}

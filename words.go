@@ -50,6 +50,11 @@ func (e Event) String() string {
 	case EventUsedUp:
 		return fmt.Sprintf("used up: the service has %s of %s %s left, the next go in %s",
 			number(e.Quota.Left), number(e.Quota.Limit), e.Quota.Name, roughly(e.Wait))
+	case EventShare:
+		if e.Err != nil {
+			return fmt.Sprintf("share: %s, of %d processes: %v", e.Cause, e.Count, e.Err)
+		}
+		return fmt.Sprintf("share: %s, of %d processes", e.Cause, e.Count)
 	case EventBlocked:
 		return fmt.Sprint("blocked: answers of 403 in a row after successes, taken for a block by a firewall: ", e.Err)
 	}

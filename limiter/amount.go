@@ -49,7 +49,8 @@ func (g *Gate) Used(now time.Duration, t window.Ticket, amount float64) {
 	amount = max(1, amount)
 	said := g.told.amounts[t.ID()]
 	g.told.said(t.ID(), amount)
-	if rate := g.rules.MaxAmountRate; rate > 0 {
+	if rate := g.amountRate(); rate > 0 {
+		g.Spent += amount - max(1, said)
 		more := min((amount-max(1, said))/rate, g.rules.MaxRetryAfter.Seconds())
 		more = max(more, -longestGap.Seconds())
 		g.sent = min(max(g.sent+time.Duration(more*float64(time.Second)), longAgo), g.seen(now)+g.rules.MaxRetryAfter)

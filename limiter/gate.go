@@ -31,6 +31,8 @@ type Gate struct {
 	Amount float64
 	// Urgent: the operation at the front goes before those that are not urgent. Set it before Tried and Next.
 	Urgent bool
+	// Spent is the sum of the amounts that were sent, as MaxAmountRate counts them; 0 without that rate.
+	Spent float64
 
 	rules Settings
 
@@ -58,6 +60,9 @@ type Gate struct {
 	faults faults
 	starve starve
 
+	// part is what it has of a window of several processes.
+	part part
+
 	// told is nil until the service reports a quota, or an operation says an amount. waiting operations were there at the last call.
 	told    *told
 	waiting int
@@ -74,7 +79,7 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 		return Gate{}, err
 	}
 	w, err := window.New(law, s.Window)
-	return Gate{Window: w, rules: s, apart: s.apart(0), sent: longAgo, spread: 1}, err
+	return Gate{Window: w, rules: s, apart: s.apart(0), sent: longAgo, spread: 1, part: part{lastAt: longAgo}}, err
 }
 
 // Events.
@@ -115,6 +120,7 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 	case ok && o.Overloaded():
 		g.overloaded(!a.Ignored, retryAfter)
 		g.refund(t)
+		g.keep(a.RTT)
 	}
 	if ok && g.told != nil {
 		g.told.took(t, a)
@@ -169,7 +175,8 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 			return err
 		}
 	}
-	g.rules, g.apart = s, s.apart(g.charged)
+	g.rules = s
+	g.apart = g.apartOf(g.charged)
 	// The longest that pause and retryAfter return.
 	longest := max(s.PauseMax+s.PauseMax/2, s.MaxRetryAfter+min(s.MaxRetryAfter/2, time.Second))
 	g.pausedUntil = min(g.pausedUntil, g.seen(now)+longest)
@@ -205,6 +212,10 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	}
 	if !g.Open() && g.Bound > 0 {
 		return g.told.boundedUntil, waiting > 0 && g.told.boundedUntil > g.now
+	}
+	if n, until := g.kept(); n > 0 && g.Window.Open() && !g.Open() {
+		at = max(at, until)
+		return at, waiting > 0 && at > g.now
 	}
 	return at, waiting > 0 && g.Open() && at > g.now
 }
@@ -264,7 +275,7 @@ func (g *Gate) spaces() bool {
 
 // due is the earliest time of the next send, if the window is open. See Timed for a further reason.
 func (g *Gate) due() time.Duration {
-	return max(g.pausedUntil, g.spacedUntil(), g.quotaUntil())
+	return max(g.pausedUntil, g.spacedUntil(), g.quotaUntil(), g.part.turn)
 }
 
 // quotaUntil is the time when the quotas let the next attempt go, 0 without quotas.
@@ -312,7 +323,12 @@ func (g *Gate) send() window.Ticket {
 		g.inRow = 0
 	}
 	if g.charged != g.Amount {
-		g.charged, g.apart = g.Amount, g.rules.apart(g.Amount)
+		g.charged = g.Amount
+		g.apart = g.apartOf(g.Amount)
+	}
+	g.sentInTurn()
+	if g.amountRate() > 0 {
+		g.Spent += max(1, g.Amount)
 	}
 	if g.Amount > 0 {
 		if g.told == nil {

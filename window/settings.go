@@ -32,16 +32,20 @@ const (
 
 // Settings are the initial size of a window, and its bounds.
 type Settings struct {
-	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, or the nearest bound.
+	// Initial is the window at the start, in attempts: Min to Max; 0 means 20, of which each of the Peers has its part, or the
+	// nearest bound.
 	Initial float64
 	// Min and Max bound the window, in attempts: 1 <= Min <= Max <= MaxWindow; 0 means 1 and MaxWindow.
 	Min, Max float64
+	// Peers is the number of processes that share the service, this one included: 1 to a million; 0 means 1.
+	Peers int
 }
 
 // WithDefaults returns s with defaults instead of zeros, or an error that names the first wrong setting.
 func (s Settings) WithDefaults() (Settings, error) {
 	err := check.Number("Min", &s.Min, MinWindow, MinWindow, MaxWindow)
 	err = cmp.Or(err, check.Number("Max", &s.Max, MaxWindow, s.Min, MaxWindow))
-	first := min(max(defaultInitial, s.Min), s.Max)
+	err = cmp.Or(err, check.Count("Peers", &s.Peers, 1, 1, 1_000_000))
+	first := min(max(defaultInitial/float64(max(1, s.Peers)), s.Min), s.Max)
 	return s, cmp.Or(err, check.Number("Initial", &s.Initial, first, s.Min, s.Max))
 }

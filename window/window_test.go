@@ -356,16 +356,23 @@ func TestTripIsTheMeanRoundTrip(t *testing.T) {
 func TestSettings(t *testing.T) {
 	s, err := window.Settings{}.WithDefaults()
 	require.NoError(t, err)
-	require.Equal(t, window.Settings{Initial: 20, Min: 1, Max: window.MaxWindow}, s)
+	require.Equal(t, window.Settings{Initial: 20, Min: 1, Max: window.MaxWindow, Peers: 1}, s)
+	for peers, want := range map[int]float64{5: 4, 20: 1, 1000: 1} {
+		s, err = window.Settings{Peers: peers}.WithDefaults()
+		require.NoError(t, err)
+		require.Equal(t, want, s.Initial, "each of the peers has its part")
+	}
 	s, err = window.Settings{Max: 8}.WithDefaults()
 	require.NoError(t, err)
 	require.EqualValues(t, 8, s.Initial, "the default keeps within the bounds")
 	for want, s := range map[string]window.Settings{
-		"Initial: 0.5 is not allowed, want a number from 1 to 1048576":  {Initial: 0.5},
-		"Initial: +Inf is not allowed, want a number from 1 to 1048576": {Initial: math.Inf(1)},
-		"Initial: 30 is not allowed, want a number from 2 to 10":        {Initial: 30, Min: 2, Max: 10},
-		"Min: -2 is not allowed, want a number from 1 to 1048576":       {Min: -2},
-		"Max: 3 is not allowed, want a number from 5 to 1048576":        {Min: 5, Max: 3},
+		"Initial: 0.5 is not allowed, want a number from 1 to 1048576":   {Initial: 0.5},
+		"Initial: +Inf is not allowed, want a number from 1 to 1048576":  {Initial: math.Inf(1)},
+		"Initial: 30 is not allowed, want a number from 2 to 10":         {Initial: 30, Min: 2, Max: 10},
+		"Min: -2 is not allowed, want a number from 1 to 1048576":        {Min: -2},
+		"Max: 3 is not allowed, want a number from 5 to 1048576":         {Min: 5, Max: 3},
+		"Peers: -1 is not allowed, want a number from 1 to 1000000":      {Peers: -1},
+		"Peers: 1000001 is not allowed, want a number from 1 to 1000000": {Peers: 1_000_001},
 	} {
 		_, err := window.New(as(halving{}), s)
 		assert.EqualError(t, err, want)

@@ -26,11 +26,11 @@ func (l *law) grown(w float64) float64 {
 	if l.aFewAMinute() && w < 1 {
 		return min(1, w+w/20)
 	}
-	past := l.growth * (w - l.ceiling - 0.5)
+	past := l.growth * (w - l.ceiling - 0.5/l.peers)
 	if l.lasts > l.fall { // as at a limit of requests a second that counts refused ones
 		past *= min(1, 2*l.trip)
 	}
-	grown := w + min(1, max(l.growth*min(1, l.trip), l.ceiling-w, past)/max(1, w))
+	grown := w + min(1, max(l.growth/l.peers*min(1, l.trip), l.ceiling-w, past)/max(1, w))
 	if l.found { // so far past a ceiling that a look found that the next block shows whether it pays
 		grown = max(w, min(grown, l.more*l.ceiling+l.fall))
 	}

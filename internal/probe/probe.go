@@ -55,6 +55,8 @@ func (c cause) String() string {
 type law struct {
 	*numbers
 	initial float64
+	// peers is the number of processes that share the service. The fleet grows as one window does.
+	peers float64
 	// ceiling is the window that the last load left, or a look found; +Inf: there is none.
 	ceiling float64
 	cause   cause
@@ -73,7 +75,7 @@ type law struct {
 func New(s window.Settings) window.Law { return with(&tuned, s) }
 
 func with(n *numbers, s window.Settings) *law {
-	l := &law{numbers: n, initial: s.Initial, ceiling: math.Inf(1)}
+	l := &law{numbers: n, initial: s.Initial, peers: float64(max(1, s.Peers)), ceiling: math.Inf(1)}
 	l.fresh, l.share, l.early = true, 1, 1
 	l.allowed = l.most(0)
 	return l
@@ -116,6 +118,10 @@ func (l *law) begin(now float64, s window.State, a window.End) {
 	l.succeeded, l.began, l.block.began = now, now, l.start
 	if s.Ssthresh < window.MaxWindow {
 		l.ceiling, l.fresh, l.share = s.Ssthresh, false, l.least
+		if l.peers > 1 { // a share: all of them may have as many refused as one
+			l.allowed = l.most(s.Cwnd) / l.peers
+			l.ceiling = min(l.ceiling, s.Cwnd)
+		}
 	}
 }
 

@@ -50,24 +50,27 @@ var mayImport = map[string][]string{
 	"internal/rules":   {},
 
 	"internal/probe":       {"window"},
+	"internal/fleet":       {"limiter", "window"},
 	"internal/attempttest": {"", "attempt", "verdict", "window"},
+	"internal/sharetest":   {"internal/fleet", "share"},
 
 	"internal/s3test": {},
 	"job":             {"", "attempt"},
 	"live":            {"", "window"},
+	"share":           {"", "window", "internal/check", "internal/fleet"},
 
 	"throttle": {"answer", "window", "attempt", "tag", "internal/check", "internal/sliding", "verdict"},
 	"retry":    {"answer", "window", "attempt", "backoff", "internal/check", "internal/reason", "internal/sliding", "internal/quota", "verdict"},
 
 	"remote": {"", "answer", "window", "schedule", "tag", "internal/check", "verdict"},
 
-	"internal/sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "limiter", "retry", "schedule", "throttle", "verdict"},
+	"internal/sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "internal/fleet", "limiter", "retry", "schedule", "throttle", "verdict"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
 	"setting", "answer", "window", "queue", "limiter", "backoff", "internal/sim",
-	"internal/check", "internal/line", "internal/probe", "internal/sliding", "internal/quota",
+	"internal/check", "internal/fleet", "internal/line", "internal/probe", "internal/sliding", "internal/quota",
 }
 
 // impure packages may not be imported by pure ones.
@@ -112,7 +115,7 @@ func TestPackagesImportOnlyWhatTheDesignAllows(t *testing.T) {
 			switch {
 			case i == module || strings.HasPrefix(i, module+"/"):
 				assert.Contains(t, allowed, folder(i), "%s imports %s", p.ImportPath, i)
-			case name == "internal/attempttest" && strings.HasPrefix(i, "github.com/stretchr/testify/"): // it is for tests
+			case (name == "internal/attempttest" || name == "internal/sharetest") && strings.HasPrefix(i, "github.com/stretchr/testify/"): // it is for tests
 			case strings.Contains(strings.Split(i, "/")[0], "."):
 				assert.True(t, slices.ContainsFunc(modules, func(m string) bool {
 					return i == m || strings.HasPrefix(i, m+"/")

@@ -23,6 +23,10 @@ const (
 	capacityKind             // the capacity changes
 	stopKind                 // the clients stop
 	readKind                 // an answer that came while the clients stood still is read
+	reportKind               // a client reports to the store of its fleet
+	storeKind                // the store has the report
+	replyKind                // the client has the answer
+	tickKind                 // the leader looks at the reports
 )
 
 // event is something that happens at a time. It has no pointers, so that the garbage collector need not look.

@@ -345,6 +345,9 @@ func (s Strategy) check(c checker) {
 	if s.Retry != nil {
 		c.in("retry").wrong(backoff.Check(*s.Retry))
 	}
+	if s.Fleet != nil {
+		s.Fleet.check(c.in("fleet"), s)
+	}
 	c.when(s.Sense != 0 && s.Window.on(), "sense", s.Sense, "no window with it")
 }
 
@@ -352,7 +355,7 @@ func (w Window) check(c checker) {
 	law := w.MakeLaw()
 	switch {
 	case w.Law == "" && law == nil:
-		others := w.NoPause || w.NoQuota || w.Factor != 0 || w.Initial != 0 || w.Min != 0 || w.Max != 0
+		others := w.NoPause || w.NoQuota || w.Factor != 0 || w.Initial != 0 || w.Min != 0 || w.Max != 0 || w.Peers != 0
 		c.when(others, "law", `""`, "one: the other fields are about it")
 		return
 	case law == nil:

@@ -92,7 +92,11 @@ type attempt struct {
 func newParty(e *engine, id int32) *party {
 	p := &party{id: id}
 	if w := e.strategy.Window; w.on() {
-		gate := checked(limiter.NewGate(w.MakeLaw(), w.settings(e.random.Rand)))
+		law := w.MakeLaw()
+		if e.fleet != nil {
+			law = e.fleet.law(id, law)
+		}
+		gate := checked(limiter.NewGate(law, w.settings(e.random.Rand)))
 		p.core = &gate
 	}
 	if share := e.strategy.Budget; share > 0 {
@@ -147,7 +151,11 @@ func (e *engine) giveUp(op *operation) {
 
 // drain sends the operations that the limiter admits, and arms its timer.
 func (e *engine) drain(p *party) {
-	for t, ok := p.core.Next(e.now, p.waiting.Len()); ok; t, ok = p.core.Next(e.now, p.waiting.Len()) {
+	for e.fleet == nil || e.fleet.may(p) {
+		t, ok := p.core.Next(e.now, p.waiting.Len())
+		if !ok {
+			break
+		}
 		i, _ := p.waiting.Ends()
 		p.waiting.Remove(i)
 		e.send(i.Value, t)
@@ -178,6 +186,9 @@ func (e *engine) send(op *operation, t window.Ticket) {
 		number: op.number, tries: op.failures, background: op.background, waited: true, held: true,
 	}
 	e.meter.sent(e, op.sent >= 0)
+	if e.fleet != nil {
+		e.fleet.members[op.client.id].sent++
+	}
 	if op.sent < 0 {
 		op.sent = e.now
 	}

@@ -51,6 +51,8 @@ type engine struct {
 	server server
 	born   arrivals
 	meter  meter
+	// fleet is nil without a Fleet.
+	fleet *fleets
 }
 
 // stopEvery is after how many events Scenario.Stop is asked.
@@ -68,6 +70,9 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 		e.decide = func(f loop.Failure) loop.Decision { return policy.Decide(context.Background(), f) }
 	}
 	e.clients = make([]client, s.Clients.Count)
+	if st.Fleet != nil {
+		e.fleet = newFleet(e, st.Fleet)
+	}
 	e.meter.init(s, st.Window.on())
 	e.server.init(e, s.Server)
 	for i := range e.clients {
@@ -75,6 +80,9 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 			e.parties = append(e.parties, newParty(e, int32(len(e.parties))))
 		}
 		e.clients[i] = client{id: int32(i), party: e.parties[len(e.parties)-1]}
+	}
+	if e.fleet != nil {
+		e.fleet.begin()
 	}
 	e.born.init(e)
 	e.stopLater(0)
@@ -157,6 +165,8 @@ func (e *engine) handle(v event) {
 		e.retried(e.operations.at(v.id))
 	case wakeKind:
 		e.drain(e.parties[v.id])
+	case reportKind, storeKind, replyKind, tickKind:
+		e.fleet.handle(v)
 	case outageKind:
 		e.server.outage(e)
 	case capacityKind:

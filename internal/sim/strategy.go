@@ -44,6 +44,8 @@ type Strategy struct {
 	// Shared gives all clients one limiter, budget and throttle, as the goroutines of one process
 	// may have. Without it each client has its own.
 	Shared bool `yaml:"shared"`
+	// Fleet gives all clients one window through a store; nil: each has its own.
+	Fleet *Fleet `yaml:"fleet"`
 }
 
 // Window is a limiter: the decisions of aimd.Limiter, with a law. Zero fields take the
@@ -60,6 +62,8 @@ type Window struct {
 	Min float64 `yaml:"min"`
 	// Max is the largest window.
 	Max float64 `yaml:"max"`
+	// Peers is the number of processes that the law knows of; 0 means 1.
+	Peers int `yaml:"peers"`
 	// NoPause turns the pauses off.
 	NoPause bool `yaml:"no_pause"`
 	// NoQuota makes the limiter ignore the quotas that a service reports.
@@ -89,7 +93,7 @@ func (w Window) MakeLaw() window.NewLaw {
 }
 
 func (w Window) settings(r *rand.Rand) limiter.Settings {
-	s := limiter.Settings{Window: window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max}, Rand: r}
+	s := limiter.Settings{Window: window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max, Peers: w.Peers}, Rand: r}
 	if w.NoPause {
 		s.PauseMax = -1
 	}

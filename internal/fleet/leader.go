@@ -1,0 +1,273 @@
+package fleet
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// Leader runs a law on the sums of all. To the law the way over the store is a part of the round trip: an attempt flies until
+// its answer is reported, and until the share that follows from it is in use. Set the fields above the line.
+type Leader struct {
+	ID  string
+	Law window.NewLaw
+	// Initial is the window at the start, 0: 20; Max is the largest. MaxRate and MaxAmountRate are the fleet's, 0: no bound.
+	Initial, Max           float64
+	MaxRate, MaxAmountRate float64
+	// Delay is the time of two calls of the store, and Every that between two reports; 0: it follows the number of processes.
+	Delay, Every time.Duration
+
+	law   window.Law
+	state window.State // as the law sees it
+	known bool         // state.Trip is of accepted answers
+	trip  float64      // at the service alone, in seconds
+	ends  float64      // answers a second
+	// last is the time of the last step, begun that of the first. Attempts sent before cut belong to the last cut.
+	last, begun, cut time.Duration
+	// fresh: answers to attempts that were sent before do not count.
+	fresh   time.Duration
+	counts  map[string]Counts
+	ranks   map[string]int
+	came    map[string]time.Duration
+	message Message
+	every   time.Duration
+}
+
+// The leader's numbers. Our choice.
+const (
+	// shortest is the time between two reports of a process, in a fleet of up to a hundred; of a larger one a
+	// store gets a thousand reports a second.
+	shortest, perProcess = 100 * time.Millisecond, time.Millisecond
+	// ticks: the leader looks at the sums after two fifths of that time.
+	ticks = 0.4
+	// slack: what is sent in turns does not quite fill its window, so a window counts as full with so much less in flight.
+	slack = 1.2
+	// leastWindow is the least window of a fleet.
+	leastWindow = 1e-3
+	// longest is the longest time between two sends of a fleet, as package window has it.
+	longest = 15 * time.Second
+)
+
+// Interval is the time between two reports of a process.
+func Interval(processes int) time.Duration {
+	return max(shortest, time.Duration(processes)*perProcess)
+}
+
+// Tick is the time between two steps of the leader.
+func Tick(every time.Duration) time.Duration { return time.Duration(ticks * float64(every)) }
+
+// lag is how long an answer takes to have an effect.
+func (l *Leader) lag() time.Duration { return l.every + Tick(l.every)/2 + l.Delay }
+
+// Step takes the rows of all, and returns the message; false: it does not know enough yet. now is any clock that does not go back, and at the store's.
+func (l *Leader) Step(now, at time.Duration, rows map[string]Row, said Message) (Message, bool) {
+	l.every = l.Every
+	if l.every == 0 {
+		l.every = Interval(len(rows))
+	}
+	sum, flying := l.sums(rows)
+	if l.law == nil && !l.begin(now, at, rows, said) {
+		return Message{}, false
+	}
+	l.rank(now, rows)
+	l.learn(now, sum, flying)
+	l.last = now
+	return l.say(at, rows), true
+}
+
+// sums are the answers since the last step, and what flies.
+func (l *Leader) sums(rows map[string]Row) (sum Counts, flying float64) {
+	before := l.counts
+	l.counts = make(map[string]Counts, len(rows))
+	for id, r := range rows {
+		if old, ok := before[id]; ok { // what a process counted before it was seen is too old
+			sum.add(r.less(old))
+		}
+		l.counts[id] = r.Counts
+		flying += r.Flying
+	}
+	return sum, flying
+}
+
+// begin is the first step. A store that lost all knows the window from the processes. One that was away has no rows: a leader that is
+// not the first waits until all can have reported.
+func (l *Leader) begin(now, at time.Duration, rows map[string]Row, said Message) bool {
+	if l.begun == 0 {
+		l.Initial = min(cmp.Or(l.Initial, first), l.Max)
+		l.begun, l.came, l.ranks = max(now, 1), map[string]time.Duration{}, map[string]int{}
+	}
+	w := said.Window
+	if w.Cwnd == 0 {
+		for _, r := range rows {
+			if r.Knows.Cwnd > w.Cwnd {
+				w = r.Knows
+			}
+		}
+	}
+	if w.Cwnd > 0 && now < l.begun+max(l.every, said.Every)*3/2 {
+		return false
+	}
+	l.law = l.Law(window.Settings{Initial: l.Initial, Min: window.MinWindow, Max: window.MaxWindow})
+	// The sends of a fleet come one by one, so the first refusals do, too: no start's allowance, which is for a burst.
+	l.state = window.State{Cwnd: l.Initial, Ssthresh: window.MaxWindow - 1}
+	l.message = Message{Sends: said.Sends, Rate: said.Rate, At: said.At}
+	if w.Cwnd > 0 && w.Trip > 0 {
+		l.trip, l.known = w.Trip.Seconds(), true
+		l.state.Trip = w.Trip + l.lag()
+		l.state.Cwnd, l.state.Ssthresh = l.virtual(w.Cwnd), min(max(1, l.virtual(w.Ssthresh)), window.MaxWindow)
+		l.fresh = now + l.every + l.Delay
+	}
+	if l.message.At == 0 {
+		l.message.At = at
+	}
+	l.last = now
+	for id, r := range rows { // what they have they keep
+		if r.Rank >= 0 && !slices.Contains(slices.Collect(maps.Values(l.ranks)), r.Rank) {
+			l.ranks[id] = r.Rank
+		}
+	}
+	return true
+}
+
+// virtual is a window with what is on the way over the store.
+func (l *Leader) virtual(w float64) float64 { return w * l.state.Trip.Seconds() / l.trip }
+
+// rank gives each process a rank from 0 on. Who comes while others have shares gets one when they have heard that they share with
+// one more.
+func (l *Leader) rank(now time.Duration, rows map[string]Row) {
+	taken := make([]bool, len(rows))
+	for id, k := range l.ranks {
+		if _, alive := rows[id]; !alive || k >= len(rows) || taken[k] {
+			delete(l.ranks, id)
+		} else {
+			taken[k] = true
+		}
+	}
+	alone := len(l.ranks) == 0
+	var waiting []string
+	for id, r := range rows {
+		if _, ok := l.ranks[id]; ok {
+			continue
+		}
+		if _, ok := l.came[id]; !ok {
+			l.came[id] = now
+		}
+		if alone || r.Rank >= 0 || now >= l.came[id]+l.every+l.Delay {
+			waiting = append(waiting, id)
+		}
+	}
+	slices.Sort(waiting)
+	next := 0
+	for _, id := range waiting {
+		for taken[next] {
+			next++
+		}
+		taken[next], l.ranks[id] = true, next
+	}
+	maps.DeleteFunc(l.came, func(id string, _ time.Duration) bool { _, alive := rows[id]; return !alive })
+}
+
+// learn gives the law what was answered since the last step, evenly over the time, with the refusals evenly among the rest.
+func (l *Leader) learn(now time.Duration, sum Counts, flying float64) {
+	n := sum.Accepted + sum.Refused
+	if span := (now - l.last).Seconds(); span > 0 {
+		l.ends += (float64(n)/span - l.ends) * min(1, span/max(0.5, l.state.Trip.Seconds()))
+	}
+	seen := flying + l.ends*l.lag().Seconds()
+	fly := max(1, int(seen+0.5), int(min(l.state.Cwnd, slack*seen)))
+	for i := range n {
+		at := l.last + time.Duration(float64(now-l.last)*float64(i+1)/float64(n))
+		if (i+1)*sum.Refused/n > i*sum.Refused/n {
+			l.answered(at, window.Overload, sum.RefusedTrips/time.Duration(sum.Refused), fly)
+		} else {
+			l.answered(at, window.Success, sum.Trips/time.Duration(sum.Accepted), fly)
+		}
+	}
+}
+
+func (l *Leader) answered(at time.Duration, o window.Outcome, rtt time.Duration, flying int) {
+	if at-rtt < l.fresh {
+		return
+	}
+	mean := 1 / max(2, min(l.state.Cwnd, float64(flying)))
+	a := window.End{Outcome: o, Flying: flying, RTT: rtt + l.lag(), Marks: window.Marks{Ignored: at-rtt < l.cut}}
+	if o.Overloaded() && !a.Ignored {
+		l.cut = at + l.every + l.Delay
+	}
+	if o.Accepted() {
+		if l.trip == 0 {
+			l.trip = rtt.Seconds()
+		}
+		l.trip += (rtt.Seconds() - l.trip) * mean
+	}
+	switch trip := &l.state.Trip; {
+	case o.Accepted() && l.known:
+		*trip += time.Duration(float64(a.RTT-*trip) * mean)
+	case o.Accepted() || *trip == 0:
+		*trip, l.known = a.RTT, o.Accepted()
+	}
+	next := ask(l.law, at, l.state, a)
+	next.Trip = l.state.Trip
+	if next.Cwnd-next.Cwnd != 0 { // no number
+		next.Cwnd = l.state.Cwnd
+	}
+	most := l.Max
+	if l.trip > 0 {
+		most = l.virtual(l.Max)
+	}
+	next.Cwnd = min(max(next.Cwnd, leastWindow, l.state.Trip.Seconds()/longest.Seconds()), most, window.MaxWindow)
+	l.state = next
+}
+
+// say is the message. The window is without what is on the way over the store.
+func (l *Leader) say(at time.Duration, rows map[string]Row) Message {
+	m := &l.message
+	m.Sends += m.Rate * (at - m.At).Seconds()
+	m.Leader, m.At, m.Processes, m.Every = l.ID, at, len(rows), l.every
+	m.Window = Window{Cwnd: l.state.Cwnd, Ssthresh: l.state.Ssthresh}
+	if l.trip > 0 {
+		part := l.trip / l.state.Trip.Seconds()
+		m.Window = Window{
+			Cwnd: max(leastWindow, m.Cwnd*part), Ssthresh: max(1, m.Ssthresh*part), Trip: time.Duration(l.trip * float64(time.Second)),
+		}
+	}
+	m.Slots = level(m.Cwnd, rows, Row.slots)
+	if m.Rate = 0; l.trip > 0 {
+		m.Rate = m.Slots.Most / l.trip
+	}
+	m.MaxRate, m.MaxAmount = Level{}, Level{}
+	if l.MaxRate > 0 {
+		m.MaxRate = level(l.MaxRate, rows, Row.rate)
+	}
+	if l.MaxAmountRate > 0 {
+		m.MaxAmount = level(l.MaxAmountRate, rows, Row.amount)
+	}
+	m.Spaced = true
+	m.Ranks = nil
+	for id, k := range l.ranks {
+		if rows[id].Rank != k {
+			if m.Ranks == nil {
+				m.Ranks = map[string]int{}
+			}
+			m.Ranks[id] = k
+		}
+	}
+	return *m
+}
+
+// whole is the number of whole attempts of a share: over ten seconds it is the share, and at any time those of all are the
+// window.
+func whole(share float64, rank, processes int, at time.Duration) float64 {
+	return math.Floor(share + turn(rank, processes, at))
+}
+
+// turn goes from 0 to 1 in ten seconds, and each process is at another place.
+func turn(rank, processes int, at time.Duration) float64 {
+	return math.Mod(float64(rank)/float64(max(1, processes))+float64(at%rotation)/float64(rotation), 1)
+}
+
+const rotation = 10 * time.Second

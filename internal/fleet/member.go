@@ -1,0 +1,263 @@
+package fleet
+
+import (
+	"math"
+	"time"
+
+	"github.com/aimd-go/aimd/limiter"
+	"github.com/aimd-go/aimd/window"
+)
+
+// Member is a process's side: what it counts, and the share that it makes of a message. Make one with NewMember.
+type Member struct {
+	id     string
+	weight float64
+	// peers is the number of processes, as far as it is known.
+	peers int
+
+	counts Counts
+	// flown is the integral of the attempts in flight since the last report, up to the time seen.
+	flown          float64
+	seen, reported time.Duration
+	// load is that of the last report. flying is what flew since the one before. uses are what flies, and the operations and the
+	// amount that are sent a second, as a mean of late, and lasts that of a longer time.
+	load        Load
+	flying      float64
+	uses, lasts [3]float64
+
+	rank    int
+	message Message
+	// answered is the time of the first answer of the store of late, 0 before it.
+	answered time.Duration
+	// sure is when others may have the share, until when it is too old, and last the sure part.
+	sure, until time.Duration
+	last        [3]float64
+	// bad is the share of refusals among the latest answers.
+	bad  float64
+	mode Mode
+}
+
+// Mode is where a process has its window from.
+type Mode string
+
+// The modes.
+const (
+	// Alone: the process has a law of its own. There was no share, or it is too old.
+	Alone Mode = "alone"
+	// Waiting: for a first share.
+	Waiting Mode = "waiting"
+	// Shared: the share is of the latest message.
+	Shared Mode = "shared"
+	// Silent: the store is silent, and the last share holds.
+	Silent Mode = "silent"
+)
+
+// The numbers of a process. Our choice.
+const (
+	// grace: so long a process keeps its share while the store is silent, unless more than a share of its latest answers
+	// are refusals.
+	grace, wrong, latest = time.Minute, 0.3, 20
+	// patience is how long a process waits for its first share.
+	patience = time.Second
+	// spacedBelow is the share below which attempts are sent in turns.
+	spacedBelow = 2
+	// smooth is the time of which what it uses is a mean, so that the others' part follows it; lasting that for the sure part.
+	smooth, lasting = time.Second, 30 * time.Second
+	// first is the window at the start, of all processes.
+	first = 20
+)
+
+// NewMember returns one that joins.
+func NewMember(id string, weight float64) Member {
+	return Member{id: id, weight: weight, peers: 1, rank: -1, mode: Alone}
+}
+
+// Peers sets the number of processes by an estimate; 0: none. It counts until a leader says it.
+func (m *Member) Peers(n int) {
+	if m.message.Processes == 0 {
+		m.peers = max(1, n)
+	}
+}
+
+// Leave ends the share.
+func (m *Member) Leave() { m.until, m.rank, m.answered = 0, -1, 0 }
+
+// Mode is the present one.
+func (m *Member) Mode() Mode { return m.mode }
+
+// Processes is the number of processes, 1 at least.
+func (m *Member) Processes() int { return m.peers }
+
+// Ended counts an answer.
+func (m *Member) Ended(now time.Duration, a window.End) {
+	m.fly(now, a.Flying)
+	switch {
+	case a.Outcome.Accepted():
+		m.counts.Accepted++
+		m.counts.Trips += a.RTT
+		m.bad -= m.bad / latest
+	case a.Outcome.Overloaded():
+		m.counts.Refused++
+		m.counts.RefusedTrips += a.RTT
+		if m.bad += (1 - m.bad) / latest; m.bad > wrong && now > m.sure {
+			m.until = 0
+		}
+	}
+}
+
+func (m *Member) fly(now time.Duration, flying int) {
+	m.flown += float64(flying) * (now - m.seen).Seconds()
+	m.seen = max(m.seen, now)
+}
+
+// Load is what a limiter has at work, what it sent since its start, and its settings.
+type Load struct {
+	Queued, Flying         int
+	Sent, Amount           float64
+	MaxRate, MaxAmountRate float64
+}
+
+// Report is the row.
+func (m *Member) Report(now time.Duration, l Load) Row {
+	m.fly(now, l.Flying)
+	if span := (now - m.reported).Seconds(); span > 0 {
+		m.flying = m.flown / span
+		for i, x := range [3]float64{m.flying, (l.Sent - m.load.Sent) / span, (l.Amount - m.load.Amount) / span} {
+			m.uses[i] += (x - m.uses[i]) * -math.Expm1(-span/smooth.Seconds())
+			m.lasts[i] += (x - m.lasts[i]) * -math.Expm1(-span/min(lasting, now).Seconds())
+		}
+	}
+	m.flown, m.reported, m.load = 0, now, l
+	return m.row()
+}
+
+func (m *Member) row() Row {
+	return Row{
+		Weight: m.weight, Queued: m.load.Queued, Flying: m.flying, Rate: m.uses[1], Amount: m.uses[2], Rank: m.rank,
+		Counts: m.counts, Knows: m.message.Window,
+	}
+}
+
+// Heard takes the leader's message, in the answer to the report that was sent at that time. By it the row lives for a lease.
+func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
+	if m.answered == 0 {
+		m.answered = max(sent, 1)
+	}
+	if said.Processes == 0 {
+		return
+	}
+	m.message, m.peers = said, said.Processes
+	if k, ok := said.Ranks[m.id]; ok {
+		m.rank = k
+	}
+	if m.rank >= 0 {
+		m.sure, m.until = sent+lease, sent+lease+grace
+		m.last = m.sures()
+	}
+}
+
+// parts are the parts of the window, of MaxRate and of MaxAmountRate.
+func (m *Member) parts() (parts [3]float64) {
+	r := m.row()
+	for i, d := range [3]demand{r.slots(), r.rate(), r.amount()} {
+		parts[i] = m.levels()[i].part(m.weight, d)
+	}
+	return parts
+}
+
+// sures are the parts that nobody else has.
+func (m *Member) sures() (parts [3]float64) {
+	r := m.row()
+	for i, d := range [3]demand{r.slots(), r.rate(), r.amount()} {
+		d.uses = m.lasts[i]
+		if m.load.Queued == 0 {
+			d.wants = 0
+		}
+		parts[i] = m.levels()[i].sure(m.weight, d)
+	}
+	return parts
+}
+
+func (m *Member) levels() [3]Level {
+	return [3]Level{m.message.Slots, m.message.MaxRate, m.message.MaxAmount}
+}
+
+// Every is the time between two reports.
+func (m *Member) Every() time.Duration { return max(shortest, m.message.Every) }
+
+// Share is what a process has of the window.
+type Share struct {
+	Mode Mode
+	// Window is the share in attempts, 0 if it is Alone or Waiting.
+	Window float64
+	// State and Part are for the gate, if Set. Otherwise its own law goes on.
+	Set   bool
+	State window.State
+	limiter.Part
+}
+
+// Share is the present one, and the gate's present state; at is the store's time.
+func (m *Member) Share(now, at time.Duration, present window.State) Share {
+	s, was := Share{Set: true}, m.mode
+	s.State.Trip = present.Trip
+	switch {
+	case m.rank >= 0 && now < m.until:
+		if m.mode = Shared; now >= m.sure {
+			m.mode = Silent
+		}
+		m.shared(now, at, &s)
+	case m.answered > 0 && m.rank < 0 && now < m.answered+patience+2*m.Every():
+		m.mode = Waiting
+		s.State.Cwnd, s.State.Ssthresh, s.In = 1, window.MaxWindow, patience
+	default:
+		m.mode = Alone
+		n := float64(m.peers)
+		s.MaxRate, s.MaxAmountRate = m.load.MaxRate/n, m.load.MaxAmountRate/n
+		switch was {
+		case Alone:
+			s.Set = false
+		case Waiting:
+			s.State.Cwnd, s.State.Ssthresh = max(1, first/n), window.MaxWindow
+		default: // from the share on, which is the ceiling
+			w := m.parts()[0]
+			s.State.Cwnd, s.State.Ssthresh, s.State.Pace = max(w, leastWindow), max(1, w), window.CatchUp
+		}
+	}
+	s.Mode = m.mode
+	return s
+}
+
+func (m *Member) shared(now, at time.Duration, s *Share) {
+	parts := m.last
+	if m.mode == Shared {
+		parts = m.parts()
+	}
+	w := parts[0]
+	s.Window, s.MaxRate, s.MaxAmountRate = w, parts[1], parts[2]
+	switch {
+	case m.message.Trip == 0: // nobody has an answer yet
+		s.State.Cwnd = whole(w, m.rank, m.message.Processes, at)
+		if float64(m.rank) >= m.message.Cwnd {
+			s.In = m.Every()
+		}
+	case w < spacedBelow:
+		s.State.Cwnd = math.Ceil(w)
+		m.takesTurns(at, s)
+	default:
+		s.State.Cwnd = whole(w, m.rank, m.message.Processes, at)
+		s.Keep = m.message.Trip
+	}
+	s.State.Cwnd = max(1, s.State.Cwnd)
+	s.State.Ssthresh = s.State.Cwnd
+}
+
+// takesTurns is for small shares. The sends of all processes of weight 1 are counted by a clock; each sends when the count, less its
+// part of one, passes a whole number.
+func (m *Member) takesTurns(at time.Duration, s *Share) {
+	rate := max(leastWindow, m.weight*m.message.Rate)
+	sends := m.weight * (m.message.Sends + m.message.Rate*(at-m.message.At).Seconds())
+	part := float64(m.rank) / float64(max(1, m.message.Processes))
+	s.Count = math.Ceil(sends-part) + part
+	s.In = time.Duration((s.Count - sends) / rate * float64(time.Second))
+	s.Every = time.Duration(float64(time.Second) / rate)
+}
