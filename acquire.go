@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/internal/line"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
@@ -96,7 +97,7 @@ func (l *Limiter) enqueue(w *waiter, at place, now time.Duration) error {
 	case at.retry:
 		l.line.PutBack(&w.Waiter)
 	case !l.line.Push(&w.Waiter):
-		l.note(now, Event{Kind: EventFull})
+		l.note(now, Event{Kind: event.Full})
 		return ErrQueueFull
 	}
 	return nil
@@ -183,25 +184,11 @@ func (w *waiter) wakeAll() {
 	}
 }
 
-// Permit is the right to make one attempt, and the duty to report its end: exactly one call of Done or End. It is a
+// Permit is the right to make one attempt, and the duty to report its end: exactly one call of End. It is a
 // small value; copies are the same permit. The zero Permit is released already.
 type Permit struct {
 	l *Limiter
 	t window.Ticket
-}
-
-// Done releases the permit with the attempt's outcome. A second call has no effect, and counts as late. The zero
-// outcome counts as Neutral. If o is any other number that is not an outcome, Done releases the permit as Neutral and
-// panics.
-func (p Permit) Done(o window.Outcome) {
-	if o == 0 {
-		o = Neutral
-	}
-	if !o.Valid() {
-		p.release(Neutral, verdict.Verdict{}, nil, nil) // a slot that is kept narrows the limiter for ever
-		panic(fmt.Sprintf("aimd: Permit.Done: %d is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
-	}
-	p.release(o, verdict.Verdict{}, nil, nil)
 }
 
 // End releases the permit with the classifier's verdict on the attempt's error, and returns the verdict: whether
@@ -210,7 +197,7 @@ func (p Permit) Done(o window.Outcome) {
 // all the same, and the panic continues.
 func (p Permit) End(err error) verdict.Verdict {
 	if err == nil {
-		p.release(Success, verdict.Verdict{}, nil, nil)
+		p.release(window.Success, verdict.Verdict{}, nil, nil)
 		return verdict.Verdict{Meaning: answer.Success}
 	}
 	v := verdict.Verdict{Meaning: answer.Final}
@@ -224,7 +211,7 @@ func (p Permit) End(err error) verdict.Verdict {
 	return v
 }
 
-// release is Done for an attempt that failed with err, and for its verdict. run is that of its operation, or nil.
+// release ends the permit with the outcome of an attempt that failed with err, and its verdict. run is that of its operation, or nil.
 func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *limiter.Run) {
 	l := p.l
 	if l == nil {
@@ -248,7 +235,7 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 	a, ok := l.gate.Answered(now, p.t, heard, v.Wait)
 	if !ok {
 		l.counts.Late++
-		l.note(now, Event{Kind: EventLate})
+		l.note(now, Event{Kind: event.Late})
 		l.unlock(now)
 		return
 	}
@@ -257,15 +244,15 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 	}
 	l.counts.count(o)
 	l.unknown(now, o, v, err)
-	kind := EventAnswered
+	kind := event.Answered
 	if a.Outcome.Overloaded() && !a.Ignored {
-		kind, l.narrowed = EventCut, false
+		kind, l.narrowed = event.Cut, false
 	}
 	if a.Outcome.Overloaded() && l.gate.State().Cwnd < before && !l.narrowed { // the first refusals of a burst may be chance
 		l.narrowed = true
 		l.counts.Cuts++
 	}
-	if l.config.Observer != nil || kind == EventCut || moved(before, l.gate.State().Cwnd) {
+	if l.config.Observer != nil || kind == event.Cut || moved(before, l.gate.State().Cwnd) {
 		l.note(now, Event{Kind: kind, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.Wait})
 	}
 	if stop && a.Outcome.Overloaded() { // a refusal for a quota closes the quota instead

@@ -4,20 +4,6 @@ import (
 	"errors"
 
 	"github.com/aimd-go/aimd/internal/reason"
-	"github.com/aimd-go/aimd/window"
-)
-
-// Outcome is the end of an attempt; see package window.
-type Outcome = window.Outcome
-
-// The outcomes of an attempt.
-const (
-	Success     = window.Success
-	Overload    = window.Overload
-	Timeout     = window.Timeout
-	Neutral     = window.Neutral
-	ClientError = window.ClientError
-	Unclear     = window.Unclear
 )
 
 // The reasons for which a limiter makes no attempt, or no further attempt. errors.Is finds them in the error of an

@@ -15,7 +15,7 @@ import (
 // another number, if n is above the limit of such a quota, or if n is above what MaxAmountRate allows in 10000 s. If
 // such a limit is reported while the operation waits, it has the error when it comes to the front of the queue.
 //
-// If the true cost is known only after the answer, [Permit.Used], attempt.Used or httplimit.Transport.ReadUsage says it.
+// If the true cost is known only after the answer, attempt.Used or httplimit.Transport.ReadUsage says it.
 //
 // Within an attempt that has a slot of the limiter, as in the function of Do, WithAmount has no effect: the amount of the
 // slot counts. In [Each] and [Map], whose items share one context, attempt.Used at the begin of the function says what
@@ -50,16 +50,6 @@ func (l *Limiter) front() *waiter {
 	}
 	l.gate.Amount, l.gate.Urgent = first.Value.amount, first.Urgent
 	return first.Value
-}
-
-// Used says what the attempt cost in fact, for instance the tokens that its answer reports, before Done or End. It
-// takes the place of the amount that the operation said. With MaxAmountRate the next gap is longer by the difference,
-// at most by MaxRetryAfter, or shorter. Any number but 0 to 1e12 has no effect, since a service may have said it. In
-// Do, Each and integrations attempt.Used does the same.
-func (p Permit) Used(n float64) {
-	if p.l != nil {
-		(*slots)(p.l).Used(p.t, n)
-	}
 }
 
 func (s *slots) Used(t window.Ticket, n float64) {

@@ -97,7 +97,7 @@ func (m *model) client(t *testing.T, seed uint64) *http.Client {
 	l, err := aimd.New(aimd.Config{MaxAmountRate: m.rate, Rand: rand.New(rand.NewPCG(seed, 2))})
 	require.NoError(t, err)
 	m.start, m.at, m.requests, m.tokens, m.random = time.Now(), time.Now(), requestsAMinute, m.limit, rand.New(rand.NewPCG(seed, 1))
-	return (&httplimit.Transport{Base: m, Limiter: httplimit.One(l), ReadUsage: m.read}).Client()
+	return (&httplimit.Transport{Base: m, Limiter: l, ReadUsage: m.read}).Client()
 }
 
 // prompts sends 2000 prompts of 100 to 8000 tokens at once, each of which says so many times its tokens. It returns the
@@ -283,7 +283,7 @@ func TestOperationsOfAnyAmountKeepTheirOrder(t *testing.T) {
 	})
 }
 
-// Permit.Used: "the next gap is longer by the difference, at most by MaxRetryAfter, or shorter".
+// attempt.Used: "the next gap is longer by the difference, at most by MaxRetryAfter, or shorter".
 func TestWhatAnAttemptCostInFact(t *testing.T) {
 	for _, c := range []struct {
 		said, used float64
@@ -294,11 +294,11 @@ func TestWhatAnAttemptCostInFact(t *testing.T) {
 		{said: 100, used: -1, next: time.Second}, {said: 100, used: math.NaN(), next: time.Second},
 	} {
 		for name, with := range map[string]func(l *aimd.Limiter, ctx context.Context) error{
-			"permit": func(l *aimd.Limiter, ctx context.Context) error {
-				p, err := l.Acquire(ctx)
-				p.Used(c.used)
-				p.Done(aimd.Success)
-				p.Used(1e6) // it has ended
+			"Begin": func(l *aimd.Limiter, ctx context.Context) error {
+				a, err := l.Begin(ctx)
+				attempt.Used(a.Context(), c.used)
+				a.End(nil)
+				attempt.Used(a.Context(), 1e6) // it has ended
 				return err
 			},
 			"Do": func(l *aimd.Limiter, ctx context.Context) error {

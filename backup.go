@@ -5,6 +5,9 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+
+	"github.com/aimd-go/aimd/verdict"
+	"github.com/aimd-go/aimd/window"
 )
 
 const (
@@ -123,13 +126,13 @@ func (b *backup[R]) second(ctx context.Context, p Permit, won chan<- result[R]) 
 	r := <-b.start()
 	switch {
 	case r.panicked != nil:
-		p.Done(Neutral)
+		p.release(window.Neutral, verdict.Verdict{}, nil, nil)
 	case r.err == nil:
-		p.Done(Success)
+		p.End(nil)
 		b.mean.took(b.l.now() - began)
 		won <- r
 	case ctx.Err() != nil: // the first one was sooner
-		p.Done(Neutral)
+		p.release(window.Neutral, verdict.Verdict{}, nil, nil)
 	default:
 		p.End(r.err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
 // lastOfABatch runs jobs of 50 to 150 ms at a service of 32 slots. One first attempt in 100 takes so long instead: the server is
@@ -268,8 +269,8 @@ func TestEndsOfABackup(t *testing.T) {
 // admitsAll is a guard that refuses nobody.
 type admitsAll struct{}
 
-func (admitsAll) Admit(context.Context, int) error    { return nil }
-func (admitsAll) Ended(context.Context, aimd.Outcome) {}
+func (admitsAll) Admit(context.Context, int) error      { return nil }
+func (admitsAll) Ended(context.Context, window.Outcome) {}
 
 // A panic of the first attempt is one of the caller's, with the stack of fn, and Each adds nothing to it.
 func TestAPanicBeforeTheBackup(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/retry"
+	"github.com/aimd-go/aimd/window"
 )
 
 // BenchmarkAcquire is the cost of a slot: acquire and success.
@@ -28,7 +29,7 @@ func BenchmarkAcquire(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				p.Done(aimd.Success)
+				p.Done(window.Success)
 			}
 		})
 	}
@@ -62,10 +63,10 @@ func BenchmarkAgainstBackoff(b *testing.B) {
 				return err
 			}
 			if send(ctx) == nil {
-				p.Done(aimd.Success)
+				p.Done(window.Success)
 				return nil
 			}
-			p.Done(aimd.Overload)
+			p.Done(window.Overload)
 		}
 	}
 	for _, c := range []struct {
@@ -129,7 +130,7 @@ func TestAcquireAndSuccessDoNotAllocate(t *testing.T) {
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(1000, func() {
 		p, _ := l.Acquire(ctx)
-		p.Done(aimd.Success)
+		p.Done(window.Success)
 	}); n != 0 {
 		t.Errorf("Acquire and Done allocate %v times, want 0", n)
 	}

@@ -3,6 +3,8 @@ package aimd
 import (
 	"context"
 	"fmt"
+
+	"github.com/aimd-go/aimd/event"
 )
 
 // Close ends the intake of work: waiting and later callers get ErrClosed. It may be called more than once. The
@@ -39,7 +41,7 @@ func (l *Limiter) close() {
 			w := i.Value
 			w.dismissed, w.next, l.woken = ErrClosed, l.woken, w
 		}
-		l.note(l.now(), Event{Kind: EventClosed})
+		l.note(l.now(), Event{Kind: event.Closed})
 	}
 	l.unlock(0)
 }

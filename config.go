@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/setting"
@@ -16,33 +17,35 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Config has the settings of a Limiter. The zero value of every field means the documented default.
+// Config has the settings of a Limiter. The zero value of every field means the documented default. Reconfigure changes
+// settings of a limiter at work; the comment of a field says if it cannot change.
 type Config struct {
-	// Law is the control law: [Probe], [Reno], [Tahoe], or a law of your own; nil: Probe.
+	// Law is the control law: [Probe], [Reno], [Tahoe], or a law of your own; nil: Probe. It cannot change.
 	Law window.NewLaw
-	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no name.
+	// Name is the limiter's name in logs, in metrics and on the live page: any text; "": no name. It
+	// cannot change.
 	Name string
 
 	// InitialWindow is the window at the start, in attempts: MinWindow to MaxWindow; 0
-	// means 20, or the nearest bound.
+	// means 20, or the nearest bound. It cannot change.
 	InitialWindow float64
-	// Rand is the source of jitter, used under the lock; nil: one with a random seed. Two limiters must not share a Rand.
+	// Rand is the source of jitter, used under the lock; nil: one with a random seed. Two limiters must not share a
+	// Rand. It cannot change.
 	Rand *rand.Rand
 	// Observer is called for every event, after the lock is released, by the goroutine that caused the event; it
 	// may call the limiter. Several goroutines may call it at once. It should be quick, and must not panic. With an
 	// observer the limiter reads the clock at every event. For two observers, set a function that calls both. It
-	// may be nil.
+	// may be nil. It cannot change.
 	Observer func(Event)
-	// Classifier reads an attempt's error; nil: verdict.Classify.
+	// Classifier reads an attempt's error; nil: verdict.Classify. It cannot change.
 	Classifier verdict.Classifier
 	// Policy decides which failed attempts of Do and Each are followed by another, and when; nil: as Do says.
-	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own.
+	// If it has guards (a method Guards() []attempt.Guard), they are asked after the limiter's own. It cannot
+	// change.
 	Policy attempt.Policy
 	// Guards are asked before each attempt of Do, Each and integrations waits for a slot: a throttle, a retry
-	// budget. A budget comes last, since it counts the attempts that are sent.
+	// budget. A budget comes last, since it counts the attempts that are sent. They cannot change.
 	Guards []attempt.Guard
-
-	// The settings below may change while the limiter is at work: see Reconfigure.
 
 	// MinWindow and MaxWindow bound the congestion window, in attempts: 1 <= MinWindow <= MaxWindow <=
 	// window.MaxWindow. 0 means 1 and window.MaxWindow.
@@ -52,16 +55,16 @@ type Config struct {
 	Peers int
 	// QueueBound is the greatest number of new operations that wait; 0: no bound.
 	QueueBound int
-	// PauseMin and PauseMax bound two delays: the pauses after cuts in a row, which double until an answer is
-	// accepted, and an operation's backoff. 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a negative
-	// PauseMax turns both off.
+	// PauseMin and PauseMax are the first and the longest pause after cuts in a row, and the same of an operation's
+	// backoff. Both double until an answer is accepted. 1 ms <= PauseMin <= PauseMax <= 1 h. 0 means 50 ms and 5 s; a
+	// negative PauseMax turns both off.
 	PauseMin, PauseMax time.Duration
 	// MaxRetryAfter bounds all that a service says of a time: a longer Retry-After, reset or stop for all counts as this
 	// time. After it one operation asks again. 1 ms to 24 h; 0 means 5 min.
 	MaxRetryAfter time.Duration
 	// QuotaReserve is the share of each quota of the service, 0 to 1, that is sent evenly up to the reset and not
-	// at once. It needs reports: package httplimit, or attempt.Attempt.Head. 0 means a tenth, and only if more
-	// operations wait than the quota has left.
+	// at once. It needs reports: package httplimit, or attempt.Attempt.Head. 0: a tenth while more operations wait than
+	// the quota has left, otherwise nothing.
 	QuotaReserve float64
 	// MaxRate is the greatest number of attempts of all operations in a second, as a contract says: the limiter
 	// leaves 1/MaxRate seconds between two sends. 0.0001 to 1000000; 0: no bound. If a timer is late, the sends of
@@ -172,8 +175,8 @@ func (c Config) fixed() string {
 //
 //	err := lim.Reconfigure(func(c *aimd.Config) { c.MaxWindow = 64 })
 //
-// The settings of Config from Law to Guards cannot change. They are zero for change; if it sets such a field, the
-// error names the field.
+// Law, Name, InitialWindow, Rand, Observer, Classifier, Policy and Guards cannot change. They are zero for change; if it
+// sets such a field, the error names the field.
 //
 // Waiting operations and attempts in flight stay, and cwnd within the new bounds. If a bound changed, the law
 // starts with an empty state. A pause for all operations ends no later than the new settings allow. If it lasts for
@@ -227,7 +230,7 @@ func (l *Limiter) reconfigure(change func(*Config)) (time.Duration, error) {
 	}
 	l.line.Bound, l.pauseMin = c.QueueBound, pauseMin
 	l.settings.Store(&c)
-	l.note(now, Event{Kind: EventReconfigured, Before: before})
+	l.note(now, Event{Kind: event.Reconfigured, Before: before})
 	l.dismiss(now)
 	return now, nil
 }

@@ -72,7 +72,7 @@ func TestAContextThatPanicsHoldsNothing(t *testing.T) {
 			if err != nil {
 				return
 			}
-			resp, err := (&httplimit.Transport{Base: base, Limiter: func(*http.Request) (*aimd.Limiter, error) { return l, nil }}).RoundTrip(r.WithContext(ctx))
+			resp, err := (&httplimit.Transport{Base: base, Of: func(*http.Request) (*aimd.Limiter, error) { return l, nil }}).RoundTrip(r.WithContext(ctx))
 			if err == nil {
 				_, _ = io.Copy(io.Discard, resp.Body)
 				_ = resp.Body.Close()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -150,7 +151,7 @@ func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
 // A Retry-After gets its jitter once: the operation comes back when the pause ends.
 func TestAnOperationComesBackWithThePauseThatItCaused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		observe, told := kinds(aimd.EventPaused)
+		observe, told := kinds(event.Paused)
 		l := newLimiter(t, 4, observe)
 		back := 0
 		require.NoError(t, l.Do(t.Context(), func(context.Context) error {

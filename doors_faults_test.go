@@ -94,8 +94,7 @@ var doors = map[string]func(ctx context.Context, l *aimd.Limiter, p *trap, fn fu
 	},
 	"Acquire": func(ctx context.Context, l *aimd.Limiter, _ *trap, fn func(context.Context) error) {
 		if p, err := l.Acquire(ctx); err == nil {
-			defer p.Done(aimd.Neutral)
-			p.Used(4)
+			defer p.Done(window.Neutral)
 			p.End(fn(ctx))
 		}
 	},
@@ -121,8 +120,8 @@ var doors = map[string]func(ctx context.Context, l *aimd.Limiter, p *trap, fn fu
 	"Transport": func(ctx context.Context, l *aimd.Limiter, p *trap, fn func(context.Context) error) {
 		tr := &httplimit.Transport{
 			Base: trappedBase(p, fn), ReadUsage: true,
-			Limiter: func(*http.Request) (*aimd.Limiter, error) { p.hit(); return l, nil },
-			Read:    func(a answer.Answer) answer.Answer { p.hit(); return a },
+			Of:   func(*http.Request) (*aimd.Limiter, error) { p.hit(); return l, nil },
+			Read: func(a answer.Answer) answer.Answer { p.hit(); return a },
 		}
 		body := func() (io.ReadCloser, error) { p.hit(); return trappedBody{strings.NewReader("body"), p}, nil }
 		r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://s/", trappedBody{strings.NewReader("body"), p})

@@ -13,22 +13,21 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// Each runs fn for every item, as one operation of the limiter (Limiter.Do), as many at a time as the window
-// allows. It returns when all items have ended. An item that fails does not stop the others. The error is nil if no
-// item failed. Otherwise it has the number of failed items and the first 20 errors, which errors.Is and errors.As
-// find. [Map] yields every item with its error.
+// Each runs fn for every item, as one operation of the limiter (Limiter.Do), as many at a time as the window allows. An
+// item that fails does not stop the others. It returns when all items have ended: nil if no item failed, otherwise an
+// error with the number of failed items and the first 20 errors, which errors.Is and errors.As find. [Map] yields every
+// item with its error.
 //
-// It pulls items only as the window admits them: at most 2*cwnd + 2 items are pulled and have not ended, and
-// up to 10 000 more that failed and wait aside. If ctx
-// ends, or the limiter is closed, has a full queue, or is paused for longer than ctx or MaxWait allows, it pulls no
-// more items. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
+// It ends early, and pulls no more items, if ctx ends, or the limiter is closed, has a full queue, or is paused for longer
+// than ctx or MaxWait allows. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
+//
+// Items are pulled as the window admits them: at most 2*cwnd + 2 have not ended, one that backs off among them, and up to
+// 10 000 more that failed and wait aside. items is pulled on a separate goroutine. If it can block for long, it should
+// heed ctx.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time. For items of different
-// amounts see [WithAmount].
-//
-// items is pulled on a separate goroutine. If it can block for long, it should heed ctx. After a panic in items or
-// in fn, all running calls end. Then Each panics with an error that has the stack of the first panic, and unwraps
-// to its value if that is an error.
+// amounts see [WithAmount]. After a panic in items or in fn, all running calls end. Then Each panics with an error that has
+// the stack of the first panic, and unwraps to its value if that is an error.
 func Each[T any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) error) error {
 	var f failures
 	all := false

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/window"
 )
 
 func count(n int) iter.Seq[int] {
@@ -244,7 +245,7 @@ func TestEachReturnsTheNumberAndTheFirstFailures(t *testing.T) {
 	require.Len(t, lines, 21)
 	require.Regexp(t, `^\d{1,2}: failed after 1 attempt: odd$`, lines[20])
 
-	// "If ctx ends ... it pulls no more items. Then the error is also ctx.Err()"
+	// "It ends early, and pulls no more items, if ctx ends": "Then the error is also ctx.Err()"
 	ctx, cancel := context.WithCancel(t.Context())
 	err = aimd.Each(ctx, l, count(1000), func(context.Context, int) error { cancel(); return nil })
 	require.ErrorIs(t, err, context.Canceled)
@@ -268,8 +269,8 @@ func TestEachReturnsTheNumberAndTheFirstFailures(t *testing.T) {
 		queueUp(t.Context(), "before", l.Acquire, to)
 		err := aimd.Each(t.Context(), l, count(1000), succeed)
 		require.ErrorContains(t, err, "1 of 1 items failed, others were not begun: aimd: queue full")
-		p.Done(aimd.Success)
-		(<-to).permit.Done(aimd.Success)
+		p.Done(window.Success)
+		(<-to).permit.Done(window.Success)
 	})
 }
 

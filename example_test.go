@@ -84,7 +84,8 @@ func ExampleEach() {
 		}
 		return nil
 	}
-	err = aimd.Each(context.Background(), lim, slices.Values([]string{"a", "", "c"}), upload)
+	ctx, paths := context.Background(), []string{"a", "", "c"}
+	err = aimd.Each(ctx, lim, slices.Values(paths), upload) // func(ctx context.Context, path string) error
 	fmt.Println(err)
 	// Output:
 	// 1 of 3 items failed
@@ -102,8 +103,8 @@ func ExampleLimiter_Acquire() {
 		log.Fatal(err) // the context ended, or the limiter is closed
 	}
 	// Send the request, then say how it went: exactly once.
-	permit.Done(aimd.Success)
-	permit.Done(aimd.Success) // no effect
+	permit.End(nil)
+	permit.End(nil) // no effect
 	s := lim.Snapshot()
 	fmt.Println(s.InFlight, s.Successes, s.Late)
 	// Output: 0 1 1
@@ -158,7 +159,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	permit, _ := lim.TryAcquire()
-	permit.Done(aimd.Overload)
+	permit.End(aimd.Refused(errors.New("busy")))
 	fmt.Println(lim.Snapshot().Cwnd)
 	// Output: 9.5
 }
@@ -314,7 +315,7 @@ func ExampleLog() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	p.Done(aimd.Overload)
+	p.End(aimd.Refused(errors.New("busy")))
 	// Output: level=INFO msg="cut: first refusal of a burst, 20 -> 10" limiter=photos kind=cut before=20 cwnd=10 ssthresh=10 in_flight=0 queued=0 outcome=overload
 }
 

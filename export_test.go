@@ -9,12 +9,16 @@ import (
 	"github.com/benbjohnson/clock"
 
 	"github.com/aimd-go/aimd/verdict"
+	"github.com/aimd-go/aimd/window"
 )
 
 // Reacquire waits at the front of the queue, as the attempts of Do and Begin after the first do.
 func (l *Limiter) Reacquire(ctx context.Context) (Permit, error) {
 	return l.acquire(ctx, place{retry: true})
 }
+
+// Done releases the permit with an outcome, as an attempt with that end does.
+func (p Permit) Done(o window.Outcome) { p.release(o, verdict.Verdict{}, nil, nil) }
 
 // Settle releases the permit as the end of such an attempt does.
 func (p Permit) Settle(v verdict.Verdict) {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/event"
 )
 
 // shop is a service of 16 slots and 50 ms, so 320 a second, which refuses the rest after 5 ms.
@@ -179,7 +180,7 @@ func TestWhoFailsByItselfHasItsOwnError(t *testing.T) {
 	observer := func(e aimd.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Kind == aimd.EventAside {
+		if e.Kind == event.Aside {
 			events = append(events, e)
 		}
 	}

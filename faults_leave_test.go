@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
+	"github.com/aimd-go/aimd/window"
 )
 
 // refusal is an answer with a status.
@@ -228,7 +230,7 @@ func TestWhatIsNotSentSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var events []aimd.Event
 		l, err := aimd.New(aimd.Config{MaxWindow: 1, Observer: func(e aimd.Event) {
-			if e.Kind == aimd.EventTooLate {
+			if e.Kind == event.TooLate {
 				events = append(events, e)
 			}
 		}})
@@ -251,7 +253,7 @@ func TestWhatIsNotSentSaysWhy(t *testing.T) {
 		require.NoError(t, err)
 		ctx, cancel = context.WithTimeout(t.Context(), 230*time.Millisecond)
 		defer cancel()
-		all.Go(func() { time.Sleep(140 * time.Millisecond); p.Done(aimd.Success) })
+		all.Go(func() { time.Sleep(140 * time.Millisecond); p.Done(window.Success) })
 		err = l.Do(ctx, trip)
 		require.EqualError(t, err, "gave up before the first attempt: not sent: 90ms left, answers take 140ms: context deadline exceeded")
 		require.ErrorIs(t, err, context.DeadlineExceeded)

@@ -29,7 +29,7 @@ func TestAPermitIsReleasedIfTheClassifierPanics(t *testing.T) {
 	s := l.Snapshot()
 	require.Zero(t, s.InFlight)
 	require.EqualValues(t, 1, s.Neutrals)
-	p.Done(aimd.Success)
+	p.Done(window.Success)
 	require.EqualValues(t, 1, l.Snapshot().Late)
 }
 
@@ -67,7 +67,7 @@ func TestAPauseThatIsOverTurnsNoOperationAway(t *testing.T) {
 		for range 3 { // the second cut in a row begins a pause
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
-			p.Done(aimd.Overload)
+			p.Done(window.Overload)
 		}
 		require.NotZero(t, l.Snapshot().Pauses)
 		time.Sleep(time.Hour)
@@ -77,7 +77,7 @@ func TestAPauseThatIsOverTurnsNoOperationAway(t *testing.T) {
 		go func() { _, err := l.Acquire(t.Context()); waits <- err }()
 		synctest.Wait()
 		require.Equal(t, 1, l.Snapshot().Queued)
-		p.Done(aimd.Success)
+		p.Done(window.Success)
 		require.NoError(t, <-waits)
 	})
 }
@@ -89,7 +89,7 @@ func TestALowerMaxWaitHoldsForWhoWaits(t *testing.T) {
 		for range 3 { // the second cut in a row begins a pause
 			p, err := l.Acquire(t.Context())
 			require.NoError(t, err)
-			p.Done(aimd.Overload)
+			p.Done(window.Overload)
 		}
 		waits := make(chan error)
 		go func() { _, err := l.Acquire(t.Context()); waits <- err }()
@@ -113,7 +113,7 @@ func waiting(t *testing.T, l *aimd.Limiter, all ...float64) (ends []string, wait
 			ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 			defer cancel()
 			p, err := l.Acquire(aimd.WithAmount(ctx, amount))
-			p.Done(aimd.Success)
+			p.Done(window.Success)
 			ends[i] = fmt.Sprint(time.Since(start).Round(time.Second), " ", err)
 		})
 		synctest.Wait()
@@ -197,23 +197,9 @@ func TestABucketThatWasWholeIsNotAwaitedForADay(t *testing.T) {
 		start := time.Now()
 		p, err := l.Acquire(ctx)
 		require.NoError(t, err)
-		p.Done(aimd.Success)
+		p.Done(window.Success)
 		require.InDelta(t, 10*time.Second, time.Since(start), float64(2*time.Second))
 	})
-}
-
-// An outcome that does not exist kept the slot of its permit for ever.
-func TestAPermitIsReleasedIfItsOutcomeDoesNotExist(t *testing.T) {
-	l, err := aimd.New(aimd.Config{})
-	require.NoError(t, err)
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	require.PanicsWithValue(t,
-		"aimd: Permit.Done: 99 is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear",
-		func() { p.Done(99) })
-	s := l.Snapshot()
-	require.Zero(t, s.InFlight)
-	require.EqualValues(t, 1, s.Neutrals)
 }
 
 // A Limiter that New has not made admitted one attempt at a time, or ran Do without any limit.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/internal/line"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -49,7 +50,7 @@ func (l *Limiter) notSent(now time.Duration, w *waiter, v line.Verdict) error {
 // tooLate counts an operation that was not sent before its deadline.
 func (l *Limiter) tooLate(now time.Duration, err error) {
 	l.counts.TooLate++
-	l.noteDoubled(now, Event{Kind: EventTooLate, Count: l.counts.TooLate, Err: err})
+	l.noteDoubled(now, Event{Kind: event.TooLate, Count: l.counts.TooLate, Err: err})
 }
 
 // cutOff notes an attempt that its caller's deadline ended, after it had waited for most of its time.
@@ -64,6 +65,6 @@ func (l *Limiter) cutOff(t window.Ticket, v verdict.Verdict, err error) {
 func (l *Limiter) opened(now, quiet time.Duration) {
 	if open := uint64(l.gate.Flying() - 1 + l.gate.Outside()); open >= 2*l.told {
 		l.told = open
-		l.note(now, Event{Kind: EventOpen, Count: open, Wait: quiet})
+		l.note(now, Event{Kind: event.Open, Count: open, Wait: quiet})
 	}
 }

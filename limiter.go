@@ -12,6 +12,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/internal/line"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
@@ -70,7 +71,7 @@ type guarded struct {
 	line line.Line[*waiter]
 	// counts has what Snapshot counts since the start, and nothing else.
 	counts Snapshot
-	// told is the number of open answers of the latest EventOpen.
+	// told is the number of open answers of the latest event.Open.
 	told uint64
 	// narrowed: the present burst of overloads counts as a cut already.
 	narrowed bool
@@ -91,8 +92,9 @@ type guarded struct {
 	recent []Event
 }
 
-// New returns a limiter with the law of Config.Law, by default [Probe], which needs no tuning. The error is a
-// [github.com/aimd-go/aimd/setting.Error]: it names the wrong field, its value and the allowed values.
+// New returns a limiter. New(Config{}) is the one for most programs: its law is [Probe], which needs no tuning. It starts
+// no goroutine and need not be closed. The error is a [github.com/aimd-go/aimd/setting.Error]: it names the wrong field,
+// its value and the allowed values.
 func New(c Config) (*Limiter, error) {
 	pauseMin := c.PauseMin
 	c, settings, err := c.checked()
@@ -206,7 +208,7 @@ func (l *Limiter) admit(now time.Duration) {
 			w.ticket = t
 			if l.config.Observer != nil {
 				now := l.now()
-				l.note(now, Event{Kind: EventAdmitted, Wait: now - w.Since})
+				l.note(now, Event{Kind: event.Admitted, Wait: now - w.Since})
 			}
 		}
 		*last, last = w, &w.next
@@ -236,39 +238,38 @@ func (l *Limiter) woke() {
 	l.unlock(l.now())
 }
 
-// Do runs fn as one operation: it waits for a slot, runs fn, and runs fn again while that may help. So fn must be
-// safe to repeat. It returns nil after fn returned nil, otherwise an *attempt.Error with the number of attempts,
-// the reason to give up, and the last error. The comment of package attempt has the outcomes of a context that
-// ends.
+// Do runs fn as one operation: it waits for a slot, runs fn, and runs fn again while that may help. So fn must be safe
+// to repeat. It returns nil after fn returned nil, otherwise an *attempt.Error with the number of attempts, the reason to
+// give up, and the last error. It ends when fn succeeds, fn's error is final, or ctx ends.
 //
-// After an overload or a timeout the slot goes to another operation. This operation waits for the service's
-// Retry-After, and then at the front of the queue. After several failures, and after the first neutral failure, it
-// backs off before it queues, aside: other operations go first.
+// Tried again are a refusal (429, 503), a time-out of the attempt, a 500 or 502, and a connection that broke. Final are a
+// 404 and most other 4xx, a wrong credential, and an error that nobody knows. Config.Classifier decides, by default
+// verdict.Classify; [Refused], [Passing] and [Final] say it of an error of your own.
 //
-// Which errors are final is the verdict of Config.Classifier, by default verdict.Classify: a 404 and most other 4xx, a wrong
-// credential, an error that no rule knows. A refusal (429, 503), a time-out of the attempt, a 500 or 502, and a connection that
-// broke are tried again. Besides a final error, Do gives up
+// Do also gives up
 //
-//   - with ctx, or sooner if its deadline comes before the next attempt may go or leaves too little time for one: the reason
-//     wraps ctx.Err() or context.DeadlineExceeded;
-//   - with ErrOwnFault: the operation fails again and again while others succeed, which takes some 3 s and seven tries, and never
-//     in an outage or in the first 30 s of such failures (Config.MaxFailures); refusals and time-outs are none;
-//   - with ErrNeverAnswered, after Config.FirstContact of a service that never answered;
-//   - with ErrQuota, if a quota is used up for longer than the limiter waits, ErrWait (Config.MaxWait), ErrAttempts
-//     (Config.MaxAttempts), ErrQueueFull (Config.QueueBound) and ErrClosed;
-//   - with the error of a guard or of the policy.
+//   - before ctx ends, if its deadline comes before the next attempt may go, or leaves too little time for one. The reason
+//     wraps context.DeadlineExceeded;
+//   - with ErrOwnFault, if the operation fails again and again while others succeed (Config.MaxFailures). Refusals and
+//     time-outs do not count, nor does an outage;
+//   - with ErrNeverAnswered, if the service never answered (Config.FirstContact);
+//   - with ErrQuota or ErrWait, if it would wait for longer than Config.MaxWait; ErrAttempts (Config.MaxAttempts);
+//     ErrQueueFull (Config.QueueBound); ErrClosed;
+//   - with the error of a guard (Config.Guards) or of the policy (Config.Policy).
 //
 // So bulk work loses no item by refusals and outages, and interactive callers give a deadline.
 //
-// A policy (Config.Policy) decides on further attempts, their number, the backoff of an operation, and its
-// Retry-After. Pauses for all operations, and the number of overloads that only the window paces, are the
-// limiter's. The lower of the two attempt limits counts. A guard (Config.Guards) that refuses ends the operation at
-// once.
+// While an operation waits for its next attempt, its slot is another's. A refused operation waits for the service's
+// Retry-After, and then at the front of the queue. One that failed otherwise, or several times, backs off first, and lets
+// others go before.
 //
-// The context of fn is ctx, with the attempt's timeout. It has the attempt's number (attempt.Number) and its slot:
-// a Do or Each of the same limiter within fn, or a client with an integration of the limiter, makes its attempts
-// under that slot. Such a Do asks the guards for its retries only, and backs off from its first failure. It does
-// not count for the window; the end of fn counts.
+// The context of fn is ctx with the attempt's timeout, its number (attempt.Number) and its slot. A Do or Each of the same
+// limiter within fn, or a client with an integration of it, makes its attempts under that slot: the guards are asked for
+// its retries only, it backs off from its first failure, and the window learns from the end of fn alone.
+//
+// A policy decides on further attempts, their number, the backoff of an operation, and its Retry-After. Pauses for all
+// operations are the limiter's, and so is the number of refusals that the window alone paces. The lower of the two limits
+// of attempts counts. The comment of package attempt says how each end of a context counts.
 func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
 	return l.ready().runner.Do(ctx, fn)
 }

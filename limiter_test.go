@@ -97,7 +97,7 @@ func TestTheLawsOfTheText(t *testing.T) {
 			p := acquire(t, l, 20)
 			_, ok := l.TryAcquire()
 			require.False(t, ok)
-			p[0].Done(aimd.Overload)
+			p[0].Done(window.Overload)
 			wantWindow(t, l, law.first, 10)
 
 			l, err = aimd.New(aimd.Config{Law: law.law(0.5, 4), InitialWindow: 4})
@@ -105,11 +105,11 @@ func TestTheLawsOfTheText(t *testing.T) {
 			p = nil
 			for l.Snapshot().Cwnd < 10 {
 				p = append(p, acquire(t, l, int(l.Snapshot().Cwnd)-len(p))...)
-				p[0].Done(aimd.Success)
+				p[0].Done(window.Success)
 				p = p[1:]
 			}
 			for _, permit := range append(p, acquire(t, l, 10-len(p))...) {
-				permit.Done(aimd.Overload)
+				permit.Done(window.Overload)
 				wantWindow(t, l, law.cut, 5)
 			}
 			require.EqualValues(t, 1, l.Snapshot().Cuts)
@@ -117,7 +117,7 @@ func TestTheLawsOfTheText(t *testing.T) {
 			l, err = aimd.New(aimd.Config{Law: law.law(0.5, 1), InitialWindow: 1, PauseMax: -1})
 			require.NoError(t, err)
 			for range 5000 {
-				acquire(t, l, 1)[0].Done(aimd.Overload)
+				acquire(t, l, 1)[0].Done(window.Overload)
 			}
 			wantWindow(t, l, 1, 1)
 			acquire(t, l, 1)

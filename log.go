@@ -7,11 +7,13 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/aimd-go/aimd/event"
 )
 
 // Log returns an observer that writes decisions and faults to a logger, in the words of Event.String and with the
-// fields that are not zero. Changes of the window or of its gap are at the level Info; the kinds EventPaused, EventFull,
-// EventLate, EventAway, EventBlocked, EventTooLate, EventAside, EventOpen and EventUnknown at Warn, as EventShare without the store. Durations are in
+// fields that are not zero. Changes of the window or of its gap are at the level Info; the kinds event.Paused, event.Full,
+// event.Late, event.Away, event.Blocked, event.TooLate, event.Aside, event.Open and event.Unknown at Warn, as event.Share without the store. Durations are in
 // seconds. A nil logger means slog.Default.
 //
 // It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out is the number of lines
@@ -48,18 +50,18 @@ func Log(logger *slog.Logger, perSecond int) func(Event) {
 // level is the level at which Log writes the event; Debug: it does not.
 func (e Event) level() slog.Level {
 	switch e.Kind {
-	case EventPaused, EventFull, EventLate, EventAway, EventBlocked, EventTooLate, EventAside, EventOpen, EventUnknown:
+	case event.Paused, event.Full, event.Late, event.Away, event.Blocked, event.TooLate, event.Aside, event.Open, event.Unknown:
 		return slog.LevelWarn
-	case EventShare:
+	case event.Share:
 		if e.Err != nil {
 			return slog.LevelWarn
 		}
 		return slog.LevelInfo
 	}
-	if e.Kind == EventAnswered && e.Outcome.Overloaded() || !e.decision() {
+	if e.Kind == event.Answered && e.Outcome.Overloaded() || !e.decision() {
 		return slog.LevelDebug
 	}
-	if before, after := e.windows(); e.Kind == EventCut && before == after {
+	if before, after := e.windows(); e.Kind == event.Cut && before == after {
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo

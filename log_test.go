@@ -15,6 +15,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -33,13 +34,13 @@ func logged(t *testing.T) (*slog.Logger, func() []map[string]any) {
 	}
 }
 
-// "Changes of the window or of its gap are at the level Info; the kinds EventPaused, EventFull, EventLate, EventAway,
-// EventBlocked, EventTooLate, EventAside, EventOpen and EventUnknown at Warn"
+// "Changes of the window or of its gap are at the level Info; the kinds event.Paused, event.Full, event.Late,
+// event.Away, event.Blocked, event.TooLate, event.Aside, event.Open and event.Unknown at Warn"
 func TestTheLevelsOfTheLog(t *testing.T) {
-	levels := map[aimd.EventKind]any{
-		aimd.EventPaused: "WARN", aimd.EventFull: "WARN", aimd.EventLate: "WARN", aimd.EventAway: "WARN", aimd.EventBlocked: "WARN",
-		aimd.EventTooLate: "WARN", aimd.EventAside: "WARN", aimd.EventOpen: "WARN", aimd.EventUnknown: "WARN", aimd.EventCut: "INFO",
-		aimd.EventAnswered: "INFO", aimd.EventReconfigured: "INFO", aimd.EventUsedUp: "INFO", aimd.EventClosed: "INFO", aimd.EventAdmitted: nil,
+	levels := map[event.Kind]any{
+		event.Paused: "WARN", event.Full: "WARN", event.Late: "WARN", event.Away: "WARN", event.Blocked: "WARN",
+		event.TooLate: "WARN", event.Aside: "WARN", event.Open: "WARN", event.Unknown: "WARN", event.Cut: "INFO",
+		event.Answered: "INFO", event.Reconfigured: "INFO", event.UsedUp: "INFO", event.Closed: "INFO", event.Admitted: nil,
 	}
 	logger, lines := logged(t)
 	for kind, want := range levels {
@@ -59,7 +60,7 @@ func TestTheLevelsOfTheLog(t *testing.T) {
 		}}, got)
 	}
 	for _, o := range []window.Outcome{window.Success, window.Overload} {
-		aimd.Log(logger, 0)(aimd.Event{Kind: aimd.EventAnswered, Outcome: o, Before: 32, Window: window.State{Cwnd: 32.5}})
+		aimd.Log(logger, 0)(aimd.Event{Kind: event.Answered, Outcome: o, Before: 32, Window: window.State{Cwnd: 32.5}})
 		require.Empty(t, lines(), "growth is no news")
 	}
 }
@@ -69,12 +70,12 @@ func TestLogLeavesLinesOut(t *testing.T) {
 	var out bytes.Buffer
 	observe := aimd.Log(slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelWarn})), 1)
 	at := time.Now()
-	observe(aimd.Event{Kind: aimd.EventCut, Time: at, Before: 2})
+	observe(aimd.Event{Kind: event.Cut, Time: at, Before: 2})
 	require.Empty(t, out.String(), "what is not wanted takes no line from what is")
 	for range 4 {
-		observe(aimd.Event{Kind: aimd.EventPaused, Time: at, Wait: time.Second})
+		observe(aimd.Event{Kind: event.Paused, Time: at, Wait: time.Second})
 	}
-	observe(aimd.Event{Kind: aimd.EventFull, Time: at.Add(time.Second), Queued: 7})
+	observe(aimd.Event{Kind: event.Full, Time: at.Add(time.Second), Queued: 7})
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, 2)
 	require.Contains(t, lines[0], "paused 1s: refused again")
@@ -86,36 +87,36 @@ func TestLogLeavesLinesOut(t *testing.T) {
 func TestEventsSayWhatHappenedAndWhy(t *testing.T) {
 	to := func(cwnd float64) window.State { return window.State{Cwnd: cwnd} }
 	for want, e := range map[string]aimd.Event{
-		"grew: 20 -> 20.1":                                            {Kind: aimd.EventAnswered, Outcome: window.Success, Before: 20, Window: to(20.05)},
-		"shrank: answers got slower, 32 -> 30.4":                      {Kind: aimd.EventAnswered, Outcome: window.Success, Before: 32, Window: to(30.4)},
-		"ignored: refusal of a burst that was answered already":       {Kind: aimd.EventAnswered, Outcome: window.Overload},
-		"cut: more refusals of the burst, 39 -> 38":                   {Kind: aimd.EventAnswered, Outcome: window.Overload, Before: 39, Window: to(38)},
-		"steady: neutral, the window stays 7":                         {Kind: aimd.EventAnswered, Outcome: window.Neutral, Before: 7, Window: to(7)},
-		"paused 85ms: refused again, and nothing accepted in between": {Kind: aimd.EventPaused, Wait: 84_700 * time.Microsecond},
-		"paused 1m12s: the service asked for 1m0s":                    {Kind: aimd.EventPaused, Wait: 72 * time.Second, RetryAfter: time.Minute},
+		"grew: 20 -> 20.1":                                            {Kind: event.Answered, Outcome: window.Success, Before: 20, Window: to(20.05)},
+		"shrank: answers got slower, 32 -> 30.4":                      {Kind: event.Answered, Outcome: window.Success, Before: 32, Window: to(30.4)},
+		"ignored: refusal of a burst that was answered already":       {Kind: event.Answered, Outcome: window.Overload},
+		"cut: more refusals of the burst, 39 -> 38":                   {Kind: event.Answered, Outcome: window.Overload, Before: 39, Window: to(38)},
+		"steady: neutral, the window stays 7":                         {Kind: event.Answered, Outcome: window.Neutral, Before: 7, Window: to(7)},
+		"paused 85ms: refused again, and nothing accepted in between": {Kind: event.Paused, Wait: 84_700 * time.Microsecond},
+		"paused 1m12s: the service asked for 1m0s":                    {Kind: event.Paused, Wait: 72 * time.Second, RetryAfter: time.Minute},
 		"paused 5m0s: the service asked for 12h0m0s, cut to 5m0s by MaxRetryAfter": {
-			Kind: aimd.EventPaused, Wait: 300_400 * time.Millisecond, RetryAfter: 12 * time.Hour, MaxRetryAfter: 5 * time.Minute,
+			Kind: event.Paused, Wait: 300_400 * time.Millisecond, RetryAfter: 12 * time.Hour, MaxRetryAfter: 5 * time.Minute,
 		},
 		"cut: first refusal of a burst, 1 every 100ms -> 1 every 200ms": {
-			Kind: aimd.EventCut, Outcome: window.Overload, Before: 0.2, GapBefore: 100 * time.Millisecond, Window: window.State{Cwnd: 0.1}, Gap: 200 * time.Millisecond,
+			Kind: event.Cut, Outcome: window.Overload, Before: 0.2, GapBefore: 100 * time.Millisecond, Window: window.State{Cwnd: 0.1}, Gap: 200 * time.Millisecond,
 		},
 		"cut: first refusal of a burst, the window stays 1 every 15s": {
-			Kind: aimd.EventCut, Outcome: window.Overload, Before: 0.01, GapBefore: 15 * time.Second, Window: to(0.01), Gap: 15 * time.Second,
+			Kind: event.Cut, Outcome: window.Overload, Before: 0.01, GapBefore: 15 * time.Second, Window: to(0.01), Gap: 15 * time.Second,
 		},
-		"cut: first refusal of a burst, 32 -> 29":                          {Kind: aimd.EventCut, Outcome: window.Overload, Before: 32, Window: to(29), Cause: "load"},
-		"cut: outage, all is refused, 8 -> 4":                              {Kind: aimd.EventCut, Outcome: window.Overload, Before: 8, Window: to(4), Cause: "outage"},
-		"kept: chance, too few refusals to mean load, the window stays 20": {Kind: aimd.EventCut, Outcome: window.Overload, Before: 20, Window: to(20), Cause: "chance"},
-		"shrank: used up, a limit was used up and is refilled, 16 -> 2":    {Kind: aimd.EventAnswered, Outcome: window.Success, Before: 16, Window: to(2), Cause: "used up"},
-		"grew: back, the service is back after a silence, 0.1 -> 10":       {Kind: aimd.EventAnswered, Outcome: window.Success, Before: 0.1, Window: to(10), Cause: "back"},
-		"grew: 0.25 -> 1.1":                                 {Kind: aimd.EventAnswered, Outcome: window.Success, Before: 0.25, Window: to(1.1)},
-		"admitted: waited 1.2s":                             {Kind: aimd.EventAdmitted, Wait: 1234 * time.Millisecond},
-		"late: a permit was released a second time":         {Kind: aimd.EventLate},
-		"reconfigured: new settings, the window stays 64":   {Kind: aimd.EventReconfigured, Before: 64, Window: to(64)},
-		"closed: takes no more work":                        {Kind: aimd.EventClosed},
-		"cut: first refusal of a burst, the window stays 1": {Kind: aimd.EventCut, Outcome: window.Overload, Before: 1, Window: to(1)},
-		"away: the service is not there: no route":          {Kind: aimd.EventAway, Err: errors.New("no route")},
-		"blocked: answers of 403 in a row after successes, taken for a block by a firewall: busy": {Kind: aimd.EventBlocked, Err: errors.New("busy")},
-		"used up: the service has 0 of 60 requests left, the next go in 34s": {Kind: aimd.EventUsedUp, Wait: 34 * time.Second,
+		"cut: first refusal of a burst, 32 -> 29":                          {Kind: event.Cut, Outcome: window.Overload, Before: 32, Window: to(29), Cause: "load"},
+		"cut: outage, all is refused, 8 -> 4":                              {Kind: event.Cut, Outcome: window.Overload, Before: 8, Window: to(4), Cause: "outage"},
+		"kept: chance, too few refusals to mean load, the window stays 20": {Kind: event.Cut, Outcome: window.Overload, Before: 20, Window: to(20), Cause: "chance"},
+		"shrank: used up, a limit was used up and is refilled, 16 -> 2":    {Kind: event.Answered, Outcome: window.Success, Before: 16, Window: to(2), Cause: "used up"},
+		"grew: back, the service is back after a silence, 0.1 -> 10":       {Kind: event.Answered, Outcome: window.Success, Before: 0.1, Window: to(10), Cause: "back"},
+		"grew: 0.25 -> 1.1":                                 {Kind: event.Answered, Outcome: window.Success, Before: 0.25, Window: to(1.1)},
+		"admitted: waited 1.2s":                             {Kind: event.Admitted, Wait: 1234 * time.Millisecond},
+		"late: a permit was released a second time":         {Kind: event.Late},
+		"reconfigured: new settings, the window stays 64":   {Kind: event.Reconfigured, Before: 64, Window: to(64)},
+		"closed: takes no more work":                        {Kind: event.Closed},
+		"cut: first refusal of a burst, the window stays 1": {Kind: event.Cut, Outcome: window.Overload, Before: 1, Window: to(1)},
+		"away: the service is not there: no route":          {Kind: event.Away, Err: errors.New("no route")},
+		"blocked: answers of 403 in a row after successes, taken for a block by a firewall: busy": {Kind: event.Blocked, Err: errors.New("busy")},
+		"used up: the service has 0 of 60 requests left, the next go in 34s": {Kind: event.UsedUp, Wait: 34 * time.Second,
 			Quota: &aimd.Quota{Name: "requests", Limit: 60}},
 		"none": {},
 	} {
@@ -130,7 +131,7 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 			c.QueueBound = 1
 			c.Observer = func(e aimd.Event) { events = append(events, e) }
 		})
-		kinds := func() (got []aimd.EventKind) {
+		kinds := func() (got []event.Kind) {
 			for _, e := range events {
 				got = append(got, e.Kind)
 			}
@@ -144,14 +145,14 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 		queueUp(t.Context(), "waits", l.Acquire, to)
 		_, err := l.Acquire(t.Context())
 		require.Equal(t, aimd.ErrQueueFull, err)
-		require.Equal(t, []aimd.EventKind{aimd.EventFull}, kinds())
+		require.Equal(t, []event.Kind{event.Full}, kinds())
 
 		time.Sleep(time.Second) // of the bubble's time
 		p[0].Done(window.Success)
 		grew, admitted := events[0], events[1]
-		require.Equal(t, []aimd.EventKind{aimd.EventAnswered, aimd.EventAdmitted}, kinds())
+		require.Equal(t, []event.Kind{event.Answered, event.Admitted}, kinds())
 		require.Equal(t, aimd.Event{
-			Seq: 2, Time: grew.Time, Kind: aimd.EventAnswered, Window: window.State{Cwnd: 3, Ssthresh: 1024}, Before: 2,
+			Seq: 2, Time: grew.Time, Kind: event.Answered, Window: window.State{Cwnd: 3, Ssthresh: 1024}, Before: 2,
 			InFlight: 1, Queued: 1, Outcome: window.Success, RTT: time.Second,
 		}, grew)
 		require.Equal(t, time.Second, admitted.Wait)
@@ -163,14 +164,14 @@ func TestObserverIsToldEverythingWithItsReason(t *testing.T) {
 		p[1].Done(window.Overload)
 		p[2].Done(window.Neutral)
 		p[2].Done(window.Neutral) // a second time
-		require.Equal(t, []aimd.EventKind{aimd.EventCut, aimd.EventAnswered, aimd.EventAnswered, aimd.EventLate}, kinds())
+		require.Equal(t, []event.Kind{event.Cut, event.Answered, event.Answered, event.Late}, kinds())
 
 		refuseBursts(t, l, 1)
 		held := events[1]
-		require.Equal(t, []aimd.EventKind{aimd.EventCut, aimd.EventPaused}, kinds())
+		require.Equal(t, []event.Kind{event.Cut, event.Paused}, kinds())
 		require.Positive(t, held.Wait)
 		l.Close()
-		require.Equal(t, []aimd.EventKind{aimd.EventClosed}, kinds())
+		require.Equal(t, []event.Kind{event.Closed}, kinds())
 	})
 }
 
@@ -218,7 +219,7 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 			require.NotEmpty(t, e.Cause, "it says why")
 			require.Equal(t, time.Second, e.Time.Sub(start))
 			require.Equal(t, time.Second, e.RetryAfter)
-			require.Equal(t, i == 0, e.Kind == aimd.EventCut)
+			require.Equal(t, i == 0, e.Kind == event.Cut)
 			at = e.Window.Cwnd
 		}
 		require.InDelta(t, s.Cwnd, at, 1e-9)
@@ -232,7 +233,7 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 		require.Equal(t, before, s.Decisions, "a snapshot stays as it is")
 		all := l.Snapshot().Decisions
 		require.Len(t, all, 32, "the latest")
-		require.Equal(t, aimd.EventClosed, all[31].Kind)
+		require.Equal(t, event.Closed, all[31].Kind)
 		for i := range all[1:] {
 			require.Equal(t, all[i].Seq+1, all[i+1].Seq)
 		}
@@ -247,7 +248,7 @@ func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 // Of a pause that is shorter than the Retry-After the service was not the reason.
 func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		observe, told := kinds(aimd.EventPaused)
+		observe, told := kinds(event.Paused)
 		l := newLimiter(t, 8, observe, func(c *aimd.Config) { c.MaxRetryAfter = 10 * time.Second })
 		for _, after := range []time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, time.Minute} {
 			p, err := l.Acquire(t.Context())

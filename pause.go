@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
@@ -36,7 +37,7 @@ func (l *Limiter) paused(now, wait time.Duration, v verdict.Verdict, refusal err
 		}
 	}
 	l.note(now, Event{
-		Kind: EventPaused, Wait: wait, RetryAfter: l.pause.asked, MaxRetryAfter: l.pause.cut, Err: l.pause.refusal,
+		Kind: event.Paused, Wait: wait, RetryAfter: l.pause.asked, MaxRetryAfter: l.pause.cut, Err: l.pause.refusal,
 	})
 	l.dismiss(now)
 }

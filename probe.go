@@ -5,23 +5,23 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Probe is the law of New. It needs no factor, for services of any size and kind. Know what the service does without load;
-// what exceeds it is load; an allowance for the rest. Each success earns an allowance of refusals, each refusal spends
-// one, and a refusal with nothing left is load. Load cuts the window to what the service took, and past that the window
-// grows again, slowly at first. A window that fell far is held until the service's own share of refusals is measured.
+// Probe is the law of New, for services of any size and kind. It needs no factor. It learns how many requests are refused
+// without load, and what exceeds that is load. Load cuts the window to what the service took. Past that the window grows
+// again, slowly at first. Answers that get slower end growth, too, so it fits services that refuse nothing.
 //
-// Each answer has one cause, in Event.Cause, and each cause has one effect:
+// Each answer has one cause, in Event.Cause, in the log and on the live page:
 //
-//	cause     evidence                                                       the window
-//	chance    a refusal before the first load: the allowance has some left   stays
-//	own       the same after it, or the own share is measured                stays
-//	load      nothing is left                                                falls to what was taken, or is held
-//	outage    more are refused in a row than an allowance and 20             falls to a little of what was taken, and on
-//	back      the first success after a silence                              is at least a sixth of what was taken before it
-//	used up   the silence was longer than the acceptance before it           is the rate that lasts
-//	slow      answers take 1.5 times the shortest of late                    stays, or is half for a look
-//	more      any other success                                              grows
+//	cause     the answer                                    the window
+//	more      a success                                     grows
+//	chance    a refusal, and few came before                stays
+//	own       a refusal as often as without load            stays
+//	load      a refusal beyond that                         falls to what was taken, or is held
+//	outage    one of many refusals in a row                 falls to a little of what was taken, and on
+//	back      the first success after a silence             is at least a sixth of what was taken before it
+//	used up   the first success after a long silence        is the rate that lasts: a limit was used up
+//	slow      a success, 1.5 times as slow as the quickest  stays, or is half for a look
 //
-// Snapshot.Phase is "holding" while the share is measured, and "looking" while half is tried. A restored State has a
-// ceiling unless Ssthresh is MaxWindow. With a Settings.Min above 1 the window never is a rate. docs/laws.md has the rules.
+// Snapshot.Phase is "holding" while a window that fell far waits for more evidence, and "looking" while half of it is tried. A
+// restored State has a ceiling unless Ssthresh is MaxWindow. With a Settings.Min above 1 the window never is a rate.
+// docs/laws.md has the ten rules.
 func Probe() window.NewLaw { return probe.New }

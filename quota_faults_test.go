@@ -49,7 +49,7 @@ func TestALowLimitOfTokensIsAskedAgain(t *testing.T) {
 		}
 		usual := of("1000000")
 		once := quoting(3, 200, usual, of("100"))
-		client := (&httplimit.Transport{Base: once, Limiter: httplimit.One(lim)}).Client()
+		client := (&httplimit.Transport{Base: once, Limiter: lim}).Client()
 		ask := func() error {
 			r, err := http.NewRequestWithContext(aimd.WithAmount(t.Context(), 500), http.MethodGet, "http://service/", nil)
 			require.NoError(t, err)
@@ -80,7 +80,7 @@ func TestOneAnswerStopsForMaxRetryAfter(t *testing.T) {
 		lim, err := aimd.New(aimd.Config{MaxRetryAfter: time.Minute})
 		require.NoError(t, err)
 		base := quoting(3, 403, nil, map[string]string{"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "86399"})
-		client := (&httplimit.Transport{Base: base, Limiter: httplimit.One(lim)}).Client()
+		client := (&httplimit.Transport{Base: base, Limiter: lim}).Client()
 		began := time.Now()
 		for range 5 {
 			resp, err := client.Get("http://service/")
@@ -103,7 +103,7 @@ func TestSlotsToldAsAQuotaBoundAndNeverClose(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lim, err := aimd.New(aimd.Config{})
 				require.NoError(t, err)
-				client := (&httplimit.Transport{Base: quoting(0, 0, header, nil), Limiter: httplimit.One(lim)}).Client()
+				client := (&httplimit.Transport{Base: quoting(0, 0, header, nil), Limiter: lim}).Client()
 				began := time.Now()
 				for range 50 {
 					resp, err := client.Get("http://service/")

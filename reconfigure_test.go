@@ -17,6 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -41,10 +42,10 @@ func TestReconfigureAppliesToWhoWaitsAndDropsNothingThatFlies(t *testing.T) {
 		require.EqualValues(t, 4, s.Cwnd)
 		require.Equal(t, 4, s.InFlight)
 		require.Equal(t, 2, s.Queued)
-		require.Equal(t, aimd.EventReconfigured, events[0].Kind)
+		require.Equal(t, event.Reconfigured, events[0].Kind)
 		require.EqualValues(t, 2, events[0].Before)
 		require.EqualValues(t, 4, events[0].Window.Cwnd)
-		require.Equal(t, aimd.EventAdmitted, events[1].Kind)
+		require.Equal(t, event.Admitted, events[1].Kind)
 		p = append(p, (<-to).permit, (<-to).permit)
 
 		require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MinWindow, c.MaxWindow = 1, 1 }))
@@ -226,7 +227,7 @@ func TestReconfigureHoldsNoLock(t *testing.T) {
 	require.Equal(t, []any{8., 0, -1}, []any{l.Snapshot().Config.MaxWindow, l.Snapshot().Config.MaxAttempts, again})
 }
 
-// "The settings of Config from Law to Guards cannot change." They are zero for the change.
+// "Law, Name, InitialWindow, Rand, Observer, Classifier, Policy and Guards cannot change."
 func TestReconfigureNamesWhatCannotChange(t *testing.T) {
 	l := newLimiter(t, 4, func(c *aimd.Config) { c.Name = "photos" })
 	fixed := map[string]func(*aimd.Config){

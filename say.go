@@ -5,11 +5,11 @@ import (
 	"github.com/aimd-go/aimd/verdict"
 )
 
-// Refused, Passing, Partly and Final return the error with a meaning that the limiter believes, whatever the error says.
-// They are for errors of a service that no classifier knows, in a function for Do or Each, or for an attempt's End. A nil
-// error stays nil. The Retry-After of an error within counts. errors.Is and errors.As find the error.
+// Refused returns the error as a refusal for load: the window narrows, and the operation is tried again. It is for an error
+// that no classifier knows, in a function for Do or Each, or for an attempt's End.
 //
-// Refused: the service refuses for load. The window narrows, and the operation is tried again.
+// The limiter believes Refused, [Passing], [Partly] and [Final] whatever the error says. A nil error stays nil. The
+// Retry-After of an error within counts. errors.Is and errors.As find the error.
 func Refused(err error) error { return meant(err, answer.Refused) }
 
 // Passing returns the error as one that passes and says nothing of load, such as a lock: the operation is tried again. See

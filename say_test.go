@@ -17,7 +17,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/verdict"
+	"github.com/aimd-go/aimd/window"
 )
 
 // What a program says of an error counts before what the error says, and the wait within counts.
@@ -31,7 +33,7 @@ func TestWhatAProgramSaysOfAnError(t *testing.T) {
 		assert.Equal(t, want, v.Meaning)
 		assert.Equal(t, want != answer.Final, v.Wait == 3*time.Second)
 		assert.Equal(t, want != answer.Final, v.Retry())
-		assert.Equal(t, want == answer.Refused || want == answer.Partly, v.Outcome() == aimd.Overload)
+		assert.Equal(t, want == answer.Refused || want == answer.Partly, v.Outcome() == window.Overload)
 		require.ErrorIs(t, err, cause)
 		require.EqualError(t, err, cause.Error())
 		require.NoError(t, say(nil))
@@ -91,7 +93,7 @@ func TestAnErrorThatNobodyKnowsIsAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []error
 		lim, err := aimd.New(aimd.Config{MaxAttempts: 1, Observer: func(e aimd.Event) {
-			if e.Kind == aimd.EventUnknown {
+			if e.Kind == event.Unknown {
 				told = append(told, e.Err)
 			}
 		}})

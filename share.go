@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -25,7 +26,7 @@ type Share struct {
 
 // Follow sets the window of a limiter at work, and what package limiter calls its part. It is for package share: the law should leave
 // the window as it is. The zero State leaves the window. It is no decision; a change of the mode or of the leader is an
-// EventShare, with the reason that the store is not heard. The error is that of a State that no window can have.
+// event.Share, with the reason that the store is not heard. The error is that of a State that no window can have.
 func (l *Limiter) Follow(s Share, to window.State, p limiter.Part, reason error) error {
 	l.lock()
 	now := l.now()
@@ -41,7 +42,7 @@ func (l *Limiter) Follow(s Share, to window.State, p limiter.Part, reason error)
 		if s.Leads {
 			cause += ", leads"
 		}
-		l.note(now, Event{Kind: EventShare, Cause: cause, Count: uint64(s.Processes), Err: reason})
+		l.note(now, Event{Kind: event.Share, Cause: cause, Count: uint64(s.Processes), Err: reason})
 	}
 	l.counts.Share = &s
 	l.unlock(now)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/internal/quota"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
@@ -40,7 +41,7 @@ func (l *Limiter) unknown(now time.Duration, o window.Outcome, v verdict.Verdict
 	default:
 		if now = l.now(); now-l.refused < strange && now >= l.strange {
 			l.strange = now + strange
-			l.note(now, Event{Kind: EventUnknown, Err: err})
+			l.note(now, Event{Kind: event.Unknown, Err: err})
 		}
 	}
 }
@@ -65,7 +66,7 @@ func (s *slots) Failed(t window.Ticket, run *limiter.Run, v verdict.Verdict, bro
 	l.gate.Failed(now, t, run, l.taken(v), final, l.line.Flow())
 	if own == 0 && run.Own() > 0 {
 		l.counts.Aside++
-		l.noteDoubled(now, Event{Kind: EventAside, Count: l.counts.Aside, Err: err})
+		l.noteDoubled(now, Event{Kind: event.Aside, Count: l.counts.Aside, Err: err})
 	}
 	l.unlock(now)
 }
@@ -78,7 +79,7 @@ func (s *slots) Reported(t window.Ticket, v verdict.Verdict, reports []answer.Qu
 	head := answer.Head{Refused: v.Outcome().Overloaded(), Stop: v.Meaning == answer.Stopped, RetryAfter: v.Wait, Reports: reports}
 	if used, ok := l.gate.Reported(now, t, head); ok {
 		q := l.quota(used)
-		l.note(now, Event{Kind: EventUsedUp, Quota: &q, Wait: used.Until - now})
+		l.note(now, Event{Kind: event.UsedUp, Quota: &q, Wait: used.Until - now})
 	}
 	if until, _ := l.gate.ClosedUntil(); until > before {
 		l.dismiss(now)
@@ -149,7 +150,7 @@ func (s *slots) Contact(answered bool, err error) (made bool, reason error) {
 	}
 	now := l.now()
 	if c.away.CompareAndSwap(nil, &now) {
-		l.report(Event{Kind: EventAway, Err: err})
+		l.report(Event{Kind: event.Away, Err: err})
 	}
 	if c.made.Load() {
 		return true, nil
@@ -177,7 +178,7 @@ func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 	blocked, begun := l.gate.Denied(now, t, again)
 	if begun {
 		wait := l.gate.PausedUntil() - now
-		l.note(now, Event{Kind: EventBlocked, Wait: wait, Err: err})
+		l.note(now, Event{Kind: event.Blocked, Wait: wait, Err: err})
 		l.paused(now, wait, verdict.Verdict{}, err)
 	}
 	l.unlock(now)

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -55,7 +56,7 @@ var ways = map[string]func(context.Context, *aimd.Limiter, func(context.Context)
 		})
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://service.example/", nil)
 		if err == nil {
-			_, err = (&httplimit.Transport{Base: base, Limiter: httplimit.One(l)}).RoundTrip(req)
+			_, err = (&httplimit.Transport{Base: base, Limiter: l}).RoundTrip(req)
 		}
 		return err
 	},
@@ -148,7 +149,7 @@ var nobody error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError(
 var forgotten = &net.DNSError{Err: "no such host", Name: "store.example", IsNotFound: true}
 
 // kinds are an observer, and what it was told of these kinds.
-func kinds(of ...aimd.EventKind) (observe func(*aimd.Config), told func() []aimd.Event) {
+func kinds(of ...event.Kind) (observe func(*aimd.Config), told func() []aimd.Event) {
 	var mu sync.Mutex
 	var events []aimd.Event
 	return func(c *aimd.Config) {
@@ -192,7 +193,7 @@ func TestAServiceThatWasNeverReached(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				observe, told := kinds(aimd.EventAway)
+				observe, told := kinds(event.Away)
 				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
 				fails := func(context.Context) error { return c.err }
 				start, items := time.Now(), 0
@@ -248,7 +249,7 @@ func TestAServiceThatIsWaitedFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				observe, told := kinds(aimd.EventAway)
+				observe, told := kinds(event.Away)
 				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
 				if c.answer != nothing {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)

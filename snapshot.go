@@ -60,8 +60,8 @@ type Snapshot struct {
 	Quotas []Quota `json:"quotas,omitempty"`
 	// Config has the settings in force that may change (Reconfigure), with defaults instead of zeros.
 	Config Config `json:"-"`
-	// Decisions are the latest 32 decisions, the oldest first. They are events of the kinds EventCut, EventPaused,
-	// EventReconfigured, EventUsedUp and EventClosed, and each EventAnswered that narrowed the window or widened it
+	// Decisions are the latest 32 decisions, the oldest first. They are events of the kinds event.Cut, event.Paused,
+	// event.Reconfigured, event.UsedUp and event.Closed, and each event.Answered that narrowed the window or widened it
 	// by two or more. They have no Err. A limiter keeps them without an observer, too.
 	Decisions []Event `json:"-"`
 }

@@ -101,15 +101,14 @@ func (s *storm) once(t *testing.T) {
 		_ = l.Do(ctx, work)
 	case k < 60:
 		if p, err := l.Acquire(ctx); err == nil { // two end it at once
-			p.Used(one(0, 5, math.NaN(), math.Inf(-1)))
 			var both sync.WaitGroup
 			defer both.Wait()
 			both.Go(func() { safely(func() { p.End(errors.New("x")) }) })
-			p.Done(window.Outcome(rand.IntN(9)))
+			p.End(one(nil, context.Canceled, aimd.Refused(errors.New("y"))))
 		}
 	case k < 65:
 		if p, ok := l.TryAcquire(); ok {
-			p.Done(aimd.Success)
+			p.Done(window.Success)
 		}
 	case k < 80:
 		if a, err := l.Begin(ctx); err == nil {

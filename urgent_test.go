@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/window"
 )
 
 // desk is a service of 64 slots, which refuses the rest or lets it queue.
@@ -142,7 +143,7 @@ func turns(t *testing.T, l *aimd.Limiter, came func(do func(ctx context.Context,
 		})
 		synctest.Wait()
 	})
-	p.Done(aimd.Success)
+	p.Done(window.Success)
 	all.Wait()
 	return order
 }

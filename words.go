@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -15,9 +16,9 @@ func (e Event) String() string {
 		return e.verb() + ": " + e.Cause + ", " + why + ", " + e.moved()
 	}
 	switch e.Kind {
-	case EventCut:
+	case event.Cut:
 		return "cut: first " + e.refusal() + " of a burst, " + e.moved()
-	case EventPaused:
+	case event.Paused:
 		if e.MaxRetryAfter > 0 {
 			return fmt.Sprintf("paused %s: the service asked for %v, cut to %v by MaxRetryAfter", roughly(e.Wait), e.RetryAfter, e.MaxRetryAfter)
 		}
@@ -25,37 +26,37 @@ func (e Event) String() string {
 			return fmt.Sprintf("paused %s: the service asked for %s", roughly(e.Wait), roughly(e.RetryAfter))
 		}
 		return "paused " + roughly(e.Wait) + ": refused again, and nothing accepted in between"
-	case EventReconfigured:
+	case event.Reconfigured:
 		return "reconfigured: new settings, " + e.moved()
-	case EventClosed:
+	case event.Closed:
 		return "closed: takes no more work"
-	case EventAnswered:
+	case event.Answered:
 		return e.answered()
-	case EventAdmitted:
+	case event.Admitted:
 		return "admitted: waited " + roughly(e.Wait)
-	case EventLate:
+	case event.Late:
 		return "late: a permit was released a second time"
-	case EventFull:
+	case event.Full:
 		return fmt.Sprintf("full: turned away, %d wait already", e.Queued)
-	case EventTooLate:
+	case event.TooLate:
 		return fmt.Sprintf("too late: %d operations were not sent before their deadline, the last: %v", e.Count, e.Err)
-	case EventAside:
+	case event.Aside:
 		return fmt.Sprintf("set aside: %d operations fail while others succeed, the last: %v", e.Count, e.Err)
-	case EventUnknown:
+	case event.Unknown:
 		return fmt.Sprint("unknown: an error that no classifier knows, beside refusals: ", e.Err)
-	case EventOpen:
+	case event.Open:
 		return fmt.Sprintf("open: %d answers are open, and nothing ended for %s: are their bodies closed?", e.Count, roughly(e.Wait))
-	case EventAway:
+	case event.Away:
 		return fmt.Sprint("away: the service is not there: ", e.Err)
-	case EventUsedUp:
+	case event.UsedUp:
 		return fmt.Sprintf("used up: the service has %s of %s %s left, the next go in %s",
 			number(e.Quota.Left), number(e.Quota.Limit), e.Quota.Name, roughly(e.Wait))
-	case EventShare:
+	case event.Share:
 		if e.Err != nil {
 			return fmt.Sprintf("share: %s, of %d processes: %v", e.Cause, e.Count, e.Err)
 		}
 		return fmt.Sprintf("share: %s, of %d processes", e.Cause, e.Count)
-	case EventBlocked:
+	case event.Blocked:
 		return fmt.Sprint("blocked: answers of 403 in a row after successes, taken for a block by a firewall: ", e.Err)
 	}
 	return string(cmp.Or(e.Kind, "none"))

@@ -43,14 +43,14 @@ func New(l Limit, c Config) (*Controller, error) {
 	return &Controller{clock: source, observer: c.Observer, made: source.Now(), core: core}, nil
 }
 
-// Admit returns the permit to serve a request. If the limit is reached, the request waits, for at most
+// Admit returns the place to serve a request. If the limit is reached, the request waits, for at most
 // Config.QueueTime. A request whose context has a deadline is shed as expired if it has too little time left when its turn comes,
 // and then the newest of its criticality goes first for a while. If it is shed, the error is a [*Shed]; if the context ends first, ctx.Err(). If the context has
-// a permit of this controller (see [NewContext]), Admit returns the zero Permit, since a wait for a second place
+// a place of this controller (see [NewContext]), Admit returns the zero Place, since a wait for a second place
 // could last for ever.
-func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
-	if ctx.Value(permitOf{c}) != nil {
-		return Permit{}, nil
+func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Place, error) {
+	if ctx.Value(placeOf{c}) != nil {
+		return Place{}, nil
 	}
 	turn := 0
 	if c.core.config.Turn != nil {
@@ -61,12 +61,12 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 	if err := ctx.Err(); err != nil {
 		c.vanished(t, 0)
 		c.unlock(now)
-		return Permit{}, err
+		return Place{}, err
 	}
 	if ticket, ok := c.core.Tried(now); ok {
 		c.of(t).Admitted++
 		c.unlock(now)
-		return Permit{c: c, ticket: ticket, tags: t, at: now}, nil
+		return Place{c: c, ticket: ticket, tags: t, at: now}, nil
 	}
 	r := &request{tags: t, turn: turn, ready: make(chan struct{})}
 	if at, bounded := ctx.Deadline(); bounded {
@@ -85,14 +85,14 @@ func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Permit, error) {
 		}
 		c.unlock(now)
 		if left {
-			return Permit{}, ctx.Err()
+			return Place{}, ctx.Err()
 		}
 		<-r.ready // it was admitted or shed at the same moment, and that stands
 	}
 	if r.shed != nil {
-		return Permit{}, r.shed
+		return Place{}, r.shed
 	}
-	return r.permit, nil
+	return r.place, nil
 }
 
 func (c *Controller) now() time.Duration { return c.clock.Since(c.made) }
@@ -117,7 +117,7 @@ func (c *Controller) unlock(now time.Duration) {
 	}
 }
 
-// decide notes that a request was shed, or gives it its permit.
+// decide notes that a request was shed, or gives it its place.
 func (c *Controller) decide(r *request, now time.Duration) {
 	n := c.of(r.tags)
 	if s := r.shed; s != nil {
@@ -127,7 +127,7 @@ func (c *Controller) decide(r *request, now time.Duration) {
 	}
 	n.Admitted++
 	n.Delayed++
-	r.permit = Permit{c: c, ticket: r.ticket, tags: r.tags, at: now, waited: c.core.Waited(r)}
+	r.place = Place{c: c, ticket: r.ticket, tags: r.tags, at: now, waited: c.core.Waited(r)}
 }
 
 // vanished notes that a request's context ended before it got a place.
@@ -167,9 +167,9 @@ func (c *Controller) note(e Event) {
 	}
 }
 
-// Permit is the place of one request that is served, and the duty to give it back: exactly one call of Done.
-// Copies are the same permit. The zero Permit is released already.
-type Permit struct {
+// Place is the place of one request that is served, and the duty to give it back: exactly one call of Done.
+// Copies are the same place. The zero Place is released already.
+type Place struct {
 	c      *Controller
 	ticket window.Ticket
 	tags   tag.Tags
@@ -181,10 +181,10 @@ type Permit struct {
 // Timeout: the service behind was too loaded. Neutral: the end is unrelated to load. ClientError: the answer was
 // final and no success. window.Unclear is Neutral, and Timeout while most of the latest answers are unclear. A
 // second call has no effect. If o is not an outcome, Done gives the place back as Neutral and panics.
-func (p Permit) Done(o window.Outcome) {
+func (p Place) Done(o window.Outcome) {
 	if !o.Valid() {
 		p.Done(window.Neutral) // a place that is kept narrows the server for ever
-		panic(fmt.Sprintf("admission: Permit.Done: %d is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
+		panic(fmt.Sprintf("admission: Place.Done: %d is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", o))
 	}
 	c := p.c
 	if c == nil {
@@ -203,10 +203,10 @@ func (p Permit) Done(o window.Outcome) {
 }
 
 // Waited is the time for which the request waited for its place; 0: it did not wait.
-func (p Permit) Waited() time.Duration { return p.waited }
+func (p Place) Waited() time.Duration { return p.waited }
 
-// Held is the time since the permit was given, by the controller's clock; 0 for the zero Permit.
-func (p Permit) Held() time.Duration {
+// Held is the time since the place was given, by the controller's clock; 0 for the zero Place.
+func (p Place) Held() time.Duration {
 	if p.c == nil {
 		return 0
 	}
@@ -214,25 +214,25 @@ func (p Permit) Held() time.Duration {
 }
 
 type (
-	// permitKey is the key of the permit in a context.
-	permitKey struct{}
-	// permitOf is the key under which a context says that its request has a permit of the controller.
-	permitOf struct{ c *Controller }
+	// placeKey is the key of the place in a context.
+	placeKey struct{}
+	// placeOf is the key under which a context says that its request has a place of the controller.
+	placeOf struct{ c *Controller }
 )
 
-// NewContext returns a context for the service of the request that has the permit, as [NewHandler]
-// and contrib/grpclimit give to the application. The zero Permit returns ctx.
-func NewContext(ctx context.Context, p Permit) context.Context {
+// NewContext returns a context for the service of the request that has the place, as [NewHandler]
+// and contrib/grpclimit give to the application. The zero Place returns ctx.
+func NewContext(ctx context.Context, p Place) context.Context {
 	if p.c == nil {
 		return ctx
 	}
-	return context.WithValue(context.WithValue(ctx, permitKey{}, p), permitOf{p.c}, true)
+	return context.WithValue(context.WithValue(ctx, placeKey{}, p), placeOf{p.c}, true)
 }
 
-// FromContext returns the permit of the context's request, and false without one. An application may release the
-// permit early, if only cheap work continues, such as a stream of events. The later release by [NewHandler] or
+// FromContext returns the place of the context's request, and false without one. An application may release the
+// place early, if only cheap work continues, such as a stream of events. The later release by [NewHandler] or
 // contrib/grpclimit has no effect.
-func FromContext(ctx context.Context) (Permit, bool) {
-	p, ok := ctx.Value(permitKey{}).(Permit)
+func FromContext(ctx context.Context) (Place, bool) {
+	p, ok := ctx.Value(placeKey{}).(Place)
 	return p, ok
 }

@@ -21,8 +21,8 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type answer struct {
-	permit Permit
-	err    error
+	place Place
+	err   error
 }
 
 // admit calls Admit in a goroutine, and returns when that has decided or waits.
@@ -59,7 +59,7 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 		synctest.Wait()
 		a := <-interactive
 		require.NoError(t, a.err)
-		require.Equal(t, 100*time.Millisecond, a.permit.Waited())
+		require.Equal(t, 100*time.Millisecond, a.place.Waited())
 		require.Empty(t, background)
 
 		time.Sleep(100 * time.Millisecond)
@@ -68,8 +68,8 @@ func TestWhatDoesNotFitWaits(t *testing.T) {
 		require.ErrorAs(t, (<-background).err, &shed)
 		require.Equal(t, expired, shed.Reason)
 		require.Equal(t, 200*time.Millisecond, shed.Waited)
-		a.permit.Done(window.Success)
-		a.permit.Done(window.Success) // no effect
+		a.place.Done(window.Success)
+		a.place.Done(window.Success) // no effect
 	})
 }
 
@@ -198,7 +198,7 @@ func TestPermitsInContexts(t *testing.T) {
 	_, err = controller(t, Fixed(1), Config{}).Admit(ctx, tag.Tags{})
 	require.NoError(t, err, "another controller's place is another's")
 
-	assert.PanicsWithValue(t, "admission: Permit.Done: 0 is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", func() { p.Done(0) })
+	assert.PanicsWithValue(t, "admission: Place.Done: 0 is not allowed, want Success, Overload, Timeout, Neutral, ClientError or Unclear", func() { p.Done(0) })
 	assert.Panics(t, func() { again.Done(7) })
 	assert.Zero(t, c.Snapshot().InFlight, "a wrong outcome gives the place back")
 	got.Done(window.Success) // no effect
@@ -222,8 +222,8 @@ func TestTheTimerGoesByThePacing(t *testing.T) {
 		a := <-waits
 		require.NoError(t, a.err)
 		require.Equal(t, 10*time.Millisecond, time.Since(began))
-		require.Equal(t, 10*time.Millisecond, a.permit.Waited())
-		a.permit.Done(window.Success)
+		require.Equal(t, 10*time.Millisecond, a.place.Waited())
+		a.place.Done(window.Success)
 	})
 }
 

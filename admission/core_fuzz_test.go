@@ -229,7 +229,7 @@ func (m *model) cancel(which int) {
 	m.drain()
 }
 
-// late releases a permit a second time.
+// late releases a place a second time.
 func (m *model) late(which int) {
 	m.expire()
 	if len(m.over) > 0 {

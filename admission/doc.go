@@ -23,8 +23,8 @@
 //
 // What happens if
 //   - the client goes away: its context ends, and its request leaves the queue at once. If a place came free
-//     just then, the request gets its permit.
-//   - a permit is released twice: the second release has no effect.
+//     just then, the request gets its place.
+//   - a place is released twice: the second release has no effect.
 //   - critical requests alone are too many: they fill the queue, and all others are shed.
 //   - less critical requests never get a place: they are shed after the queue time.
 //

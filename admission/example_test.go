@@ -41,7 +41,7 @@ func ExampleAdaptive() {
 	if err != nil {
 		panic(err)
 	}
-	var all []admission.Permit
+	var all []admission.Place
 	for range 32 {
 		p, _ := c.Admit(context.Background(), tag.Tags{})
 		all = append(all, p)

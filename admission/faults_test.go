@@ -9,7 +9,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// An outcome that does not exist kept the place of its permit for ever.
+// An outcome that does not exist kept the place of its place for ever.
 func TestAPlaceIsGivenBackIfItsOutcomeDoesNotExist(t *testing.T) {
 	c := controller(t, Fixed(1), Config{})
 	p, err := c.Admit(t.Context(), tag.Tags{})

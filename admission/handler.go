@@ -60,8 +60,8 @@ func (s HandlerConfig) withDefaults() (HandlerConfig, error) {
 // does, and refuses other requests with 503. The tags of [tag.FromHeader] decide which requests are served first,
 // and which are refused first.
 //
-// next finds the tags ([tag.FromContext]) and the permit ([FromContext]) in the request's context. The
-// handler of a stream that is mostly idle should release the permit early.
+// next finds the tags ([tag.FromContext]) and the place ([FromContext]) in the request's context. The
+// handler of a stream that is mostly idle should release the place early.
 //
 // For an adaptive limit, an answer of 503, 504 or 429 is overload. A deadline that ran out, and an answer slower
 // than HandlerConfig.Slow, are timeouts. A client that left, a panic, and any other status from 500 are neutral.
@@ -113,7 +113,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, err)
 		return
 	}
-	s := service{ResponseWriter: w, permit: p, outcome: window.Neutral}
+	s := service{ResponseWriter: w, place: p, outcome: window.Neutral}
 	// Also after a panic, http.ErrAbortHandler among them, and runtime.Goexit.
 	defer s.end()
 	h.serve(s.writer(), r, NewContext(ctx, p))

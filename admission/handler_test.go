@@ -133,9 +133,9 @@ func TestHandlerServesRefusesAndTells(t *testing.T) {
 			first := send(t.Context(), s, tag.Tags{Client: "photos", Version: "2", Feature: "album", Attempt: 1})
 			r := <-g.came
 			assert.Equal(t, tag.Tags{Client: "photos", Version: "2", Feature: "album", Attempt: 1}, tag.FromContext(r.Context()))
-			permit, ok := admission.FromContext(r.Context())
+			place, ok := admission.FromContext(r.Context())
 			require.True(t, ok)
-			assert.Zero(t, permit.Waited())
+			assert.Zero(t, place.Waited())
 
 			// "Prioritize interactive requests. Drop background requests" (Safe Client Behaviour).
 			background := send(t.Context(), s, tag.Tags{Criticality: tag.SheddablePlus})
@@ -157,8 +157,8 @@ func TestHandlerServesRefusesAndTells(t *testing.T) {
 			d.stands(1, 1)
 			g.open <- struct{}{}
 			require.Equal(t, http.StatusOK, (<-first).StatusCode)
-			permit, _ = admission.FromContext((<-g.came).Context())
-			assert.Positive(t, permit.Waited())
+			place, _ = admission.FromContext((<-g.came).Context())
+			assert.Positive(t, place.Waited())
 			g.open <- struct{}{}
 			require.Equal(t, http.StatusOK, (<-last).StatusCode)
 			d.ended(window.Success)

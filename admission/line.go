@@ -22,11 +22,11 @@ type request struct {
 	level int
 	item  queue.Item[*request]
 
-	// shed is set if it was shed, otherwise ticket if it was admitted; the driver sets permit then. It
+	// shed is set if it was shed, otherwise ticket if it was admitted; the driver sets place then. It
 	// closes ready in both cases.
 	shed   *Shed
 	ticket window.Ticket
-	permit Permit
+	place  Place
 	ready  chan struct{}
 }
 

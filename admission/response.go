@@ -16,7 +16,7 @@ const sniffed = 512
 // service is one request in service, and the http.ResponseWriter of its handler.
 type service struct {
 	http.ResponseWriter
-	permit Permit
+	place Place
 	// outcome is the end of the service, set when the handler returned.
 	outcome window.Outcome
 	// status is the answer's status, 0 before it began. head is the time until it began.
@@ -29,13 +29,13 @@ type service struct {
 func (s *service) end() {
 	if !s.hijacked {
 		// The application may have released it early.
-		s.permit.Done(s.outcome)
+		s.place.Done(s.outcome)
 	}
 }
 
 func (s *service) begin(status int) {
 	if s.status == 0 {
-		s.status, s.head = status, s.permit.Held()
+		s.status, s.head = status, s.place.Held()
 	}
 }
 
@@ -151,7 +151,7 @@ func (h hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, rw, err := http.NewResponseController(s.ResponseWriter).Hijack()
 	if err == nil && !s.hijacked {
 		s.hijacked = true
-		s.permit.Done(window.Success)
+		s.place.Done(window.Success)
 	}
 	return conn, rw, err
 }

@@ -308,7 +308,7 @@ func (a *Answer) meaning(word Meaning, known bool, longest time.Duration) Meanin
 		return Refused
 	case word == Unclear:
 		return a.byStatus()
-	case word == Final || word == Fault: // no word widens the window with a status that is not the request's fault
+	case word == Final || word == Fault: // a word alone, with such a status, does not widen the window
 		if m := a.byStatus(); a.Status >= 400 && (m != Final && m != Closed || word == Fault && a.Status != 400) {
 			return m
 		}

@@ -197,8 +197,10 @@ func (g guards) ended(ctx context.Context, o window.Outcome) {
 type ownerKey struct{}
 
 // Used says what the attempt of the context cost in fact, before its end: the tokens that its answer reports, for
-// instance. Within Do and Each it is what aimd.Permit.Used is for a permit. If attempts of several limiters contain one
-// another, all limiters note it. Without an attempt it has no effect.
+// instance. It takes the place of the amount that the operation said (aimd.WithAmount). With aimd.Config.MaxAmountRate
+// the next gap is longer by the difference, at most by MaxRetryAfter, or shorter. Any number but 0 to 1e12 has no effect,
+// since a service may have said it. If attempts of several limiters contain one another, all limiters note it. Without
+// an attempt it has no effect.
 func Used(ctx context.Context, n float64) {
 	for a, ok := ctx.Value(ownerKey{}).(*Attempt); ok; a, ok = a.ctx.Value(ownerKey{}).(*Attempt) {
 		a.runner.Slots.Used(a.ticket, n)

@@ -79,7 +79,7 @@ type lineBusy struct{ wait time.Duration }
 func (e lineBusy) Error() string { return "the line is busy" }
 
 func (e lineBusy) Facts() verdict.Facts {
-	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Refused, Wait: e.wait}, Reach: verdict.Heard}
+	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Refused, Wait: e.wait}, Reach: verdict.Answered}
 }
 
 func ExampleFactual() {

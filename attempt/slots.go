@@ -30,7 +30,7 @@ type Slots interface {
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket; v is the verdict
 	// on the head.
 	Reported(t window.Ticket, v verdict.Verdict, quotas []answer.Quota)
-	// Used notes what the attempt with the ticket cost: see aimd.Permit.Used.
+	// Used notes what the attempt with the ticket cost: see Used.
 	Used(t window.Ticket, amount float64)
 	// Reached reports whether the service has ever answered.
 	Reached() bool

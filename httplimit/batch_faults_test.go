@@ -49,7 +49,7 @@ func TestABatchWhoseItemsAreRefused(t *testing.T) {
 		lim, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		service := new(index)
-		client := (&httplimit.Transport{Base: service, Limiter: httplimit.One(lim)}).Client()
+		client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		defer cancel()
 		var done atomic.Int32

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/httplimit"
 )
 
@@ -83,7 +84,7 @@ func blocked(t *testing.T, b base, c aimd.Config) (call func(ctx context.Context
 	told = new([]string)
 	var mu sync.Mutex // answers come at once
 	c.Observer = func(e aimd.Event) {
-		if e.Kind == aimd.EventBlocked {
+		if e.Kind == event.Blocked {
 			mu.Lock()
 			defer mu.Unlock()
 			*told = append(*told, e.String())

@@ -1,6 +1,7 @@
 package httplimit_test
 
 import (
+	"errors"
 	"flag"
 	"math/rand/v2"
 	"net/http"
@@ -27,15 +28,20 @@ func TestReadsAndWrites(t *testing.T) {
 
 // "An operation whose class has no limiter fails": by name, and unsent.
 func TestAClassThatDoesNotExist(t *testing.T) {
-	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}})
+	classes, err := aimd.NewKeyed(func(class string) (*aimd.Limiter, error) {
+		if class != "read" {
+			return nil, errors.New("only reads")
+		}
+		return aimd.New(aimd.Config{})
+	}, aimd.KeyedConfig{})
 	require.NoError(t, err)
-	tr := &httplimit.Transport{Base: empty, Limiter: httplimit.By(classes, httplimit.ReadWrite)}
+	tr := &httplimit.Transport{Base: empty, Of: httplimit.By(classes, httplimit.ReadWrite)}
 	_, err = tr.RoundTrip(get(t.Context(), anyURL))
 	require.NoError(t, err)
 	post := get(t.Context(), anyURL)
 	post.Method = http.MethodPost
 	_, err = tr.RoundTrip(post)
-	require.EqualError(t, err, `gave up before the first attempt: no limiter for "write": aimd: class: "write" is not allowed, want read`)
+	require.EqualError(t, err, `gave up before the first attempt: no limiter for "write": only reads`)
 }
 
 var whole = flag.Bool("classes.whole", false, "the requests of docs/recipes.md")
@@ -74,7 +80,7 @@ type job struct{ workers, requests int }
 func lasts(t *testing.T, reads, writes job, limiter func(*testing.T) func(*http.Request) (*aimd.Limiter, error)) (read, written time.Duration, refused int) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &partition{bucket: map[string]int64{}, taken: map[string]int{}}
-		client := (&httplimit.Transport{Base: p, Limiter: limiter(t)}).Client()
+		client := (&httplimit.Transport{Base: p, Of: limiter(t)}).Client()
 		var all sync.WaitGroup
 		start := time.Now()
 		run := func(method string, j job, took *time.Duration) {
@@ -105,11 +111,11 @@ func lasts(t *testing.T, reads, writes job, limiter func(*testing.T) func(*http.
 func single(t *testing.T) func(*http.Request) (*aimd.Limiter, error) {
 	l, err := aimd.New(aimd.Config{})
 	require.NoError(t, err)
-	return httplimit.One(l)
+	return func(*http.Request) (*aimd.Limiter, error) { return l, nil }
 }
 
 func classes(t *testing.T) func(*http.Request) (*aimd.Limiter, error) {
-	c, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}})
+	c, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{}) }, aimd.KeyedConfig{})
 	require.NoError(t, err)
 	return httplimit.By(c, httplimit.ReadWrite)
 }

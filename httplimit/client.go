@@ -30,7 +30,7 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	any whose body cannot be read twice                  never; http.NewRequest sees to the usual readers
 //	GET, HEAD, OPTIONS, TRACE, PUT, DELETE               after every failure
 //	any, with an Idempotency-Key or retry.WithIdempotent after every failure
-//	any, after a 4xx that is no time-out                 the service did not do the work
+//	any, after a 4xx, but for a time-out                 the service did not do the work
 //	any, after a refusal within a success                nor then
 //	any, after a 503                                     with Transport.Resend503
 //	any whose connection broke off in its body           the service cannot have the whole request
@@ -48,10 +48,15 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 // deadline.
 //
 // The caller gets the last answer unchanged, with any status. Without an answer the error is as with a retrier
-// ([NewRetrier]). NewClient is short for the [Transport.Client] of a Transport with [One] limiter. Make the
+// ([NewRetrier]). NewClient is short for the [Transport.Client] of a Transport with that Limiter. Make the
 // Transport yourself for a base (a proxy, a private CA, another client's credentials) or for several limiters.
 // NewClient panics if l is nil.
-func NewClient(l *aimd.Limiter) *http.Client { return (&Transport{Limiter: One(l)}).Client() }
+func NewClient(l *aimd.Limiter) *http.Client {
+	if l == nil {
+		panic("httplimit: the limiter is nil")
+	}
+	return (&Transport{Limiter: l}).Client()
+}
 
 // Client returns an http.Client that sends each request through the Transport, and again by the rules of
 // [NewClient].

@@ -14,8 +14,8 @@
 // The first two and the last:
 //
 //	client := httplimit.NewClient(lim)
-//	client := &http.Client{Transport: &httplimit.Transport{Limiter: httplimit.One(lim)}}
-//	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Limiter: httplimit.One(lim)}, policy)
+//	client := &http.Client{Transport: &httplimit.Transport{Limiter: lim}}
+//	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Limiter: lim}, policy)
 //
 // The comment of package attempt has the ends of an attempt and their outcomes. With HTTP:
 //
@@ -27,7 +27,7 @@
 //
 // A goroutine that keeps a body open while it sends other requests through the same limiter needs several
 // slots. If all slots are held in this way, and operations wait, an attempt more is sent after 10 s, and the open
-// bodies leave the window one by one if the service takes it (aimd.EventOpen). Read the body first, or use a
+// bodies leave the window one by one if the service takes it (event.Open). Read the body first, or use a
 // limiter for each kind of request.
 //
 // An http.Transport of your own keeps two idle connections for each host; see [Transport]. Bound an attempt by

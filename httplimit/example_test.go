@@ -24,7 +24,7 @@ func ExampleTransport() {
 	if err != nil {
 		panic(err)
 	}
-	client := &http.Client{Transport: &httplimit.Transport{Base: service.Client().Transport, Limiter: httplimit.One(lim)}}
+	client := &http.Client{Transport: &httplimit.Transport{Base: service.Client().Transport, Limiter: lim}}
 
 	resp, err := client.Get(service.URL)
 	if err != nil {
@@ -64,7 +64,7 @@ func ExampleTransport_read() {
 	}
 	client := (&httplimit.Transport{
 		Base:    service.Client().Transport,
-		Limiter: httplimit.One(lim),
+		Limiter: lim,
 		Read: func(a answer.Answer) answer.Answer {
 			if a.Status == http.StatusForbidden || a.Header["X-Throttled"] != nil {
 				return a.As(answer.Refused)
@@ -98,7 +98,7 @@ func ExamplePerHost() {
 	if err != nil {
 		panic(err)
 	}
-	client := (&httplimit.Transport{Base: base, Limiter: httplimit.PerHost(limiters)}).Client()
+	client := (&httplimit.Transport{Base: base, Of: httplimit.PerHost(limiters)}).Client()
 	for _, u := range []string{"http://one.example/a", "http://ONE.example:80/b", "http://two.example/"} {
 		resp, err := client.Get(u)
 		if err != nil {
@@ -122,13 +122,15 @@ func ExampleReadWrite() {
 	store := hello(0)
 	defer store.Close()
 
-	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {MaxWindow: 64}})
+	limiters, err := aimd.NewKeyed(func(class string) (*aimd.Limiter, error) {
+		return aimd.New(aimd.Config{Name: class})
+	}, aimd.KeyedConfig{})
 	if err != nil {
 		panic(err)
 	}
 	client := (&httplimit.Transport{
-		Base:    store.Client().Transport,
-		Limiter: httplimit.By(classes, httplimit.ReadWrite),
+		Base: store.Client().Transport,
+		Of:   httplimit.By(limiters, httplimit.ReadWrite),
 	}).Client()
 	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodHead} {
 		req, err := http.NewRequest(method, store.URL, nil)
@@ -141,7 +143,7 @@ func ExampleReadWrite() {
 		}
 		resp.Body.Close()
 	}
-	for class, lim := range classes.All() {
+	for class, lim := range limiters.All() {
 		fmt.Println(class, lim.Snapshot().Attempts)
 	}
 	// Output:
@@ -167,7 +169,7 @@ func ExampleNewRetrier() {
 	if err != nil {
 		panic(err)
 	}
-	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Base: service.Client().Transport, Limiter: httplimit.One(lim)}, policy)
+	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Base: service.Client().Transport, Limiter: lim}, policy)
 	if err != nil {
 		panic(err)
 	}

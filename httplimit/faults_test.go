@@ -416,10 +416,10 @@ func TestAPanicOfTheProgramsCodeClosesTheAnswer(t *testing.T) {
 		return answers(503, nil, closing{strings.NewReader("x"), &closed})(r)
 	})
 	l, odd := narrow(t, aimd.Config{}), narrow(t, classifies)
-	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Base: refuses, Limiter: httplimit.One(l), Read: reads}, nil)
+	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Base: refuses, Limiter: l, Read: reads}, nil)
 	require.NoError(t, err)
 	for _, over := range []http.RoundTripper{
-		&httplimit.Transport{Base: refuses, Limiter: httplimit.One(l), Read: reads}, limited(refuses, odd), clientOn(refuses, odd).Transport, retrier,
+		&httplimit.Transport{Base: refuses, Limiter: l, Read: reads}, limited(refuses, odd), clientOn(refuses, odd).Transport, retrier,
 	} {
 		require.PanicsWithValue(t, "no", func() { _, _ = over.RoundTrip(get(t.Context(), anyURL)) })
 		require.Equal(t, opened, closed)
@@ -442,7 +442,7 @@ func (c closing) Close() error {
 func TestABodyIsClosedWhileItsUsageIsRead(t *testing.T) {
 	l := narrow(t, aimd.Config{})
 	out, in := io.Pipe()
-	over := &httplimit.Transport{ReadUsage: true, Limiter: httplimit.One(l), Base: base(answers(200, http.Header{"Content-Type": {"application/json"}}, out))}
+	over := &httplimit.Transport{ReadUsage: true, Limiter: l, Base: base(answers(200, http.Header{"Content-Type": {"application/json"}}, out))}
 	resp, err := over.RoundTrip(get(t.Context(), anyURL))
 	require.NoError(t, err)
 	var all sync.WaitGroup
@@ -465,7 +465,7 @@ func TestABodyIsClosedWhileItsUsageIsRead(t *testing.T) {
 // Without a name, all keys had one limiter, under the key "".
 func TestByNeedsAName(t *testing.T) {
 	_, limiters, _ := perHost(t, empty, aimd.KeyedConfig{})
-	require.PanicsWithValue(t, "httplimit: By: 0 names are not allowed, want 1 at least, or One for one limiter",
+	require.PanicsWithValue(t, "httplimit: By: 0 names are not allowed, want 1 at least",
 		func() { httplimit.By(limiters) })
 }
 

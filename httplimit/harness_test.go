@@ -72,7 +72,7 @@ func narrow(t *testing.T, config aimd.Config) *aimd.Limiter {
 
 // limited is a Transport with one limiter over that base.
 func limited(base http.RoundTripper, l *aimd.Limiter) *httplimit.Transport {
-	return &httplimit.Transport{Base: base, Limiter: httplimit.One(l)}
+	return &httplimit.Transport{Base: base, Limiter: l}
 }
 
 // clientOn is httplimit.NewClient over that base.

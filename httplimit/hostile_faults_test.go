@@ -102,7 +102,7 @@ func TestHostileServices(t *testing.T) {
 		})
 		require.NoError(t, err)
 		base := &http.Transport{MaxResponseHeaderBytes: 1 << 17, DialContext: l.DialContext}
-		tr := &httplimit.Transport{Base: base, Limiter: httplimit.One(lim), ReadUsage: true, Resend503: true}
+		tr := &httplimit.Transport{Base: base, Limiter: lim, ReadUsage: true, Resend503: true}
 		retrier, err := httplimit.NewRetrier(tr, nil)
 		require.NoError(t, err)
 		doors := []http.RoundTripper{tr, tr.Client().Transport, retrier}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/httplimit"
 )
 
@@ -61,7 +62,7 @@ func TestDownloadsThatShareALinkAreNotMultiplied(t *testing.T) {
 		l := &link{}
 		lim, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
-		client := (&httplimit.Transport{Limiter: httplimit.One(lim), Base: base(func(r *http.Request) (*http.Response, error) {
+		client := (&httplimit.Transport{Limiter: lim, Base: base(func(r *http.Request) (*http.Response, error) {
 			time.Sleep(50 * time.Millisecond)
 			l.Lock()
 			defer l.Unlock()
@@ -99,12 +100,12 @@ func TestBodiesThatNobodyCloses(t *testing.T) {
 			lim, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) {
 				mu.Lock()
 				defer mu.Unlock()
-				if e.Kind == aimd.EventOpen {
+				if e.Kind == event.Open {
 					told = append(told, e)
 				}
 			}})
 			require.NoError(t, err)
-			client := (&httplimit.Transport{Limiter: httplimit.One(lim), Base: base(func(r *http.Request) (*http.Response, error) {
+			client := (&httplimit.Transport{Limiter: lim, Base: base(func(r *http.Request) (*http.Response, error) {
 				time.Sleep(50 * time.Millisecond)
 				return &http.Response{StatusCode: 200, Header: http.Header{}, ContentLength: length, Request: r, Body: io.NopCloser(&feed{r.Context(), time.Now().Add(time.Hour)})}, nil
 			})}).Client()

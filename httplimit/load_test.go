@@ -199,7 +199,7 @@ func BenchmarkOverhead(b *testing.B) {
 	}{
 		{"bare", bare, context.Background()},
 		{"limited", limited(bare, l), context.Background()},
-		{"perhost", &httplimit.Transport{Base: bare, Limiter: httplimit.PerHost(limiters)}, context.Background()},
+		{"perhost", &httplimit.Transport{Base: bare, Of: httplimit.PerHost(limiters)}, context.Background()},
 		{"bare-cancel", bare, ctx},
 		{"limited-cancel", limited(bare, l), ctx},
 	} {

@@ -53,7 +53,7 @@ func TestAPartAtAnOffsetIsSentOnce(t *testing.T) {
 				lim, err := aimd.New(aimd.Config{})
 				require.NoError(t, err)
 				service := &taker{says: c.says, then: c.then}
-				client := (&httplimit.Transport{Base: service, Limiter: httplimit.One(lim)}).Client()
+				client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://store.example/upload/1", strings.NewReader("0123456789"))
 				require.NoError(t, err)
 				if c.header == "" {

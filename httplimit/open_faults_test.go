@@ -89,7 +89,7 @@ func TestOpenAnswersDoNotHoldTheWindow(t *testing.T) {
 				lim, err := aimd.New(aimd.Config{Law: c.law})
 				require.NoError(t, err)
 				service := &cluster{start: time.Now(), slots: c.slots, down: [2]time.Duration{5 * time.Second, 5*time.Second + c.down}}
-				client := (&httplimit.Transport{Base: service, Limiter: httplimit.One(lim)}).Client()
+				client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 				get := func(ctx context.Context, url string) bool {
 					req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 					require.NoError(t, err)

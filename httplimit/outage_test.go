@@ -68,7 +68,7 @@ func TestAnUploadOutlastsAnOutage(t *testing.T) {
 		lim, err := aimd.New(aimd.Config{})
 		require.NoError(t, err)
 		defer lim.Close()
-		client := (&httplimit.Transport{Base: service, Limiter: httplimit.One(lim)}).Client()
+		client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 
 		require.NoError(t, upload(t.Context(), client, 40))
 		require.Less(t, time.Since(start), 2*time.Minute)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 )
 
 // reporting is a service whose answers report quotas: answer returns the status and pairs of a header's name
@@ -73,7 +74,7 @@ func aQuota(t *testing.T, ignore bool) {
 		l, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) {
 			mu.Lock()
 			defer mu.Unlock()
-			if e.Kind == aimd.EventUsedUp {
+			if e.Kind == event.UsedUp {
 				used = append(used, e)
 			}
 		}})

@@ -22,7 +22,6 @@ import (
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/verdict"
-	"github.com/aimd-go/aimd/window"
 )
 
 func newRetrier(t *testing.T, b http.RoundTripper, c retry.Config) http.RoundTripper {
@@ -266,9 +265,9 @@ func TestARetrierSendsWhatWasNotDone(t *testing.T) {
 		go func() {
 			p, err := l.Acquire(t.Context())
 			assert.NoError(t, err)
-			p.Done(window.Success)
+			p.End(nil)
 		}()
-		time.AfterFunc(time.Second, func() { p.Done(window.Success) })
+		time.AfterFunc(time.Second, func() { p.End(nil) })
 		synctest.Wait() // there is no place in the queue for the POST
 		req, err := http.NewRequestWithContext(t.Context(), "POST", anyURL, strings.NewReader("payload"))
 		require.NoError(t, err)

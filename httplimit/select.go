@@ -9,15 +9,7 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// One returns a Transport.Limiter: l for each request. It panics if l is nil.
-func One(l *aimd.Limiter) func(*http.Request) (*aimd.Limiter, error) {
-	if l == nil {
-		panic("httplimit: the limiter is nil")
-	}
-	return func(*http.Request) (*aimd.Limiter, error) { return l, nil }
-}
-
-// PerHost returns a Transport.Limiter with a limiter for each [Host]. limiters.All has the present limiters, for
+// PerHost returns a Transport.Of with a limiter for each [Host]. limiters.All has the present limiters, for
 // metrics and for draining. If all of KeyedConfig.Keys limiters are in use, a request for another host fails.
 //
 // If many hosts take only a few requests at a time, as a crawler's sites do, make the limiters with an
@@ -29,18 +21,17 @@ func PerHost(limiters *aimd.Keyed[string]) func(*http.Request) (*aimd.Limiter, e
 	return By(limiters, Host)
 }
 
-// By returns a Transport.Limiter with a limiter for each key, for services that limit by the credential, the tenant
+// By returns a Transport.Of with a limiter for each key, for services that limit by the credential, the tenant
 // or the model instead of the host. A request's key joins the results of the names that are not empty, with a space
 // between two. So names combine: By(limiters, Host, tenant).
 //
-// A name must be safe for several goroutines. By panics if limiters or a name is nil, and without names: for one limiter
-// use [One].
+// A name must be safe for several goroutines. By panics if limiters or a name is nil, and without names.
 func By(limiters *aimd.Keyed[string], names ...func(*http.Request) string) func(*http.Request) (*aimd.Limiter, error) {
 	if limiters == nil {
 		panic("httplimit: the limiters are nil")
 	}
 	if len(names) == 0 {
-		panic("httplimit: By: 0 names are not allowed, want 1 at least, or One for one limiter")
+		panic("httplimit: By: 0 names are not allowed, want 1 at least")
 	}
 	for _, name := range names {
 		if name == nil {
@@ -80,8 +71,8 @@ func Host(req *http.Request) string {
 }
 
 // ReadWrite is a name for [By]: "read" for GET and HEAD, "write" for other methods. It is for a store that limits
-// reads and writes separately: By(classes, ReadWrite), with aimd.NewClasses for "read" and "write". For each host:
-// By(limiters, Host, ReadWrite), with aimd.NewKeyed, has keys such as "example.com:443 read".
+// reads and writes separately: By(limiters, ReadWrite). For each host: By(limiters, Host, ReadWrite) has keys such as
+// "example.com:443 read".
 func ReadWrite(req *http.Request) string {
 	switch req.Method {
 	case "", http.MethodGet, http.MethodHead:

@@ -26,7 +26,7 @@ func perHost(t *testing.T, b http.RoundTripper, c aimd.KeyedConfig) (tr *httplim
 		return aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
 	}, c)
 	require.NoError(t, err)
-	return &httplimit.Transport{Base: b, Limiter: httplimit.PerHost(limiters)}, limiters, made
+	return &httplimit.Transport{Base: b, Of: httplimit.PerHost(limiters)}, limiters, made
 }
 
 func TestHostsAreToldApartByNameAndPort(t *testing.T) {
@@ -59,7 +59,7 @@ func TestByTheTenant(t *testing.T) {
 		"x:80 a,x:80 b,x:80,y:80 a,y:80 b,y:80": {httplimit.Host, tenant},
 	} {
 		tr, limiters, made := perHost(t, empty, aimd.KeyedConfig{})
-		tr.Limiter = httplimit.By(limiters, names...)
+		tr.Of = httplimit.By(limiters, names...)
 		for _, host := range []string{"http://x", "http://y"} {
 			for _, tenant := range []string{"a", "b", "a", ""} {
 				r := get(t.Context(), host)
@@ -104,7 +104,7 @@ func TestAHostWithoutALimiter(t *testing.T) {
 			return nil, why
 		}, aimd.KeyedConfig{})
 		require.NoError(t, err)
-		tr := &httplimit.Transport{Base: empty, Limiter: httplimit.PerHost(limiters)}
+		tr := &httplimit.Transport{Base: empty, Of: httplimit.PerHost(limiters)}
 		for range 2 { // the second request asks again
 			req, body := get(t.Context(), "http://a.example"), newSent()
 			req.Body = body
@@ -123,7 +123,7 @@ func TestWhatSelectorsRefuse(t *testing.T) {
 	assert.EqualError(t, err, "gave up before the first attempt: a request without a URL")
 	_, err = tr.RoundTrip(&http.Request{URL: &url.URL{Scheme: "http"}})
 	assert.NoError(t, err, "what a URL must have is for the base to say")
-	assert.Panics(t, func() { httplimit.One(nil) })
+	assert.Panics(t, func() { httplimit.NewClient(nil) })
 	assert.Panics(t, func() { httplimit.PerHost(nil) })
 	assert.Panics(t, func() { httplimit.By(limiters, nil) })
 }

@@ -131,7 +131,7 @@ func (e *StatusError) Facts() verdict.Facts {
 	if e.passes && v.Meaning == answer.Unclear {
 		v.Meaning = answer.Final // an error in words that no row has, as with an unlisted 4xx
 	}
-	return verdict.Facts{Verdict: v, Reach: verdict.Heard}
+	return verdict.Facts{Verdict: v, Reach: verdict.Answered}
 }
 
 // RetryAfter returns the time for which the service asked to wait, in a header or in the body, or 0.

@@ -62,7 +62,7 @@ func TestAStreamRefusedByAnEvent(t *testing.T) {
 				lim, err := aimd.New(aimd.Config{})
 				require.NoError(t, err)
 				service := &tongue{first: first}
-				client := (&httplimit.Transport{Base: service, Limiter: httplimit.One(lim)}).Client()
+				client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 				var mu sync.Mutex
 				var all sync.WaitGroup
 				whole := 0

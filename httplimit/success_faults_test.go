@@ -60,7 +60,7 @@ func (d *drip) ask(t *testing.T, method string, again bool, client func(*httplim
 	t.Helper()
 	lim, err := aimd.New(aimd.Config{})
 	require.NoError(t, err)
-	c := client(&httplimit.Transport{Base: d, Limiter: httplimit.One(lim)})
+	c := client(&httplimit.Transport{Base: d, Limiter: lim})
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	began := time.Now()

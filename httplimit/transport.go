@@ -32,21 +32,23 @@ import (
 // A Transport does not retry; its [Transport.Client] does. A request without a slot fails with an [*attempt.Error]
 // of no attempt, so it may be sent again even if it is not idempotent. The reason is aimd.ErrClosed,
 // aimd.ErrQueueFull, the cause of the context's end (context.Cause), or the error of a guard or of the field
-// Limiter. Other errors are the base's, within an attempt.Error if the service has never answered
+// Of. Other errors are the base's, within an attempt.Error if the service has never answered
 // (aimd.ErrNeverAnswered).
 //
 // A base other than an *http.Transport gets a copy of the request, with a context that has the slot. A Transport is
 // safe for any number of goroutines. Do not copy it, nor change its fields, after the first request. The zero value
-// sends nothing: each request fails for want of a Limiter.
+// sends nothing: each request fails, since it has no Limiter.
 type Transport struct {
 	// Base sends. nil is a copy of the http.DefaultTransport at the first request; an *http.Transport then keeps as
 	// many idle connections as the window may need, and finds within 45 s that a connection of HTTP/2 is lost. If
 	// you set an http.Transport, set its MaxIdleConnsPerHost to the largest window that you expect: it keeps two by
 	// default, and makes other connections again for each request. Set its HTTP2.SendPingTimeout too.
 	Base http.RoundTripper
-	// Limiter returns the limiter of a request: [One], [PerHost] and [By] make such functions. If it returns an
-	// error, or nil, the request fails and is not sent. It must be safe for several goroutines.
-	Limiter func(*http.Request) (*aimd.Limiter, error)
+	// Limiter is the limiter of all requests. Either Limiter or Of is required.
+	Limiter *aimd.Limiter
+	// Of returns the limiter of a request: [PerHost] and [By] make such functions. If it returns an error, or nil, the
+	// request fails and is not sent. It must be safe for several goroutines.
+	Of func(*http.Request) (*aimd.Limiter, error)
 	// Resend503 lets a [Transport.Client] send every request again after a 503, a POST too. It is for a
 	// service that refuses with 503 before it does any of the work, as nginx does by limit_req and limit_conn.
 	Resend503 bool
@@ -246,12 +248,17 @@ func bodyless(req *http.Request, resp *http.Response) bool {
 }
 
 func (t *Transport) limiter(req *http.Request) (*aimd.Limiter, error) {
-	if t.Limiter == nil {
-		return nil, fmt.Errorf("httplimit: %w", check.Nil("Transport.Limiter"))
+	switch {
+	case t.Limiter != nil && t.Of != nil:
+		return nil, fmt.Errorf("httplimit: %w", check.Wrong("Transport.Of", "a function", "either Limiter or Of"))
+	case t.Limiter != nil:
+		return t.Limiter, nil
+	case t.Of == nil:
+		return nil, fmt.Errorf("httplimit: %w", check.Wrong("Transport.Limiter", "nil", "either Limiter or Of"))
 	}
-	l, err := t.Limiter(req)
+	l, err := t.Of(req)
 	if err == nil && l == nil {
-		err = fmt.Errorf("httplimit: %w", check.Nil("what Transport.Limiter returned"))
+		err = fmt.Errorf("httplimit: %w", check.Nil("what Transport.Of returned"))
 	}
 	return l, err
 }

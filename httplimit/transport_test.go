@@ -290,7 +290,7 @@ func TestNotSent(t *testing.T) {
 				assert.Equal(t, c.timeout, strings.Contains(err.Error(), "waited 1m0s in the queue, place 1 of 1, window 1"), err)
 				assert.True(t, body.closed.Load(), "a RoundTripper closes the body of the request on errors too")
 				l.held(1) // so the impatience in the queue does not narrow the window
-				p.Done(window.Neutral)
+				p.End(context.Canceled)
 				l.ended(window.Neutral)
 			})
 		})
@@ -335,12 +335,13 @@ func TestCloseIdleConnectionsIsForwarded(t *testing.T) {
 	limited(empty, narrow(t, aimd.Config{})).CloseIdleConnections() // a base without any
 }
 
-// "The zero value sends nothing: each request fails for want of a Limiter."
+// "The zero value sends nothing: each request fails, since it has no Limiter."
 func TestATransportWithoutALimiter(t *testing.T) {
 	none := func(*http.Request) (*aimd.Limiter, error) { return nil, nil }
 	for tr, want := range map[*httplimit.Transport]string{
-		{}:                           "Transport.Limiter: nil is not allowed",
-		{Base: empty, Limiter: none}: "what Transport.Limiter returned: nil is not allowed",
+		{}:                      "Transport.Limiter: nil is not allowed, want either Limiter or Of",
+		{Base: empty, Of: none}: "what Transport.Of returned: nil is not allowed",
+		{Limiter: narrow(t, aimd.Config{}), Of: none}: "Transport.Of: a function is not allowed, want either Limiter or Of",
 	} {
 		req, body := get(t.Context(), anyURL), newSent()
 		req.Body = body

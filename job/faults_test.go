@@ -108,7 +108,7 @@ func poolWorker(ctx context.Context, lim *aimd.Limiter, queue *tasks) error {
 			return err
 		}
 		if !queue.take() {
-			slot.Done(aimd.Neutral)
+			slot.End(context.Canceled) // nothing was sent
 			return nil
 		}
 		err = within(ctx, time.Minute, queue.work) // the time of the task begins here

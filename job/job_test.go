@@ -37,7 +37,7 @@ func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 func occupy(t *testing.T, l *aimd.Limiter, d time.Duration) {
 	p, err := l.Acquire(t.Context())
 	require.NoError(t, err)
-	time.AfterFunc(d, func() { p.Done(aimd.Success) })
+	time.AfterFunc(d, func() { p.End(nil) })
 }
 
 // end ends an attempt, the only one, with the head of an answer.

@@ -1,6 +1,8 @@
 package limiter_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -32,11 +34,17 @@ func gateOf(t *testing.T, law window.NewLaw) ours {
 	}
 }
 
+// ends are errors of attempts with these outcomes.
+var ends = map[window.Outcome]error{window.Overload: aimd.Refused(errors.New("busy")), window.Neutral: context.Canceled}
+
 func limiterOf(t *testing.T, law window.NewLaw) ours {
 	l, err := aimd.New(aimd.Config{Law: law, PauseMax: -1})
 	require.NoError(t, err)
 	return ours{
-		send: func() (func(window.Outcome), bool) { p, ok := l.TryAcquire(); return p.Done, ok },
+		send: func() (func(window.Outcome), bool) {
+			p, ok := l.TryAcquire()
+			return func(o window.Outcome) { p.End(ends[o]) }, ok
+		},
 		state: func() (float64, float64, int) {
 			s := l.Snapshot()
 			return s.Cwnd, s.Ssthresh, s.InFlight

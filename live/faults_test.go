@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -52,7 +53,7 @@ func TestManyLimitersCostNoMoreThanFew(t *testing.T) {
 
 // A window that goes up at once is a decision, too, and no fall.
 func TestAJumpUpwardIsNoFall(t *testing.T) {
-	for after, want := range map[float64]aimd.EventKind{84: "grew", 4: "shrank"} {
-		assert.Equal(t, want, tell(aimd.Event{Kind: aimd.EventAnswered, Outcome: window.Success, Before: 8, Window: window.State{Cwnd: after}}).Kind)
+	for after, want := range map[float64]event.Kind{84: "grew", 4: "shrank"} {
+		assert.Equal(t, want, tell(aimd.Event{Kind: event.Answered, Outcome: window.Success, Before: 8, Window: window.State{Cwnd: after}}).Kind)
 	}
 }

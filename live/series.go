@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 )
 
 // remembered is the number of decisions of a limiter that are kept: more than the limiter keeps.
@@ -87,7 +88,7 @@ func (s *series) sample(now time.Time) {
 	}
 	for _, e := range decided {
 		if e.Seq > s.seq {
-			s.seq, s.closed = e.Seq, s.closed || e.Kind == aimd.EventClosed
+			s.seq, s.closed = e.Seq, s.closed || e.Kind == event.Closed
 			s.decisions = append(s.decisions, e)
 		}
 	}
@@ -122,11 +123,11 @@ type view struct {
 
 // decision is an event with its words.
 type decision struct {
-	Seq    uint64         `json:"q"`
-	At     int64          `json:"t"`
-	Kind   aimd.EventKind `json:"k"`
-	Before float64        `json:"b"`
-	Cwnd   float64        `json:"c"`
+	Seq    uint64     `json:"q"`
+	At     int64      `json:"t"`
+	Kind   event.Kind `json:"k"`
+	Before float64    `json:"b"`
+	Cwnd   float64    `json:"c"`
 	// Ssthresh is the one after it.
 	Ssthresh float64 `json:"h"`
 	// Wait is the time that a pause lasts, in milliseconds.
@@ -170,13 +171,13 @@ func tell(e aimd.Event) decision {
 		Cwnd: hundredths(e.Window.Cwnd), Ssthresh: hundredths(e.Window.Ssthresh), Words: e.String(),
 	}
 	switch {
-	case e.Kind == aimd.EventAnswered && e.Outcome.Overloaded(): // it made a cut deeper
-		d.Kind = aimd.EventCut
-	case e.Kind == aimd.EventAnswered && e.Window.Cwnd > e.Before:
+	case e.Kind == event.Answered && e.Outcome.Overloaded(): // it made a cut deeper
+		d.Kind = event.Cut
+	case e.Kind == event.Answered && e.Window.Cwnd > e.Before:
 		d.Kind = "grew"
-	case e.Kind == aimd.EventAnswered:
+	case e.Kind == event.Answered:
 		d.Kind = "shrank"
-	case e.Kind == aimd.EventPaused:
+	case e.Kind == event.Paused:
 		d.Wait = e.Wait.Milliseconds()
 	}
 	return d

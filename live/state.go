@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 )
 
 // recently is the time that a state is about.
@@ -52,7 +53,7 @@ func usedUp(quotas []aimd.Quota, now time.Time) bool {
 // pausedUntil is the end of the last pause.
 func (s *series) pausedUntil() (end time.Time) {
 	for _, e := range s.decisions {
-		if until := e.Time.Add(e.Wait); e.Kind == aimd.EventPaused && until.After(end) {
+		if until := e.Time.Add(e.Wait); e.Kind == event.Paused && until.After(end) {
 			end = until
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -20,7 +21,7 @@ func seen(t *testing.T, at func(ago int) aimd.Snapshot, decisions ...aimd.Event)
 	now, s := time.Now(), &series{source: source{limiter: new(aimd.Limiter)}}
 	for _, e := range decisions {
 		e.Time = now.Add(e.Time.Sub(time.Time{}))
-		s.decisions, s.closed = append(s.decisions, e), e.Kind == aimd.EventClosed
+		s.decisions, s.closed = append(s.decisions, e), e.Kind == event.Closed
 	}
 	for ago := 10; ago >= 0; ago-- {
 		s.now = sample{now.Add(-time.Duration(ago) * time.Second), at(ago)}
@@ -33,7 +34,7 @@ func seen(t *testing.T, at func(ago int) aimd.Snapshot, decisions ...aimd.Event)
 
 // paused is a pause that began that long before now.
 func paused(before, wait time.Duration) aimd.Event {
-	return aimd.Event{Kind: aimd.EventPaused, Time: time.Time{}.Add(-before), Wait: wait}
+	return aimd.Event{Kind: event.Paused, Time: time.Time{}.Add(-before), Wait: wait}
 }
 
 func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
@@ -46,7 +47,7 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 		decisions []aimd.Event
 	}{
 		"idle":      {want: "idle", at: func(ago int) aimd.Snapshot { return aimd.Snapshot{Attempts: uint64(100 * ago)} }},
-		"closed":    {"closed", always(aimd.Snapshot{State: window.State{Cwnd: 20}, InFlight: 3}), []aimd.Event{{Kind: aimd.EventClosed}}},
+		"closed":    {"closed", always(aimd.Snapshot{State: window.State{Cwnd: 20}, InFlight: 3}), []aimd.Event{{Kind: event.Closed}}},
 		"paused":    {"paused", always(aimd.Snapshot{State: window.State{Cwnd: 1}, Queued: 5}), []aimd.Event{paused(time.Second, 3*time.Second)}},
 		"at max":    {want: "capped", at: always(aimd.Snapshot{State: window.State{Cwnd: 64}, InFlight: 64, Queued: 10})},
 		"with room": {want: "steady", at: always(aimd.Snapshot{State: window.State{Cwnd: 20.5}, InFlight: 3})},

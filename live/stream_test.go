@@ -127,7 +127,7 @@ func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
 func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := reno(t, aimd.Config{Name: "photos", InitialWindow: 8})
-		acquire(t, l).Done(window.Overload)
+		acquire(t, l).End(aimd.Refused(errors.New("busy")))
 		time.Sleep(time.Minute)
 		p := open(t, live.Handler(live.Of(l)), "250ms")
 		require.Equal(t, "text/event-stream", p.header.Get("Content-Type"))
@@ -143,7 +143,7 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 		require.Equal(t, "idle", got.State)
 
 		permits := []aimd.Permit{acquire(t, l), acquire(t, l)}
-		acquire(t, l).Done(window.Success)
+		acquire(t, l).End(nil)
 		time.Sleep(time.Second)
 		news := p.told()
 		require.Len(t, news, 4, "four a second")
@@ -153,10 +153,10 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 		require.Equal(t, []float64{float64(time.Now().UnixMilli()), 4, 4, 2, 0, 1, 1, 0, 0}, got.Samples[0])
 		require.Equal(t, "steady", got.State)
 
-		permits[0].Done(window.Overload)
+		permits[0].End(aimd.Refused(errors.New("busy")))
 		time.Sleep(250 * time.Millisecond)
 		require.Equal(t, "cut", p.last().Limiters[0].Decisions[0].Kind)
-		permits[1].Done(window.Success)
+		permits[1].End(nil)
 	})
 }
 
@@ -180,14 +180,14 @@ func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 		require.NoError(t, err)
 		permits := []aimd.Permit{acquire(t, l), acquire(t, l), acquire(t, l), acquire(t, l)}
 		for _, p := range permits[:2] {
-			p.Done(window.Overload)
+			p.End(aimd.Refused(errors.New("busy")))
 		}
 		got := open(t, live.Handler(live.Of(l)), "250ms").last().Limiters[0].Decisions
 		require.Len(t, got, 2)
 		require.Equal(t, "cut", got[1].Kind)
 		require.Equal(t, "cut: more refusals of the burst, 3 -> 2", got[1].Text)
 		for _, p := range permits[2:] {
-			p.Done(window.Success)
+			p.End(nil)
 		}
 	})
 }
@@ -202,7 +202,7 @@ func TestAQuotaOfTheService(t *testing.T) {
 			tr := &httplimit.Transport{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 				time.Sleep(time.Second)
 				return &http.Response{StatusCode: 200, Header: reported, Body: http.NoBody, Request: req}, nil
-			}), Limiter: httplimit.One(l)}
+			}), Limiter: l}
 			ctx, cancel := context.WithCancel(t.Context())
 			for range 10 {
 				go func() {
@@ -281,7 +281,7 @@ func TestKeyedLimitersComeAndGo(t *testing.T) {
 		use := func(key int) {
 			l, err := keyed.For(key)
 			require.NoError(t, err)
-			acquire(t, l).Done(window.Success)
+			acquire(t, l).End(nil)
 			time.Sleep(time.Second)
 		}
 		use(7)

@@ -11,16 +11,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
+
+// ends are errors of attempts with these outcomes.
+var ends = map[window.Outcome]error{
+	window.Timeout: context.DeadlineExceeded, window.Neutral: context.Canceled, window.Overload: aimd.Refused(context.Canceled), window.ClientError: &httplimit.StatusError{StatusCode: 404},
+}
 
 func answer(t *testing.T, l *aimd.Limiter, outcomes ...window.Outcome) {
 	t.Helper()
 	for _, o := range outcomes {
 		p, err := l.Acquire(context.Background())
 		require.NoError(t, err)
-		p.Done(o)
+		p.End(ends[o])
 	}
 }
 

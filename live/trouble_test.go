@@ -189,7 +189,7 @@ func TestThePageOfTroubles(t *testing.T) {
 				start := time.Now()
 				do := func(ctx context.Context) error { return nil }
 				if c.told != nil {
-					client := (&httplimit.Transport{Base: serverOf(start, c.told), Limiter: httplimit.One(lim)}).Client()
+					client := (&httplimit.Transport{Base: serverOf(start, c.told), Limiter: lim}).Client()
 					do = func(ctx context.Context) error {
 						req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://api.example", nil)
 						if err != nil {

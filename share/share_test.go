@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/internal/sharetest"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/share"
@@ -249,7 +250,7 @@ func TestAStoreThatIsAwayAtTheStart(t *testing.T) {
 		require.NoError(t, err)
 		var events []aimd.Event
 		lim, err := f.New(aimd.Config{Observer: func(e aimd.Event) {
-			if e.Kind == aimd.EventShare {
+			if e.Kind == event.Share {
 				events = append(events, e)
 			}
 		}})

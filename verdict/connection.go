@@ -19,7 +19,7 @@ func (f *tree) ofContext() bool { return f.isAny(context.Canceled, context.Deadl
 
 // answered: the service gave an answer.
 func (f *tree) answered() bool {
-	if f.facts().says(Heard) {
+	if f.facts().says(Answered) {
 		return true
 	}
 	e, ok := first[interface{ HTTPStatusCode() int }](f)

@@ -31,8 +31,8 @@ type Reach uint8
 
 // How far an attempt came.
 const (
-	// Untold: the error does not say. It is read by the words of net, net/http and the system.
-	Untold Reach = iota
+	// Unsaid: the error does not say. It is read by the words of net, net/http and the system.
+	Unsaid Reach = iota
 	// Unsent: the request was not sent, so that work which may not be done twice may be tried again. Guards do not
 	// count it.
 	Unsent
@@ -40,8 +40,8 @@ const (
 	Unreached
 	// Unanswered: no answer came. Guards do not count it.
 	Unanswered
-	// Heard: an answer came, whatever else the error says.
-	Heard
+	// Answered: an answer came, whatever else the error says.
+	Answered
 )
 
 // VerdictOf is the verdict on an answer of a service, with its wait. It is the zero Verdict for a success, and for
@@ -85,7 +85,7 @@ func (f *tree) facts() *told {
 			t.verdict = facts.Verdict
 		}
 		t.wait = cmp.Or(t.wait, max(0, facts.Verdict.Wait))
-		t.reach |= 1 << min(facts.Reach, Heard)
+		t.reach |= 1 << min(facts.Reach, Answered)
 		t.several = t.several || facts.Several
 	}
 	return t

@@ -66,12 +66,12 @@ func TestErrorsThatKnowTheirReach(t *testing.T) {
 		notSent bool
 		told    string
 	}{
-		{reach(verdict.Untold, errOpaque), false, "neutral"},
+		{reach(verdict.Unsaid, errOpaque), false, "neutral"},
 		{reach(verdict.Unsent, errOpaque), true, "none"},
 		{reach(verdict.Unreached, errOpaque), false, "none"},
 		{reach(verdict.Unanswered, errOpaque), false, "none"},
-		{reach(verdict.Heard, io.EOF), false, "neutral"},
-		{reach(verdict.Unanswered, reach(verdict.Heard, errOpaque)), false, "neutral"},
+		{reach(verdict.Answered, io.EOF), false, "neutral"},
+		{reach(verdict.Unanswered, reach(verdict.Answered, errOpaque)), false, "neutral"},
 		{reach(verdict.Unanswered, reach(verdict.Unsent, errOpaque)), true, "none"},
 		{&attempt.Error{Attempts: 2, Cause: reach(verdict.Unsent, errOpaque)}, false, "neutral"},
 	} {

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -209,7 +210,7 @@ func NewObserver(opts ...Option) (func(aimd.Event), error) {
 func (o *observer) observe(e aimd.Event) {
 	ctx := context.Background() // an event has no context
 	switch {
-	case e.Kind == aimd.EventAdmitted:
+	case e.Kind == event.Admitted:
 		o.wait.Record(ctx, e.Wait.Seconds(), o.names.Of(e.Name, newAttributes).name...)
 	case e.Outcome.Valid():
 		o.duration.Record(ctx, e.RTT.Seconds(), o.names.Of(e.Name, newAttributes).byOutcome[e.Outcome]...)

@@ -18,8 +18,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
-	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -106,7 +106,7 @@ func testInstruments(t *testing.T) {
 	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
 	registered, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
-	acquire(t, l).Done(window.Overload)
+	acquire(t, l).End(aimd.Refused(errors.New("busy")))
 	held := acquire(t, l)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { _, _ = l.Acquire(ctx) }()
@@ -130,7 +130,7 @@ func testInstruments(t *testing.T) {
 	}, collect(t, reader))
 	cancel()
 	synctest.Wait()
-	held.Done(window.Overload)
+	held.End(aimd.Refused(errors.New("busy")))
 	until := l.Snapshot().PausedUntil
 	require.False(t, until.IsZero())
 	require.InDelta(t, float64(until.UnixMilli())/1000, collect(t, reader)["aimd.paused_until"].points["photos"], 0)
@@ -154,7 +154,7 @@ func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
 			if i == 1 {
 				collect(t, reader)
 			}
-			acquire(t, l).Done(window.Success)
+			acquire(t, l).End(nil)
 		}
 	}
 	all := collect(t, reader)
@@ -173,11 +173,11 @@ func TestHistograms(t *testing.T) {
 		go func() {
 			p := acquire(t, l)
 			time.Sleep(500 * time.Millisecond)
-			p.Done(window.ClientError)
+			p.End(&httplimit.StatusError{StatusCode: 404})
 		}()
 		time.Sleep(2 * time.Second)
-		p.Done(window.Success)
-		p.Done(window.Success) // counts once
+		p.End(nil)
+		p.End(nil) // counts once
 		time.Sleep(time.Second)
 	})
 	require.Equal(t, map[string]instrument{

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -126,7 +127,7 @@ func NewObserver(to prometheus.Registerer) (func(aimd.Event), error) {
 
 func (h *histograms) observe(e aimd.Event) {
 	switch {
-	case e.Kind == aimd.EventAdmitted:
+	case e.Kind == event.Admitted:
 		h.of(e.Name).wait.Observe(e.Wait.Seconds())
 	case e.Outcome.Valid():
 		h.of(e.Name).byOutcome[e.Outcome].Observe(e.RTT.Seconds())

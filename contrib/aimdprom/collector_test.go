@@ -2,6 +2,7 @@ package aimdprom_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -93,7 +94,7 @@ func TestOneLimiter(t *testing.T) {
 		require.Equal(t, want, gathered(t, r))
 		cancel()
 		synctest.Wait()
-		p.Done(window.Overload)
+		p.End(aimd.Refused(errors.New("busy")))
 		got := gathered(t, r)
 		require.Equal(t, []float64{1, 1, 0}, []float64{got["aimd_attempts_total photos overload"], got["aimd_cuts_total photos"], got["aimd_queued photos"]})
 	})
@@ -109,7 +110,7 @@ func TestTheGapAndTheEndOfAPause(t *testing.T) {
 		for range 2 {
 			permit := acquire(t, l)
 			time.Sleep(800 * time.Millisecond)
-			permit.Done(window.Overload)
+			permit.End(aimd.Refused(errors.New("busy")))
 		}
 		until := l.Snapshot().PausedUntil
 		require.False(t, until.IsZero())
@@ -144,7 +145,7 @@ func TestLimitersThatNoScrapeSaw(t *testing.T) {
 	for i := range 100 {
 		l, err := keyed.For(fmt.Sprint(i % 3))
 		require.NoError(t, err)
-		acquire(t, l).Done(window.Success)
+		acquire(t, l).End(nil)
 	}
 	got := gathered(t, r)
 	require.InDelta(t, 100, got["aimd_attempts_total 0 success"]+got["aimd_attempts_total 1 success"]+got["aimd_attempts_total 2 success"], 0)
@@ -180,11 +181,11 @@ func TestHistograms(t *testing.T) {
 		go func() {
 			p := acquire(t, l)
 			time.Sleep(30 * time.Millisecond)
-			p.Done(window.ClientError)
+			p.End(&httplimit.StatusError{StatusCode: 404})
 		}()
 		time.Sleep(2 * time.Second)
-		p.Done(window.Success)
-		p.Done(window.Success) // counts once
+		p.End(nil)
+		p.End(nil) // counts once
 		synctest.Wait()
 		time.Sleep(time.Second)
 	})
@@ -204,7 +205,7 @@ func TestAQuotaOfTheService(t *testing.T) {
 		w.Header().Set("X-RateLimit-Resource", "caf\xe9") // Latin-1
 	}))
 	defer service.Close()
-	resp, err := (&http.Client{Transport: &httplimit.Transport{Base: service.Client().Transport, Limiter: httplimit.One(l)}}).Get(service.URL)
+	resp, err := (&http.Client{Transport: &httplimit.Transport{Base: service.Client().Transport, Limiter: l}}).Get(service.URL)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 	got := gathered(t, registry(t, aimdprom.New(live.Of(l))))

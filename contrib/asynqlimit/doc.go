@@ -2,17 +2,15 @@
 // its worker for a slot of the window. The window learns from the end of the task.
 //
 //	cfg := asynq.Config{Concurrency: 64}
-//	limit, err := asynqlimit.Limit(&cfg, asynqlimit.Settings{Limiter: lim})
-//	...
 //	mux := asynq.NewServeMux()
-//	mux.Use(limit)
+//	mux.Use(asynqlimit.Limit(&cfg, lim))
 //	mux.HandleFunc("upload", upload)
 //	err = asynq.NewServer(redis, cfg).Run(mux)
 //
 // The handler returns the error of the service, which the limiter's classifier reads (verdict.Classify). A refused
 // task is tried again in the same worker, before the tasks that wait, and asynq counts no retry. Any other error
-// goes to asynq unchanged. If the service has never answered, a task fails after 10 seconds
-// (aimd.Config.FirstContact), which is a failure for asynq. Give the server more workers than the service has
+// goes to asynq unchanged. If the service has never answered, a task fails after
+// aimd.Config.FirstContact, which is a failure for asynq. Give the server more workers than the service has
 // slots, since only a task with a worker can use a slot. Each process has its own limiter. docs/engines.md of the
 // repository compares the engines, with figures.
 //

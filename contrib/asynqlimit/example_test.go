@@ -19,12 +19,8 @@ func ExampleLimit() {
 		log.Fatal(err)
 	}
 	cfg := asynq.Config{Concurrency: 64} // and then asynq.NewServer(redis, cfg)
-	limit, err := asynqlimit.Limit(&cfg, asynqlimit.Settings{Limiter: lim})
-	if err != nil {
-		log.Fatal(err)
-	}
 	mux := asynq.NewServeMux()
-	mux.Use(limit)
+	mux.Use(asynqlimit.Limit(&cfg, lim))
 	asked := 0
 	mux.HandleFunc("upload", func(context.Context, *asynq.Task) error {
 		if asked++; asked < 3 {
@@ -43,7 +39,7 @@ func ExampleSettings() {
 		log.Fatal(err)
 	}
 	cfg := asynq.Config{Concurrency: 64, Queues: map[string]int{"openai": 1, "mail": 1}}
-	limit, err := asynqlimit.Limit(&cfg, asynqlimit.Settings{
+	limit, err := asynqlimit.LimitBy(&cfg, asynqlimit.Settings{
 		Of: func(ctx context.Context, _ *asynq.Task) (*aimd.Limiter, error) {
 			queue, _ := asynq.GetQueueName(ctx)
 			return perQueue.For(queue)

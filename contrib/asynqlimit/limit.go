@@ -31,10 +31,22 @@ type Settings struct {
 	Waiters int
 }
 
-// Limit returns a middleware that lets each task wait for a slot of its limiter. It also changes the config, so
+// Limit returns a middleware that lets each task wait for a slot of the limiter. It also changes the config, so
 // call it before asynq.NewServer. For IsFailure a task that is handed back has not failed; for RetryDelayFunc its
-// delay is 0. The error names the wrong setting.
-func Limit(c *asynq.Config, s Settings) (asynq.MiddlewareFunc, error) {
+// delay is 0. It panics if an argument is nil.
+//
+//	mux.Use(asynqlimit.Limit(&cfg, lim))
+func Limit(c *asynq.Config, l *aimd.Limiter) asynq.MiddlewareFunc {
+	limit, err := LimitBy(c, Settings{Limiter: l})
+	if err != nil {
+		panic(err)
+	}
+	return limit
+}
+
+// LimitBy is Limit with a limiter for each queue or tenant, or a bound of the workers that wait. The error names the
+// wrong setting.
+func LimitBy(c *asynq.Config, s Settings) (asynq.MiddlewareFunc, error) {
 	switch {
 	case c == nil:
 		return nil, fmt.Errorf("asynqlimit: %w", &setting.Error{Name: "config", Value: "nil"})

@@ -24,7 +24,7 @@ func newLimiter(t *testing.T) *aimd.Limiter {
 
 func TestAHandedBackTaskHasNotFailed(t *testing.T) {
 	var c asynq.Config
-	_, err := asynqlimit.Limit(&c, asynqlimit.Settings{Limiter: newLimiter(t)})
+	_, err := asynqlimit.LimitBy(&c, asynqlimit.Settings{Limiter: newLimiter(t)})
 	require.NoError(t, err)
 	require.False(t, c.IsFailure(asynqlimit.ErrHandedBack))
 	require.True(t, c.IsFailure(io.EOF))
@@ -35,7 +35,7 @@ func TestAHandedBackTaskHasNotFailed(t *testing.T) {
 		IsFailure:      func(err error) bool { return !errors.Is(err, io.EOF) },
 		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Hour },
 	}
-	_, err = asynqlimit.Limit(&c, asynqlimit.Settings{Limiter: newLimiter(t)})
+	_, err = asynqlimit.LimitBy(&c, asynqlimit.Settings{Limiter: newLimiter(t)})
 	require.NoError(t, err)
 	require.False(t, c.IsFailure(asynqlimit.ErrHandedBack))
 	require.False(t, c.IsFailure(io.EOF))
@@ -47,7 +47,7 @@ func TestAHandedBackTaskHasNotFailed(t *testing.T) {
 // Each task has the limiter of its key, or none.
 func TestTheLimiterOfATask(t *testing.T) {
 	l, errWrong, errWork := newLimiter(t), errors.New("no such tenant"), errors.New("no such file")
-	limit, err := asynqlimit.Limit(&asynq.Config{}, asynqlimit.Settings{Of: func(_ context.Context, task *asynq.Task) (*aimd.Limiter, error) {
+	limit, err := asynqlimit.LimitBy(&asynq.Config{}, asynqlimit.Settings{Of: func(_ context.Context, task *asynq.Task) (*aimd.Limiter, error) {
 		switch task.Type() {
 		case "wrong":
 			return nil, errWrong
@@ -76,7 +76,7 @@ func TestATaskWithoutAServerWaitsForItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t)
 		require.NoError(t, l.Close())
-		limit, err := asynqlimit.Limit(&asynq.Config{}, asynqlimit.Settings{Limiter: l})
+		limit, err := asynqlimit.LimitBy(&asynq.Config{}, asynqlimit.Settings{Limiter: l})
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -88,11 +88,11 @@ func TestATaskWithoutAServerWaitsForItsDeadline(t *testing.T) {
 }
 
 func TestWrongSettings(t *testing.T) {
-	_, err := asynqlimit.Limit(nil, asynqlimit.Settings{Limiter: newLimiter(t)})
+	_, err := asynqlimit.LimitBy(nil, asynqlimit.Settings{Limiter: newLimiter(t)})
 	assert.EqualError(t, err, "asynqlimit: config: nil is not allowed")
-	_, err = asynqlimit.Limit(&asynq.Config{}, asynqlimit.Settings{})
+	_, err = asynqlimit.LimitBy(&asynq.Config{}, asynqlimit.Settings{})
 	assert.EqualError(t, err, "asynqlimit: Limiter: nil is not allowed, want either Limiter or Of")
 	of := func(context.Context, *asynq.Task) (*aimd.Limiter, error) { return nil, nil }
-	_, err = asynqlimit.Limit(&asynq.Config{}, asynqlimit.Settings{Limiter: newLimiter(t), Of: of})
+	_, err = asynqlimit.LimitBy(&asynq.Config{}, asynqlimit.Settings{Limiter: newLimiter(t), Of: of})
 	assert.EqualError(t, err, "asynqlimit: Of: a function is not allowed, want either Limiter or Of")
 }

@@ -58,11 +58,13 @@ func ExampleLimitBy() {
 	cfg, stop := loadConfig() // in your program: config.LoadDefaultConfig(ctx)
 	defer stop()
 
-	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
+	limiters, err := aimd.NewKeyed(func(class string) (*aimd.Limiter, error) {
+		return aimd.New(aimd.Config{Name: class})
+	}, aimd.KeyedConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	awslimit.LimitBy(&cfg, classes, awslimit.Class)
+	awslimit.LimitBy(&cfg, limiters, awslimit.Class)
 	client := s3.NewFromConfig(cfg)
 
 	bucket, key := aws.String("photos"), aws.String("1.jpg")
@@ -78,7 +80,7 @@ func ExampleLimitBy() {
 		log.Fatal(err)
 	}
 	for _, class := range []string{"read", "write", "list", "delete"} {
-		lim, err := classes.For(class)
+		lim, err := limiters.For(class)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -33,9 +33,9 @@ func Limit(cfg *aws.Config, l *aimd.Limiter) {
 // such as "GetObject" of "S3". [Class] is such a function. An operation whose class has no limiter fails, and is
 // not sent. LimitBy panics if an argument is nil.
 //
-//	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
+//	limiters, err := aimd.NewKeyed(func(class string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Name: class}) }, aimd.KeyedConfig{})
 //	...
-//	awslimit.LimitBy(&cfg, classes, awslimit.Class)
+//	awslimit.LimitBy(&cfg, limiters, awslimit.Class)
 func LimitBy(cfg *aws.Config, limiters *aimd.Keyed[string], class func(service, operation string) string) {
 	limit(cfg, MiddlewareBy(limiters, class))
 }

@@ -248,12 +248,12 @@ func TestClass(t *testing.T) {
 func TestAClassWithoutALimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t)
-		classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}})
+		classes, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return nil, errors.New("only reads") }, aimd.KeyedConfig{})
 		require.NoError(t, err)
 		cfg := s.config()
 		awslimit.LimitBy(&cfg, classes, awslimit.Class)
 		err = put(t.Context(), pathStyle(cfg), "k", "x")
-		require.ErrorContains(t, err, `no limiter for PutObject of S3: aimd: class: "write" is not allowed, want read`)
+		require.ErrorContains(t, err, "no limiter for PutObject of S3: only reads")
 		requests, _ := s.Counts()
 		require.Zero(t, requests)
 	})

@@ -54,7 +54,7 @@ func TestSigningComesAfterTheWait(t *testing.T) {
 		go func() { done <- put(t.Context(), c, "k", "x") }()
 		settled(t, l, queued(1))
 		require.Zero(t, signed.Load(), "nothing is signed while it waits")
-		p.Done(window.Success)
+		p.End(nil)
 		require.NoError(t, <-done)
 		require.EqualValues(t, 1, signed.Load())
 		at := slices.IndexFunc(order, func(id string) bool { return strings.HasPrefix(id, "aimd") })
@@ -161,7 +161,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.ErrorAs(t, err, new(*aws.RequestCanceledError), "as the SDK says it")
 			l.Close()
 			require.ErrorIs(t, put(t.Context(), c, "k", "x"), aimd.ErrClosed)
-			p.Done(window.Success)
+			p.End(nil)
 		}, want: outcomes{successes: 1}},
 		"a deadline in flight": {store: always(hangs), call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -7,6 +7,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/verdict"
+	"github.com/aimd-go/aimd/window"
 )
 
 // batches are the fields of an output with the items of a batch: those that may have failed, each with a code, and those
@@ -81,7 +82,7 @@ func refuses(item reflect.Value) bool {
 			return false
 		}
 		if code, _ := value(item, name).(*string); code != nil {
-			return verdict.VerdictOf(answer.Of(*code, "", 0)).Outcome() == aimd.Overload
+			return verdict.VerdictOf(answer.Of(*code, "", 0)).Outcome() == window.Overload
 		}
 	}
 	return false

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/stretchr/testify/assert"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/verdict"
+	"github.com/aimd-go/aimd/window"
 )
 
 // The outputs of services whose modules are not required here, by the fields that the SDK gives them.
@@ -53,6 +53,6 @@ func TestOutputsOfBatches(t *testing.T) {
 	} {
 		err := partly(c.input, c.output)
 		assert.Equal(t, c.want, err != nil, name)
-		assert.Equal(t, c.want, err != nil && verdict.Classify(err).Outcome() == aimd.Overload, name)
+		assert.Equal(t, c.want, err != nil && verdict.Classify(err).Outcome() == window.Overload, name)
 	}
 }

@@ -63,7 +63,7 @@ func TestTheHandlerFindsTagsAndPermit(t *testing.T) {
 				return fmt.Errorf("tags: %+v", got)
 			}
 			if p, ok := admission.FromContext(ctx); !ok || p.Waited() != time.Second {
-				return fmt.Errorf("permit: %+v", p)
+				return fmt.Errorf("place: %+v", p)
 			}
 			return nil
 		}}, grpclimit.ServerConfig{})
@@ -215,9 +215,9 @@ func TestProbesPassBy(t *testing.T) {
 		_, ok := admission.FromContext(ctx)
 		return ok, nil
 	}
-	permit, err := bypass(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/mine"}, handle)
+	place, err := bypass(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/mine"}, handle)
 	require.NoError(t, err)
-	assert.Equal(t, false, permit)
+	assert.Equal(t, false, place)
 	_, err = bypass(t.Context(), nil, &grpc.UnaryServerInfo{FullMethod: "/other"}, handle)
 	requireCode(t, codes.Unavailable, err)
 }

@@ -376,7 +376,7 @@ func TestNotSent(t *testing.T) {
 					assert.EqualError(t, err, "rpc error: code = "+c.code.String()+" desc = grpclimit: not sent: "+story.Reason.Error())
 					assert.Equal(t, final, verdict.Classify(err), "whatever its code")
 					l.held()
-					p.Done(window.Neutral)
+					p.End(context.Canceled)
 					l.told(window.Neutral)
 				})
 			})
@@ -429,19 +429,21 @@ func TestClassesOfMethods(t *testing.T) {
 		"of a function": {streams, "call", "stream"}, "of methods": {nil, unary, streamed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			both, err := aimd.NewClasses(map[string]aimd.Config{c.first: {}, c.otherwise: {}})
+			both, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{}) }, aimd.KeyedConfig{})
 			require.NoError(t, err)
 			client := to(t, always(nil), grpclimit.LimitBy(both, c.class)...)
 			require.NoError(t, call(t.Context(), client))
 			require.NoError(t, stream(t.Context(), client))
+			successes := map[string]uint64{}
 			for class, l := range both.All() {
-				require.EqualValues(t, 1, l.Snapshot().Successes, class)
+				successes[class] = l.Snapshot().Successes
 			}
-			single, err := aimd.NewClasses(map[string]aimd.Config{c.first: {}})
+			require.Equal(t, map[string]uint64{c.first: 1, c.otherwise: 1}, successes)
+			single, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return nil, errors.New("no such class") }, aimd.KeyedConfig{})
 			require.NoError(t, err)
 			err = stream(t.Context(), to(t, always(nil), grpclimit.LimitBy(single, c.class)...))
 			requireCode(t, codes.ResourceExhausted, err)
-			require.ErrorContains(t, err, "no limiter for "+streamed+`: aimd: class: "`+c.otherwise+`" is not allowed, want `+c.first)
+			require.ErrorContains(t, err, "no limiter for "+streamed+": no such class")
 		})
 	}
 	require.Panics(t, func() { grpclimit.LimitBy(nil, nil) })

@@ -39,7 +39,7 @@ func TestACallThatIsTooLateIsADeadline(t *testing.T) {
 
 			slot, err := l.Acquire(t.Context())
 			require.NoError(t, err)
-			time.AfterFunc(140*time.Millisecond, func() { slot.Done(aimd.Success) })
+			time.AfterFunc(140*time.Millisecond, func() { slot.End(nil) })
 			ctx, cancel := context.WithTimeout(t.Context(), 230*time.Millisecond)
 			defer cancel()
 			err = door(ctx, l, trip)

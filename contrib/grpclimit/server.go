@@ -68,7 +68,7 @@ func (g *server) admit(ctx context.Context, method string, setTrailer func(metad
 	case err != nil:
 		return nil, status.FromContextError(err).Err() // the client has gone
 	}
-	s.permit, s.ctx = p, admission.NewContext(s.ctx, p)
+	s.place, s.ctx = p, admission.NewContext(s.ctx, p)
 	return s, nil
 }
 
@@ -84,12 +84,12 @@ type service struct {
 	grpc.ServerStream
 	server *server
 	ctx    context.Context
-	// permit is the zero one of a call that passed by.
-	permit  admission.Permit
+	// place is the zero one of a call that passed by.
+	place   admission.Place
 	outcome window.Outcome
 }
 
-// Context is the context of the call, with the permit and the tags.
+// Context is the context of the call, with the place and the tags.
 func (s *service) Context() context.Context { return s.ctx }
 
 // SendHeader notes that the answer begins.
@@ -106,7 +106,7 @@ func (s *service) SendMsg(m any) error {
 
 func (s *service) begin() {
 	if s.server.settings.Slow > 0 && s.head.Load() == 0 {
-		s.head.CompareAndSwap(0, int64(max(s.permit.Held(), 1)))
+		s.head.CompareAndSwap(0, int64(max(s.place.Held(), 1)))
 	}
 }
 
@@ -136,7 +136,7 @@ func codeOf(err error) codes.Code {
 }
 
 // end gives the place back. The application may have released it early.
-func (s *service) end() { s.permit.Done(s.outcome) }
+func (s *service) end() { s.place.Done(s.outcome) }
 
 type refusal struct {
 	shed *admission.Shed
@@ -200,8 +200,8 @@ func (s ServerConfig) withDefaults() (ServerConfig, error) {
 // The trailer grpc-retry-pushback-ms has the delay of the RetryInfo too, for the retry policies of gRPC's
 // own clients. To interceptors before these a refusal is an [*admission.Shed].
 //
-// The handler finds the tags ([tag.FromContext]) and the permit ([admission.FromContext]) in its context.
-// It holds its place until it returns; a stream that is mostly idle should release the permit early.
+// The handler finds the tags ([tag.FromContext]) and the place ([admission.FromContext]) in its context.
+// It holds its place until it returns; a stream that is mostly idle should release the place early.
 //
 // For an adaptive limit, a handler that ends with UNAVAILABLE or RESOURCE_EXHAUSTED is overload. A handler that
 // ends with DEADLINE_EXCEEDED though the call has time left, and a handler slower than ServerConfig.Slow, are

@@ -74,12 +74,14 @@ func ExampleLimitBy() {
 	store := start(8, 0, nil)
 	defer store.Close()
 
-	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
+	limiters, err := aimd.NewKeyed(func(class string) (*aimd.Limiter, error) {
+		return aimd.New(aimd.Config{Name: class})
+	}, aimd.KeyedConfig{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	opts := store.options()
-	if err := miniolimit.LimitBy(opts, httplimit.By(classes, miniolimit.Class)); err != nil {
+	if err := miniolimit.LimitBy(opts, httplimit.By(limiters, miniolimit.Class)); err != nil {
 		log.Fatal(err)
 	}
 	client, err := minio.New(store.endpoint(), opts)
@@ -99,7 +101,7 @@ func ExampleLimitBy() {
 		}
 	}
 	for _, class := range []string{"read", "write", "list", "delete"} {
-		lim, err := classes.For(class)
+		lim, err := limiters.For(class)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -29,23 +29,27 @@ const (
 // One limiter is for one limit, such as a service or a bucket. Call Limit once for each set of options.
 func Limit(opts *minio.Options, l *aimd.Limiter) error {
 	if l == nil {
-		return LimitBy(opts, nil)
+		return fmt.Errorf("miniolimit: %w", &setting.Error{Name: "limiter", Value: "nil"})
 	}
-	return LimitBy(opts, httplimit.One(l))
+	return limit(opts, &httplimit.Transport{Limiter: l})
 }
 
 // LimitBy is Limit with a function that chooses the limiter of a request, such as httplimit.By; with [Class] it
 // chooses a limiter for each class of operations.
 //
-//	classes, err := aimd.NewClasses(map[string]aimd.Config{"read": {}, "write": {}, "list": {}, "delete": {}})
+//	limiters, err := aimd.NewKeyed(func(class string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Name: class}) }, aimd.KeyedConfig{})
 //	...
-//	err = miniolimit.LimitBy(opts, httplimit.By(classes, miniolimit.Class))
-func LimitBy(opts *minio.Options, limiter func(*http.Request) (*aimd.Limiter, error)) error {
+//	err = miniolimit.LimitBy(opts, httplimit.By(limiters, miniolimit.Class))
+func LimitBy(opts *minio.Options, of func(*http.Request) (*aimd.Limiter, error)) error {
+	if of == nil {
+		return fmt.Errorf("miniolimit: %w", &setting.Error{Name: "of", Value: "nil"})
+	}
+	return limit(opts, &httplimit.Transport{Of: of})
+}
+
+func limit(opts *minio.Options, t *httplimit.Transport) error {
 	if opts == nil {
 		return fmt.Errorf("miniolimit: %w", &setting.Error{Name: "options", Value: "nil"})
-	}
-	if limiter == nil {
-		return fmt.Errorf("miniolimit: %w", &setting.Error{Name: "limiter", Value: "nil"})
 	}
 	base := opts.Transport
 	if base == nil {
@@ -57,7 +61,8 @@ func LimitBy(opts *minio.Options, limiter func(*http.Request) (*aimd.Limiter, er
 		own.MaxIdleConnsPerHost = idleConnections
 		base = own
 	}
-	opts.Transport = &httplimit.Transport{Base: &revealing{base}, Limiter: limiter}
+	t.Base = &revealing{base}
+	opts.Transport = t
 	if opts.MaxRetries == 0 {
 		opts.MaxRetries = tries
 	}

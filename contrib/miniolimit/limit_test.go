@@ -375,5 +375,5 @@ func TestClass(t *testing.T) {
 		method, target, _ := strings.Cut(request, " ")
 		require.Equal(t, want, miniolimit.Class(httptest.NewRequest(method, "http://store.example"+target, nil)), request)
 	}
-	require.EqualError(t, miniolimit.LimitBy(&minio.Options{}, nil), "miniolimit: limiter: nil is not allowed")
+	require.EqualError(t, miniolimit.LimitBy(&minio.Options{}, nil), "miniolimit: of: nil is not allowed")
 }

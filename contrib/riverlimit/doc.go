@@ -2,16 +2,14 @@
 // worker for a slot of the window. The window learns from the end of the job.
 //
 //	cfg := &river.Config{Queues: queues, Workers: workers}
-//	if err := riverlimit.Limit(cfg, riverlimit.Settings{Limiter: lim}); err != nil {
-//		...
-//	}
+//	riverlimit.Limit(cfg, lim)
 //	client, err := river.NewClient(riverpgxv5.New(pool), cfg)
 //
 // The worker returns the error of the service, which the limiter's classifier reads (verdict.Classify). A refused
 // job is worked again in the same worker, before the waiting jobs, and river counts no attempt. It decodes the
 // arguments, starts JobTimeout, and calls the hooks WorkBegin and WorkEnd again. JobTimeout does not run while the
-// job waits. Any other error goes to river unchanged. If the service has never answered, a job fails after 10
-// seconds (aimd.Config.FirstContact), which is an attempt for river. Give the queue more workers (MaxWorkers) than
+// job waits. Any other error goes to river unchanged. If the service has never answered, a job fails
+// after aimd.Config.FirstContact, which is an attempt for river. Give the queue more workers (MaxWorkers) than
 // the service has slots, since only a job with a worker can use a slot. Each process has its own limiter.
 // docs/engines.md of the repository compares the engines, with figures.
 //

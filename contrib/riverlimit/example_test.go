@@ -20,9 +20,7 @@ func ExampleLimit() {
 		log.Fatal(err)
 	}
 	cfg := &river.Config{} // and then river.NewClient(driver, cfg)
-	if err := riverlimit.Limit(cfg, riverlimit.Settings{Limiter: lim}); err != nil {
-		log.Fatal(err)
-	}
+	riverlimit.Limit(cfg, lim)
 	asked := 0
 	err = cfg.Middleware[0].(rivertype.WorkerMiddleware).Work(context.Background(), &rivertype.JobRow{}, func(context.Context) error {
 		if asked++; asked < 3 {

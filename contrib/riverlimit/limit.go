@@ -35,10 +35,17 @@ const (
 	snooze = 5 * time.Second
 )
 
-// Limit adds a middleware to the config that lets each job wait for a slot of its limiter. Call it before
-// river.NewClient, and after JobTimeout and RescueStuckJobsAfter are set. The error names the wrong
-// setting.
-func Limit(c *river.Config, s Settings) error {
+// Limit adds a middleware to the config that lets each job wait for a slot of the limiter. Call it before
+// river.NewClient, and after JobTimeout and RescueStuckJobsAfter are set. It panics if an argument is nil.
+func Limit(c *river.Config, l *aimd.Limiter) {
+	if err := LimitBy(c, Settings{Limiter: l}); err != nil {
+		panic(err)
+	}
+}
+
+// LimitBy is Limit with a limiter for each queue, kind or tenant, or a bound of the workers that wait. The error names
+// the wrong setting.
+func LimitBy(c *river.Config, s Settings) error {
 	switch {
 	case c == nil:
 		return fmt.Errorf("riverlimit: %w", &setting.Error{Name: "config", Value: "nil"})

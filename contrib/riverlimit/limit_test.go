@@ -24,7 +24,7 @@ func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 }
 
 func middleware(t *testing.T, c *river.Config, s riverlimit.Settings) rivertype.WorkerMiddleware {
-	require.NoError(t, riverlimit.Limit(c, s))
+	require.NoError(t, riverlimit.LimitBy(c, s))
 	require.NotEmpty(t, c.Middleware)
 	return c.Middleware[len(c.Middleware)-1].(rivertype.WorkerMiddleware)
 }
@@ -48,7 +48,7 @@ func TestAJobIsSnoozedBeforeItIsRescued(t *testing.T) {
 			m, began := middleware(t, &c.config, riverlimit.Settings{Limiter: l}), time.Now()
 			require.Equal(t, river.JobSnooze(5*time.Second), m.Work(t.Context(), &rivertype.JobRow{}, nothing))
 			require.Equal(t, c.want, time.Since(began))
-			p.Done(aimd.Success)
+			p.End(nil)
 			require.NoError(t, m.Work(t.Context(), &rivertype.JobRow{}, nothing))
 		})
 	}
@@ -105,10 +105,10 @@ func TestTheLimiterOfAJob(t *testing.T) {
 }
 
 func TestWrongSettings(t *testing.T) {
-	assert.EqualError(t, riverlimit.Limit(nil, riverlimit.Settings{}), "riverlimit: config: nil is not allowed")
-	assert.EqualError(t, riverlimit.Limit(&river.Config{}, riverlimit.Settings{}),
+	assert.EqualError(t, riverlimit.LimitBy(nil, riverlimit.Settings{}), "riverlimit: config: nil is not allowed")
+	assert.EqualError(t, riverlimit.LimitBy(&river.Config{}, riverlimit.Settings{}),
 		"riverlimit: Limiter: nil is not allowed, want either Limiter or Of")
 	of := func(*rivertype.JobRow) (*aimd.Limiter, error) { return nil, nil }
-	assert.EqualError(t, riverlimit.Limit(&river.Config{}, riverlimit.Settings{Limiter: newLimiter(t, aimd.Config{}), Of: of}),
+	assert.EqualError(t, riverlimit.LimitBy(&river.Config{}, riverlimit.Settings{Limiter: newLimiter(t, aimd.Config{}), Of: of}),
 		"riverlimit: Of: a function is not allowed, want either Limiter or Of")
 }

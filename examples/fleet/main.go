@@ -83,10 +83,7 @@ func (f *fleet) run(ctx context.Context, workers int, only bool) error {
 		// Refusals are not asynq's, so these are crashes of a machine, and errors of a single file.
 		RetryDelayFunc: func(n int, _ error, _ *asynq.Task) time.Duration { return time.Duration(n) * time.Second },
 	}
-	limit, err := asynqlimit.Limit(&server, asynqlimit.Settings{Limiter: lim})
-	if err != nil {
-		return err
-	}
+	limit := asynqlimit.Limit(&server, lim)
 	s := asynq.NewServer(f.redis, server)
 	if err := s.Start(limit(asynq.HandlerFunc(f.upload))); err != nil {
 		return err

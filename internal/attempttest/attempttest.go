@@ -145,7 +145,7 @@ var lives = map[string]struct {
 	"it ends while it waits": {func(l *life) {
 		p, err := l.Acquire(l.t.Context())
 		require.NoError(l.t, err)
-		defer p.Done(aimd.Success)
+		defer p.End(nil)
 		ctx, cancel := context.WithTimeout(l.t.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(l.t, l.do(ctx, answers), context.DeadlineExceeded)
@@ -155,7 +155,7 @@ var lives = map[string]struct {
 		held := func() {
 			p, err := l.Acquire(l.t.Context())
 			require.NoError(l.t, err)
-			time.AfterFunc(140*time.Millisecond, func() { p.Done(aimd.Success) })
+			time.AfterFunc(140*time.Millisecond, func() { p.End(nil) })
 		}
 		held()
 		time.Sleep(time.Second)
@@ -178,14 +178,14 @@ var lives = map[string]struct {
 		}
 		calls(l.t.Context(), "batch")
 		calls(aimd.Urgent(l.t.Context()), "urgent")
-		p.Done(aimd.Success)
+		p.End(nil)
 		all.Wait()
 		require.Equal(l.t, []string{"urgent", "batch"}, order)
 	}, 2, nil},
 	"it is closed while it waits": {func(l *life) {
 		p, err := l.Acquire(l.t.Context())
 		require.NoError(l.t, err)
-		defer p.Done(aimd.Success)
+		defer p.End(nil)
 		time.AfterFunc(time.Second, func() { l.Close() })
 		require.ErrorIs(l.t, l.do(l.t.Context(), answers), aimd.ErrClosed)
 	}, 0, []window.Outcome{0}},

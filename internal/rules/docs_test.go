@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +31,7 @@ func TestTheCodeInTheDocsIsFromExamples(t *testing.T) {
 	for _, page := range pages {
 		blocks = append(blocks, goBlock.FindAllStringSubmatch(page, -1)...)
 	}
-	require.Greater(t, len(blocks), 40)
+	require.Greater(t, len(blocks), 20)
 	for _, block := range blocks {
 		for _, piece := range strings.Split(unindented(block[1]), "\n...\n") {
 			assert.Condition(t, func() bool {
@@ -119,32 +118,6 @@ func files(t *testing.T, end string) map[string]string {
 		return err
 	}))
 	return all
-}
-
-// The import table in docs/design.md is mayImport, without what is internal.
-func TestTheImportTableOfTheDesign(t *testing.T) {
-	t.Chdir(root)
-	_, table, found := strings.Cut(files(t, ".md")["docs/design.md"], "### Who may import whom")
-	require.True(t, found)
-	name := regexp.MustCompile("`([a-z0-9]+)`|the (root)")
-	told := map[string][]string{}
-	for _, row := range regexp.MustCompile(`(?m)^\| (.*) \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
-		var imports []string
-		for _, m := range name.FindAllStringSubmatch(row[2], -1) {
-			imports = append(imports, m[1])
-		}
-		for _, m := range name.FindAllStringSubmatch(row[1], -1) {
-			told[m[1]] = imports
-		}
-	}
-	for pkg, imports := range mayImport {
-		if strings.HasPrefix(pkg, "internal/") {
-			continue
-		}
-		imports = slices.DeleteFunc(slices.Clone(imports), func(p string) bool { return strings.HasPrefix(p, "internal/") })
-		assert.Contains(t, told, pkg)
-		assert.ElementsMatch(t, imports, told[pkg], "%q", pkg)
-	}
 }
 
 func unindented(text string) string {

@@ -27,9 +27,10 @@ var root, _ = filepath.Abs("../..")
 // mayImport is which package may import which others of ours. A new package fails the test
 // until it has a line.
 var mayImport = map[string][]string{
-	"":          {"internal/reason", "setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/line", "internal/probe", "internal/quota", "verdict"},
+	"":          {"internal/reason", "event", "setting", "answer", "limiter", "attempt", "window", "queue", "internal/check", "internal/line", "internal/probe", "internal/quota", "verdict"},
 	"window":    {"internal/check"},
 	"setting":   {},
+	"event":     {},
 	"queue":     {},
 	"tag":       {"attempt", "internal/check"},
 	"backoff":   {"internal/check"},
@@ -56,7 +57,7 @@ var mayImport = map[string][]string{
 
 	"internal/s3test": {},
 	"job":             {"", "attempt"},
-	"live":            {"", "window"},
+	"live":            {"", "event", "window"},
 	"share":           {"", "window", "internal/check", "internal/fleet"},
 
 	"throttle": {"answer", "window", "attempt", "tag", "internal/check", "internal/sliding", "verdict"},
@@ -69,7 +70,7 @@ var mayImport = map[string][]string{
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.
 var pure = []string{
-	"setting", "answer", "window", "queue", "limiter", "backoff", "internal/sim",
+	"setting", "event", "answer", "window", "queue", "limiter", "backoff", "internal/sim",
 	"internal/check", "internal/fleet", "internal/line", "internal/probe", "internal/sliding", "internal/quota",
 }
 

@@ -110,9 +110,9 @@ func withAimd(name string, config aimd.Config) contender {
 				return err
 			}
 			if work() {
-				p.Done(aimd.Overload)
+				p.End(aimd.Refused(errors.New("busy")))
 			} else {
-				p.Done(aimd.Success)
+				p.End(nil)
 			}
 			return nil
 		}

@@ -97,12 +97,8 @@ func (w *worker) asynq(l *aimd.Limiter) (stop func(), err error) {
 		Concurrency: heldJobs / engineWorkers, LogLevel: asynq.ErrorLevel, DelayedTaskCheckInterval: amount(5*time.Second, 500*time.Millisecond),
 		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Second },
 	}
-	limit, err := asynqlimit.Limit(&cfg, asynqlimit.Settings{Limiter: l})
-	if err != nil {
-		return nil, err
-	}
 	mux := asynq.NewServeMux()
-	mux.Use(limit)
+	mux.Use(asynqlimit.Limit(&cfg, l))
 	mux.HandleFunc("job", func(ctx context.Context, t *asynq.Task) error { return w.do(ctx, string(t.Payload())) })
 	s := asynq.NewServer(asynq.RedisClientOpt{Addr: w.Server}, cfg)
 	return s.Shutdown, s.Start(mux)
@@ -120,7 +116,7 @@ func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
 		Concurrency: 4, Queues: map[string]int{"stuck": 9, "free": 1}, LogLevel: asynq.FatalLevel,
 		TaskCheckInterval: 50 * time.Millisecond, DelayedTaskCheckInterval: 500 * time.Millisecond,
 	}
-	limit, err := asynqlimit.Limit(&cfg, asynqlimit.Settings{Of: func(ctx context.Context, _ *asynq.Task) (*aimd.Limiter, error) {
+	limit, err := asynqlimit.LimitBy(&cfg, asynqlimit.Settings{Of: func(ctx context.Context, _ *asynq.Task) (*aimd.Limiter, error) {
 		if queue, _ := asynq.GetQueueName(ctx); queue == "stuck" {
 			return l, nil
 		}
@@ -146,6 +142,6 @@ func TestAsynqOtherQueuesFindAWorker(t *testing.T) {
 	}
 	eventually(t, func() bool { return size("free") == 0 }, "the other queue starves")
 	require.Equal(t, 20, size("stuck"))
-	p.Done(aimd.Success)
+	p.End(nil)
 	eventually(t, func() bool { return size("stuck") == 0 }, "handed back, and lost")
 }

@@ -26,7 +26,7 @@ func TestPostsBehindNginx(t *testing.T) {
 			b := (&backend{delay: 20 * time.Millisecond}).serve(t)
 			n := nginx{Rate: rate}.start(t, b.address)
 			l := limiter(t, aimd.Config{})
-			transport := &httplimit.Transport{Limiter: httplimit.One(l)}
+			transport := &httplimit.Transport{Limiter: l}
 			transport.Resend503 = resend
 			client := transport.Client()
 			t.Cleanup(client.CloseIdleConnections)

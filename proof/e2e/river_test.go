@@ -145,9 +145,7 @@ func (w *worker) river(l *aimd.Limiter) (stop func(), err error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{worker: w})
 	cfg := &river.Config{Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: heldJobs / engineWorkers}}, Workers: workers}
-	if err := riverlimit.Limit(cfg, riverlimit.Settings{Limiter: l}); err != nil {
-		return nil, err
-	}
+	riverlimit.Limit(cfg, l)
 	c, err := river.NewClient(riverpgxv5.New(pool), cfg)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package recipes has no code but tests: each recipe of docs/recipes.md and docs/coming-from.md as it compiles,
+// Package recipes has no code but tests: each recipe of docs/recipes.md and docs/parts.md as it compiles,
 // against a server that answers as the real one does.
 package recipes
 

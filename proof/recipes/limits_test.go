@@ -22,9 +22,9 @@ import (
 func retrying(base *http.Transport, lim *aimd.Limiter) *retryablehttp.Client {
 	base.ResponseHeaderTimeout = 30 * time.Second // of one attempt, without the wait for its slot
 	client := retryablehttp.NewClient()
-	client.HTTPClient = (&httplimit.Transport{Base: base, Limiter: httplimit.One(lim)}).Client() // no Timeout: it covers that wait
-	client.RetryMax = 0                                                                          // the client below sends again, at the front of the queue
-	client.ErrorHandler = retryablehttp.PassthroughErrorHandler                                  // the last answer as it is
+	client.HTTPClient = (&httplimit.Transport{Base: base, Limiter: lim}).Client() // no Timeout: it covers that wait
+	client.RetryMax = 0                                                           // the client below sends again, at the front of the queue
+	client.ErrorHandler = retryablehttp.PassthroughErrorHandler                   // the last answer as it is
 	return client
 }
 
@@ -92,7 +92,7 @@ func TestInteractiveBesideABatch(t *testing.T) {
 			busy.Dec()
 			time.Sleep(10 * time.Millisecond) // and back
 		})
-		client := (&httplimit.Transport{Base: tr, Limiter: httplimit.One(newLimiter(t, aimd.Config{}))}).Client()
+		client := (&httplimit.Transport{Base: tr, Limiter: newLimiter(t, aimd.Config{})}).Client()
 		call := func(get get) {
 			resp, err := get(t.Context(), client, service)
 			if assert.NoError(t, err) {
@@ -132,7 +132,7 @@ func TestInteractiveBesideABatch(t *testing.T) {
 }
 
 func behindFirewall(lim *aimd.Limiter) *httplimit.Transport { // of a limiter with the rate as its MaxRate
-	return &httplimit.Transport{Limiter: httplimit.One(lim), Read: func(a answer.Answer) answer.Answer {
+	return &httplimit.Transport{Limiter: lim, Read: func(a answer.Answer) answer.Answer {
 		if a.Status == http.StatusForbidden {
 			return a.As(answer.Refused)
 		}
@@ -147,7 +147,7 @@ func TestBehindAFirewall(t *testing.T) {
 		want int
 	}{
 		{behindFirewall, http.StatusOK},
-		{func(l *aimd.Limiter) *httplimit.Transport { return &httplimit.Transport{Limiter: httplimit.One(l)} }, http.StatusForbidden},
+		{func(l *aimd.Limiter) *httplimit.Transport { return &httplimit.Transport{Limiter: l} }, http.StatusForbidden},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			tr := c.of(newLimiter(t, aimd.Config{MaxRate: 100}))

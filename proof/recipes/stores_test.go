@@ -29,7 +29,7 @@ func newStorage(ctx context.Context, lim *aimd.Limiter, opts ...option.ClientOpt
 	if err != nil {
 		return nil, err
 	}
-	transport := &httplimit.Transport{Base: authenticates, Limiter: httplimit.One(lim)} // the slot first, and then the token
+	transport := &httplimit.Transport{Base: authenticates, Limiter: lim} // the slot first, and then the token
 	return storage.NewService(ctx, option.WithHTTPClient(&http.Client{Transport: transport}))
 }
 
@@ -46,13 +46,13 @@ func readObject(ctx context.Context, lim *aimd.Limiter, service *storage.Service
 
 func newBlobs(url string, key *azblob.SharedKeyCredential, lim *aimd.Limiter) (*azblob.Client, error) {
 	return azblob.NewClientWithSharedKeyCredential(url, key, &azblob.ClientOptions{ClientOptions: azcore.ClientOptions{
-		Transport: &http.Client{Transport: &httplimit.Transport{Limiter: httplimit.One(lim)}},
+		Transport: &http.Client{Transport: &httplimit.Transport{Limiter: lim}},
 	}})
 }
 
 func newBucket(logger log.Logger, config objs3.Config, lim *aimd.Limiter) (objstore.Bucket, error) {
 	return objs3.NewBucketWithConfig(logger, config, "backup", func(base http.RoundTripper) http.RoundTripper {
-		return &httplimit.Transport{Base: base, Limiter: httplimit.One(lim)}
+		return &httplimit.Transport{Base: base, Limiter: lim}
 	})
 }
 

@@ -77,6 +77,6 @@ func awsConfig(tr http.RoundTripper) aws.Config {
 func limitKubernetes(config *rest.Config, lim *aimd.Limiter) {
 	config.QPS = -1 // the limiter paces
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper {
-		return &httplimit.Transport{Base: base, Limiter: httplimit.One(lim)}
+		return &httplimit.Transport{Base: base, Limiter: lim}
 	})
 }

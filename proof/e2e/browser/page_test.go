@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
 	"image"
 	"iter"
@@ -23,7 +24,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
-	"github.com/aimd-go/aimd/window"
 )
 
 func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
@@ -83,7 +83,7 @@ func TestA503IsSeenAsACutWithinASecond(t *testing.T) {
 	l := reno(t, aimd.Config{InitialWindow: 64})
 	b := browse(t, serve(t, live.Handler(live.Of(l))))
 	b.until(drawn)
-	client := &http.Client{Transport: &httplimit.Transport{Limiter: httplimit.One(l)}}
+	client := &http.Client{Transport: &httplimit.Transport{Limiter: l}}
 	defer client.CloseIdleConnections()
 	cuts := 0
 	soon(t, time.Second, func() time.Duration {
@@ -108,9 +108,9 @@ func busy(t *testing.T, l *aimd.Limiter) {
 			for n := range 100 {
 				switch p, ok := l.TryAcquire(); {
 				case ok && n%40 == 0:
-					p.Done(window.Overload)
+					p.End(aimd.Refused(errors.New("busy")))
 				case ok:
-					p.Done(window.Success)
+					p.End(nil)
 				}
 			}
 		}
@@ -162,7 +162,7 @@ func TestTheKeyboardReachesAllOfIt(t *testing.T) {
 	for _, l := range all {
 		p, ok := l.TryAcquire()
 		require.True(t, ok)
-		p.Done(window.Overload)
+		p.End(aimd.Refused(errors.New("busy")))
 	}
 	b := browse(t, serve(t, live.Handler(live.Of(all...))))
 	b.until(drawn)
@@ -230,7 +230,7 @@ func TestASavedPageWorksFromAFile(t *testing.T) {
 	l := reno(t, aimd.Config{Name: name})
 	p, ok := l.TryAcquire()
 	require.True(t, ok)
-	p.Done(window.Overload)
+	p.End(aimd.Refused(errors.New("busy")))
 	b := browse(t, serve(t, live.Handler(live.Of(l))))
 	b.until(drawn)
 	dir := t.TempDir()

@@ -87,8 +87,8 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 		return nil, err
 	}
 	p.metrics = aimdprom.New(p.limited.All) // a limiter has its key as its name
-	limiter := httplimit.By(p.limited, func(r *http.Request) string { return waitOf(r).key })
-	transport := &httplimit.Transport{Base: flight{p}, Limiter: limiter, ReadUsage: p.maxAmountRate > 0}
+	of := httplimit.By(p.limited, func(r *http.Request) string { return waitOf(r).key })
+	transport := &httplimit.Transport{Base: flight{p}, Of: of, ReadUsage: p.maxAmountRate > 0}
 	if p.answersFile != "" {
 		transport.Read = p.reads
 		if err := p.refreshed(); err != nil {
