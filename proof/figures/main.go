@@ -69,7 +69,7 @@ func find(all []point, keys ...string) (found []point) {
 
 var sources = []source{
 	{page: "README.md", head: "| strategy | time |", command: "demo --json", noise: 1. / 3, of: demo},
-	{page: "README.md", head: "| you have | backoff", command: "sim run backoff-or-window --runs 15 --json", of: clients},
+	{page: "docs/laws.md", head: "| you have | backoff", command: "sim run backoff-or-window --runs 15 --json", of: clients},
 	{page: "docs/laws.md", head: "| time @ attempts", command: laws, of: scenarios("span.median", "attempts_per_op.median")},
 	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "regain_s.median")},
 	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "first_send_p99_s.median")},
@@ -83,7 +83,7 @@ const laws = "sim run ROWS --json"
 
 // demo leaves out the refusals, which chance decides, and the SDK's own modes, whose runs differ.
 func demo(row, column string, all []point) ([]point, []string) {
-	for name, text := range map[string]string{"backoff": "backoff", "probe": "aimd.New", "tahoe": "Tahoe", "reno": "Reno"} {
+	for name, text := range map[string]string{"backoff": "20 s", "backoff-1s": "1 s,", "backoff-v5": "v5", "probe": "aimd.New"} {
 		path := map[string]string{"time": "makespan_s", "times the optimum": "times", "attempts per object": "each", "lost": "lost"}[column]
 		if strings.Contains(row, text) && path != "" {
 			found := find(all, "strategy", name)

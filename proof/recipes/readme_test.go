@@ -2,6 +2,9 @@ package recipes
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -13,32 +16,36 @@ import (
 	"github.com/aimd-go/aimd/contrib/awslimit"
 )
 
-func uploadAll(ctx context.Context, cfg aws.Config, paths []string, upload func(context.Context, *s3.Client, string) error, errs chan<- error) error {
+func uploadAll(ctx context.Context, cfg aws.Config, bucket string, paths []string) error {
 	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		return err
 	}
 	awslimit.Limit(&cfg, lim) // cfg is your aws.Config
 	client := s3.NewFromConfig(cfg)
-	for _, path := range paths { // as many goroutines as you like: the window decides
-		go func() { errs <- upload(ctx, client, path) }()
-	}
-	return nil
+	return aimd.Each(ctx, lim, slices.Values(paths), func(ctx context.Context, path string) error {
+		file, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		_, err = client.PutObject(ctx, &s3.PutObjectInput{Bucket: &bucket, Key: &path, Body: file})
+		return err
+	})
 }
 
 // The README's upload, of which the store refuses the first requests: nothing is lost.
 func TestUploadOfTheREADME(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for _, name := range []string{"a", "b", "c", "d"} {
+		paths = append(paths, filepath.Join(dir, name))
+		require.NoError(t, os.WriteFile(paths[len(paths)-1], []byte(name), 0o600))
+	}
 	synctest.Test(t, func(t *testing.T) {
 		refusal := captured(t, "s3_503_slow_down")
 		tr, calls := serve(refusal, refusal, xml(200, ""))
-		paths, errs := []string{"a", "b", "c", "d"}, make(chan error)
-		require.NoError(t, uploadAll(t.Context(), awsConfig(tr), paths, func(ctx context.Context, c *s3.Client, path string) error {
-			_, err := c.PutObject(ctx, &s3.PutObjectInput{Bucket: aws.String("photos"), Key: aws.String(path)})
-			return err
-		}, errs))
-		for range paths {
-			require.NoError(t, <-errs)
-		}
+		require.NoError(t, uploadAll(t.Context(), awsConfig(tr), "photos", paths))
 		require.Equal(t, 6, *calls)
 	})
 }

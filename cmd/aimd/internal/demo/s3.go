@@ -8,7 +8,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/contrib/awslimit"
 	"github.com/aimd-go/aimd/internal/s3test"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 // uploads is the work of aimd demo: objects for an S3 store with the objects in memory.
@@ -51,7 +51,9 @@ func newUploads() *uploads {
 
 func (u *uploads) race() *race.Race { return &u.Race }
 
-func (u *uploads) rivals() []string { return []string{"sdk-default", "backoff", "sdk-adaptive"} }
+func (u *uploads) rivals() []string {
+	return []string{"sdk-default", "backoff-v5", "backoff-1s", "backoff", "sdk-adaptive"}
+}
 
 func (u *uploads) flags(f *pflag.FlagSet) (quick map[string]string) {
 	f.Var(value.Whole(&u.Operations, 1, 1_000_000), "objects", "how many objects to upload")
@@ -61,7 +63,7 @@ func (u *uploads) flags(f *pflag.FlagSet) (quick map[string]string) {
 	f.Var(value.Duration(&u.service, time.Millisecond, time.Minute), "service", "how long the store takes for each, on average")
 	f.Var(value.Decimal(&u.jitter, 0, 1), "jitter", "spread of that: 0.2 is ±20%")
 	// The optimum stays above a second, since a shorter run measures how a strategy starts. sdk-adaptive takes long.
-	few := slices.DeleteFunc(names(u), func(s string) bool { return s == "sdk-adaptive" })
+	few := append([]string{"sdk-default", "backoff"}, sim.Laws()...)
 	return map[string]string{"objects": "800", "size": "16KiB", "only": strings.Join(few, ",")}
 }
 
@@ -109,7 +111,7 @@ func (u *uploads) Start(s *race.Strategy, client *http.Client) (race.Service, er
 		config.Retryer = func() aws.Retryer { return retry.NewStandard() }
 	case "sdk-adaptive": // the SDK's own answer to throttling, a token bucket on the client's side
 		config.Retryer = func() aws.Retryer { return retry.NewAdaptiveMode() }
-	case "backoff":
+	case "backoff", "backoff-1s", "backoff-v5":
 		config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	}
 	if s.Limiter != nil { // one call of contrib/awslimit on the config, and the client retries

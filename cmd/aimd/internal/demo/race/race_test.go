@@ -145,9 +145,18 @@ func (d drawn) NormFloat64() float64 { return 0 }
 func TestBackoff(t *testing.T) {
 	for retry, most := range map[int]time.Duration{1: 100 * time.Millisecond, 2: 200 * time.Millisecond, 8: 12800 * time.Millisecond, 9: 20 * time.Second, 1000: 20 * time.Second} {
 		for _, u := range []drawn{0, 0.5} {
-			d, again := delays.Delay(backoff.State{Retry: retry}, u)
+			for name, bound := range map[string]time.Duration{"backoff": most, "backoff-1s": min(most, time.Second)} {
+				d, again := delays[name].Delay(backoff.State{Retry: retry}, u)
+				assert.True(t, again)
+				assert.Equal(t, time.Duration(float64(u)*float64(bound)), d, "%s, retry %d", name, retry)
+			}
+		}
+	}
+	for retry, mean := range map[int]time.Duration{1: 500 * time.Millisecond, 2: 750 * time.Millisecond, 100: time.Minute} {
+		for _, u := range []drawn{0, 0.5} { // from half of it to one and a half times
+			d, again := delays["backoff-v5"].Delay(backoff.State{Retry: retry}, u)
 			assert.True(t, again)
-			assert.Equal(t, time.Duration(float64(u)*float64(most)), d, "retry %d", retry)
+			assert.Equal(t, time.Duration((0.5+float64(u))*float64(mean)), d, "retry %d", retry)
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {

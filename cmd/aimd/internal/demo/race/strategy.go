@@ -19,11 +19,16 @@ type Strategy struct {
 	Limiter *aimd.Limiter
 }
 
-// delays are the delays of the usual client, "full jitter" of
-// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ up to 20 s.
-var delays = backoff.Exponential{Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()}
+// delays are the delays of the usual clients by the name of the strategy: "full jitter" of
+// https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/ up to 20 s, the same up to 1 s, which is the
+// best bound in aimd demo, and the defaults of github.com/cenkalti/backoff/v5.
+var delays = map[string]backoff.Exponential{
+	"backoff":    {Min: 100 * time.Millisecond, Max: 20 * time.Second, Factor: 2, Jitter: backoff.Full()},
+	"backoff-1s": {Min: 100 * time.Millisecond, Max: time.Second, Factor: 2, Jitter: backoff.Full()},
+	"backoff-v5": {Min: 500 * time.Millisecond, Max: time.Minute, Factor: 1.5, Jitter: backoff.Proportional(0.5)},
+}
 
-// strategy puts a strategy to work: backoff, a limiter with one of sim.Laws, or, under any other name, a client
+// strategy puts a strategy to work: one of delays, a limiter with one of sim.Laws, or, under any other name, a client
 // that is left alone.
 func (r Race) strategy(name string) (Strategy, error) {
 	w := sim.Window{Law: name}
@@ -31,10 +36,11 @@ func (r Race) strategy(name string) (Strategy, error) {
 		w.Factor = r.Factor
 	}
 	law := w.MakeLaw()
+	d, backs := delays[name]
 	switch {
-	case name == "backoff":
+	case backs:
 		// The usual client repeats a request that failed, whatever it was.
-		p, err := retry.New(retry.Config{Backoff: delays, MaxAttempts: -1, If: func(error) bool { return true }})
+		p, err := retry.New(retry.Config{Backoff: d, MaxAttempts: -1, If: func(error) bool { return true }})
 		return Strategy{Name: name, Do: func(ctx context.Context, once func(context.Context) error) error { return retry.Do(ctx, p, once) }}, err
 	case law == nil:
 		return Strategy{Name: name, Do: Once}, nil
