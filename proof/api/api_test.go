@@ -30,6 +30,8 @@ var sdks = map[string][]string{
 	"contrib/awslimit":   {"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 	"contrib/grpclimit":  {"google.golang.org/grpc"},
 	"contrib/miniolimit": {"github.com/minio/minio-go/v7"},
+	"contrib/pgshare":    {"github.com/jackc/pgx/v5"},
+	"contrib/redisshare": {"github.com/redis/go-redis/v9"},
 	"contrib/riverlimit": {"github.com/riverqueue/river"},
 }
 

@@ -30,13 +30,19 @@ func startRedis(t *testing.T) *redisServer {
 	t.Helper()
 	r := &redisServer{address: program.Address(t), dir: filepath.Join(t.TempDir(), "data")}
 	require.NoError(t, os.Mkdir(r.dir, 0o700))
-	_, port, _ := net.SplitHostPort(r.address)
-	startProcess(t, server("TERM", program.Path(t, "redis-server", "redis-server"),
-		"--bind", "127.0.0.1", "--port", port, "--dir", r.dir, "--save", "")).listening(t, r.address)
+	redisProcess(t, program.Path(t, "redis-server", "redis-server"), r.address, r.dir)
 	r.redis = redis.NewClient(&redis.Options{Addr: r.address})
 	t.Cleanup(func() { _ = r.redis.Close() })
 	r.inspector = asynq.NewInspectorFromRedisClient(r.redis)
 	return r
+}
+
+// redisProcess starts a redis-server, empty.
+func redisProcess(t *testing.T, path, address, dir string, more ...string) *process {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(address)
+	return startProcess(t, server("TERM", append([]string{path, "--bind", "127.0.0.1", "--port", port, "--dir", dir, "--save", ""}, more...)...)).
+		listening(t, address)
 }
 
 func (r *redisServer) insert(t *testing.T, n int) {

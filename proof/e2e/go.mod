@@ -7,6 +7,8 @@ require (
 	github.com/aimd-go/aimd/contrib/asynqlimit v0.1.0
 	github.com/aimd-go/aimd/contrib/awslimit v0.1.0
 	github.com/aimd-go/aimd/contrib/miniolimit v0.1.0
+	github.com/aimd-go/aimd/contrib/pgshare v0.1.0
+	github.com/aimd-go/aimd/contrib/redisshare v0.1.0
 	github.com/aimd-go/aimd/contrib/riverlimit v0.1.0
 	github.com/aws/aws-sdk-go-v2 v1.48.0
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.10
@@ -126,6 +128,8 @@ replace (
 	github.com/aimd-go/aimd/contrib/asynqlimit => ../../contrib/asynqlimit
 	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
 	github.com/aimd-go/aimd/contrib/miniolimit => ../../contrib/miniolimit
+	github.com/aimd-go/aimd/contrib/pgshare => ../../contrib/pgshare
+	github.com/aimd-go/aimd/contrib/redisshare => ../../contrib/redisshare
 	github.com/aimd-go/aimd/contrib/riverlimit => ../../contrib/riverlimit
 )
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"log"
 	"os"
 	"sync"
 	"testing"
@@ -15,9 +16,18 @@ import (
 // engineWorker, in the environment, makes the test binary a worker of a job engine, with these settings.
 const engineWorker = "E2E_WORKER"
 
+// errandRunner makes it a process that shares a window.
+const errandRunner = "E2E_ERRAND"
+
 func TestMain(m *testing.M) {
 	if settings := os.Getenv(engineWorker); settings != "" {
 		runEngineWorker(settings)
+		return
+	}
+	if settings := os.Getenv(errandRunner); settings != "" {
+		if err := runErrand(settings); err != nil {
+			log.Fatal(err)
+		}
 		return
 	}
 	var err error

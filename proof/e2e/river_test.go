@@ -24,36 +24,58 @@ import (
 // postgres is river on a PostgreSQL of its own.
 type postgres struct {
 	address string
+	data    string
 	pool    *pgxpool.Pool
 }
 
 func startPostgres(t *testing.T) *postgres {
 	t.Helper()
-	p, data := &postgres{address: program.Address(t)}, filepath.Join(t.TempDir(), "data")
-	require.NoError(t, os.Mkdir(data, 0o700))
-	if os.Getuid() == 0 {
-		out, err := exec.Command("chown", "postgres", data).CombinedOutput()
-		require.NoError(t, err, "Debian's package postgresql makes the user: %s", out)
-		for dir := filepath.Dir(data); dir != os.TempDir(); dir = filepath.Dir(dir) {
-			require.NoError(t, os.Chmod(dir, 0o711))
-		}
-	}
-	initdb := asPostgres(program.Path(t, "initdb", "postgresql"), "-D", data, "-A", "trust", "-U", "e2e", "-E", "UTF8", "--locale=C", "--no-sync")
-	out, err := exec.Command(initdb[0], initdb[1:]...).CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	_, port, _ := net.SplitHostPort(p.address)
-	// INT does not wait for clients.
-	startProcess(t, server("INT", asPostgres(program.Path(t, "postgres", "postgresql"),
-		"-D", data, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")...)).listening(t, p.address)
-	p.pool, err = pgxpool.New(t.Context(), p.url())
-	require.NoError(t, err)
-	t.Cleanup(p.pool.Close)
-	eventually(t, func() bool { return p.pool.Ping(t.Context()) == nil }, "PostgreSQL does not answer")
+	p := newPostgres(t)
+	p.start(t)
 	m, err := rivermigrate.New(riverpgxv5.New(p.pool), &rivermigrate.Config{Logger: quiet})
 	require.NoError(t, err)
 	_, err = m.Migrate(t.Context(), rivermigrate.DirectionUp, nil)
 	require.NoError(t, err)
 	return p
+}
+
+// newPostgres makes a database. The user sharer has to have a password.
+func newPostgres(t *testing.T) *postgres {
+	t.Helper()
+	p := &postgres{address: program.Address(t), data: filepath.Join(t.TempDir(), "data")}
+	require.NoError(t, os.Mkdir(p.data, 0o700))
+	if os.Getuid() == 0 {
+		out, err := exec.Command("chown", "postgres", p.data).CombinedOutput()
+		require.NoError(t, err, "Debian's package postgresql makes the user: %s", out)
+		for dir := filepath.Dir(p.data); dir != os.TempDir(); dir = filepath.Dir(dir) {
+			require.NoError(t, os.Chmod(dir, 0o711))
+		}
+	}
+	initdb := asPostgres(program.Path(t, "initdb", "postgresql"), "-D", p.data, "-A", "trust", "-U", "e2e", "-E", "UTF8", "--locale=C", "--no-sync")
+	out, err := exec.Command(initdb[0], initdb[1:]...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	hba, err := os.ReadFile(filepath.Join(p.data, "pg_hba.conf"))
+	require.NoError(t, err)
+	hba = append([]byte("host all sharer 127.0.0.1/32 scram-sha-256\n"), hba...)
+	require.NoError(t, os.WriteFile(filepath.Join(p.data, "pg_hba.conf"), hba, 0o600))
+	return p
+}
+
+// start starts the server, also after it was killed.
+func (p *postgres) start(t *testing.T) *process {
+	t.Helper()
+	_, port, _ := net.SplitHostPort(p.address)
+	// INT does not wait for clients.
+	server := startProcess(t, server("INT", asPostgres(program.Path(t, "postgres", "postgresql"),
+		"-D", p.data, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=")...)).listening(t, p.address)
+	if p.pool == nil {
+		var err error
+		p.pool, err = pgxpool.New(t.Context(), p.url())
+		require.NoError(t, err)
+		t.Cleanup(p.pool.Close)
+	}
+	eventually(t, func() bool { return p.pool.Ping(t.Context()) == nil }, "PostgreSQL does not answer")
+	return server
 }
 
 var quiet = slog.New(slog.DiscardHandler)
@@ -66,7 +88,11 @@ func asPostgres(command ...string) []string {
 	return append([]string{"setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"}, command...)
 }
 
-func (p *postgres) url() string { return "postgres://e2e@" + p.address + "/postgres?sslmode=disable" }
+func (p *postgres) url() string { return p.as("e2e") }
+
+func (p *postgres) as(user string) string {
+	return "postgres://" + user + "@" + p.address + "/postgres?sslmode=disable"
+}
 
 // riverJob is the arguments of a job.
 type riverJob struct {
