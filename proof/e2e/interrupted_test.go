@@ -57,9 +57,14 @@ func uploadCommand(t *testing.T, dir, prefix, address string, flags ...string) *
 	t.Helper()
 	args := append([]string{"upload", dir, "s3://" + bucket + "/" + prefix, "--endpoint", "http://" + address}, flags...)
 	cmd := exec.Command(aimdTool(t), args...)
-	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_EC2_METADATA_DISABLED=true",
-		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull)
+	cmd.Env = credentialsOnly()
 	return cmd
+}
+
+// credentialsOnly is an environment with the credentials of the store, without the settings of the machine.
+func credentialsOnly() []string {
+	return append(os.Environ(), "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_EC2_METADATA_DISABLED=true",
+		"AWS_CONFIG_FILE="+os.DevNull, "AWS_SHARED_CREDENTIALS_FILE="+os.DevNull)
 }
 
 // stored returns how many files the store has, and requires that their contents are equal.

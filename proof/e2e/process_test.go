@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,6 +23,8 @@ var (
 	aimdTool  = built("../../cmd/aimd")
 	fleetTool = built("../../examples/fleet")
 
+	downloadTool = built("../../examples/download")
+
 	stormServerTool = built("../../examples/storm/server")
 	stormClientTool = built("../../examples/storm/client")
 )
@@ -28,12 +32,17 @@ var (
 // binaries is the folder of these programs, which lasts as long as the tests.
 var binaries string
 
-// built returns the path of a program of the package in a folder. It is built once, without the race
-// detector, which would make it slower than the tests.
-func built(folder string) (path func(*testing.T) string) {
+// built returns the path of a program of the package in a folder, or of one of another module that the folder's requires.
+// It is built once, without the race detector, which would make it slower than the tests.
+func built(folder string, pkg ...string) (path func(*testing.T) string) {
 	build := sync.OnceValues(func() (string, error) {
-		path := filepath.Join(binaries, filepath.Base(folder))
-		out, err := exec.Command("go", "build", "-C", folder, "-o", path, ".").CombinedOutput()
+		of := append(pkg, ".")[0]
+		path := filepath.Join(binaries, filepath.Base(filepath.Join(folder, of)))
+		cmd := exec.Command("go", "build", "-C", folder, "-o", path, of)
+		if strings.HasPrefix(folder, "../peers") { // go.work does not have it
+			cmd.Env = append(os.Environ(), "GOWORK=off")
+		}
+		out, err := cmd.CombinedOutput()
 		if err != nil {
 			err = fmt.Errorf("go build in %s: %w: %s", folder, err, out)
 		}
