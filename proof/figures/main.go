@@ -68,7 +68,7 @@ func find(all []point, keys ...string) (found []point) {
 }
 
 var sources = []source{
-	{page: "README.md", head: "| strategy | time |", command: "demo --json", noise: 1. / 3, of: demo},
+	{page: "README.md", head: "| strategy | times", command: "demo --only sdk-default,backoff-v5,backoff-1s,backoff,probe --json", noise: 1. / 3, of: demo},
 	{page: "docs/laws.md", head: "| you have | backoff", command: "sim run backoff-or-window --runs 15 --json", of: clients},
 	{page: "docs/laws.md", head: "| time @ attempts", command: laws, of: scenarios("span.median", "attempts_per_op.median")},
 	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "regain_s.median")},

@@ -59,7 +59,7 @@ func command(w work, c *cobra.Command) *cobra.Command {
 	f, r, o := cli.Flags(c), w.race(), new(output)
 	short := w.flags(f)
 	quick := f.Bool("quick", false, "a run of a few seconds per strategy; other flags still count")
-	r.Only = names(w)
+	r.Only = slices.DeleteFunc(names(w), func(name string) bool { return strings.HasPrefix(name, "backoff-") }) // on demand
 	f.Var(value.Factor(&r.Factor), "factor", "the share of the window that tahoe and reno keep at a cut")
 	f.Var(value.Names(&r.Only, names(w)), "only", "which strategies to run")
 	cli.Complete(c, "only", names(w))

@@ -46,7 +46,8 @@ func TestJSON(t *testing.T) {
 		args       []string
 		strategies []string
 	}{
-		"demo":         {tiny("--json"), []string{"sdk-default", "backoff-v5", "backoff-1s", "backoff", "sdk-adaptive", "probe", "tahoe", "reno"}},
+		"demo":         {tiny("--json"), []string{"sdk-default", "backoff", "sdk-adaptive", "probe", "tahoe", "reno"}},
+		"demo, rivals": {tiny("--json", "--only", "backoff-1s,backoff-v5"), []string{"backoff-v5", "backoff-1s"}},
 		"demo, chosen": {tiny("--json", "--only", "reno,tahoe"), []string{"tahoe", "reno"}},
 		"demo api":     {tinyAPI("--json"), []string{"plain", "backoff", "probe", "tahoe", "reno"}},
 	} {
