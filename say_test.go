@@ -25,7 +25,7 @@ import (
 // What a program says of an error counts before what the error says, and the wait within counts.
 func TestWhatAProgramSaysOfAnError(t *testing.T) {
 	for want, say := range map[answer.Meaning]func(error) error{
-		answer.Refused: aimd.Refused, answer.Passing: aimd.Passing, answer.Partly: aimd.Partly, answer.Final: aimd.Final,
+		answer.Refused: aimd.Refused, answer.Passing: aimd.Passing, answer.Partly: aimd.Partly, answer.Mostly: aimd.Mostly, answer.Final: aimd.Final,
 	} {
 		cause := status{code: 404, after: 3 * time.Second}
 		err := say(cause)
@@ -84,7 +84,7 @@ func TestABatchOfWhichAPartIsRefused(t *testing.T) {
 	}
 	alone := run(0, nil).Seconds()
 	for share, most := range map[float64]float64{.02: 1.1, .1: 1.25} {
-		assert.Less(t, run(share, aimd.Passing).Seconds()/alone, most, share)
+		assert.Less(t, run(share, aimd.Mostly).Seconds()/alone, most, share)
 	}
 }
 
@@ -142,8 +142,8 @@ func ExamplePartly() {
 			return err
 		}
 		err = fmt.Errorf("%d of %d items were refused", len(left), all)
-		if len(left) < all/10 { // a key or a partition
-			return aimd.Passing(err)
+		if 10*len(left) < all { // a key or a partition
+			return aimd.Mostly(err)
 		}
 		return aimd.Partly(err)
 	})

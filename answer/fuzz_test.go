@@ -2,6 +2,9 @@ package answer_test
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -49,6 +52,33 @@ func FuzzAnswer(f *testing.F) {
 		if a.Meaning(soon) == answer.Fault && a.Status != 400 && !a.Begun {
 			require.Equal(t, answer.Fault, answer.Read(a.Status, nil, nil, noon).Meaning(soon))
 		}
+	})
+}
+
+// What Speaks passes over is a plain success: no error, no batch that refuses, no quota. Its names are looked for in the usual
+// letters alone, without escapes: a service spells its keys in one way.
+func FuzzSpeaks(f *testing.F) {
+	files, err := filepath.Glob("testdata/*_200_*.http")
+	require.NoError(f, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(f, err)
+		_, document, _ := strings.Cut(string(text), "\n\n")
+		f.Add([]byte(document), "application/json")
+		f.Add([]byte("event: error\ndata: "+document+"\n\n"), "text/event-stream")
+	}
+	names := strings.Fields(`rror rrcode notok nprocessed failed responses" note" information" throttlestatus ratelimit`)
+	f.Fuzz(func(t *testing.T, document []byte, kind string) {
+		lower := strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(strings.ToLower(string(document)))
+		if answer.Speaks(document) || strings.ContainsAny(lower, `\#:`) && strings.Contains(lower, "http") || strings.Contains(lower, `\`) ||
+			strings.Contains(lower, "code>") || strings.HasPrefix(kind, "multipart/") || // an item of XML that says no more
+			slices.ContainsFunc(names, func(name string) bool { return strings.Contains(lower, name) }) {
+			return
+		}
+		a := answer.Read(200, map[string][]string{"Content-Type": {kind}}, document, noon)
+		require.False(t, a.Failed(), "%q", a.Codes)
+		require.Equal(t, answer.Success, a.Meaning(soon))
+		require.Empty(t, a.Quotas)
 	})
 }
 

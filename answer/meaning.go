@@ -44,11 +44,17 @@ const (
 	// Partly: the service took a part, and refused the rest for load: a batch of which at least a tenth was refused. The
 	// caller gets the answer, and sends the rest.
 	Partly
+	// Mostly: the service took all but a few: less than a tenth of a batch was refused, as those of a key or a partition.
+	// It is an acceptance. Read does not return it: such an answer is a Success.
+	Mostly
+	// Hurt: the bytes were hurt on their way, or a completion came before the store had listed its parts. The same request
+	// may pass: again, three times.
+	Hurt
 )
 
 // String returns the name of the meaning in lower case.
 func (m Meaning) String() string {
-	names := [...]string{"unknown", "success", "unclear", "fault", "final", "denied", "passing", "slow", "refused", "guessed", "stopped", "spent", "closed", "partly"}
+	names := [...]string{"unknown", "success", "unclear", "fault", "final", "denied", "passing", "slow", "refused", "guessed", "stopped", "spent", "closed", "partly", "mostly", "hurt"}
 	if int(m) < len(names) {
 		return names[m]
 	}
@@ -61,17 +67,17 @@ var words = []struct {
 	means Meaning
 	codes []pattern
 	says  []phrase
-	at    int // the only status with which the phrases count, 0: any
+	at    int // the only status with which the phrases count, 0: any; always: the row decides, whatever the time and the status
 }{
 	// The memory of a node of Elasticsearch. The threads of Neo4j, Status codes.
 	{Refused, list("circuitbreakingexception neotransienterrorrequestnothreadsavailable"), nil, 0},
 	// OpenAI, Azure OpenAI, Anthropic, DeepSeek, OpenRouter, Alibaba Cloud, Moonshot AI, Google.
 	{Closed, list("insufficientquota billing* *billinglimit* creditbalance* insufficientbalance insufficientcredits accountdeactivated arrearage exceededcurrentquota*"),
-		said("credit balance is too low", "insufficient balance", "insufficient credits", "billing account"), 0},
+		said("credit balance is too low", "insufficient balance", "insufficient credits", "billing account"), always},
 	// A size is no load. gRPC's three libraries, OpenAI, Groq, Anthropic.
-	{tooLarge, list("*toolarge *toolong *lengthexceeded *sizeexceeded *sizelimitexceeded *lengthlimitexceeded *sizelimit *maxsize* *abovemaxlength"),
+	{Final, list("*toolarge *toolong *lengthexceeded *sizeexceeded *sizelimitexceeded *lengthlimitexceeded *sizelimit *maxsize* *abovemaxlength"),
 		said("larger than max", "exceeds maximum size", "exceeds the maximum configured message size", "request too large",
-			"maximum context length", "reduce your message size", "prompt is too long"), 0},
+			"maximum context length", "reduce your message size", "prompt is too long"), always},
 	// GitHub: "wait for at least one minute", and requests sent meanwhile may get the program banned. Bybit: ten minutes.
 	{Stopped, list("secondaryratelimit* abuseratelimit*"), said("secondary rate limit", "abuse detection", "access too frequent"), 0},
 	// Alpha Vantage: a rate and a quota of a day, and no word on which it was. WeChat, API call limits.
@@ -99,6 +105,9 @@ var words = []struct {
 		"toomanyconcurrent* floodwait* toomanyconnections toomanywriteoperations *ratetoohigh *rateexceeded capacityexceeded* systemoverloadederror " +
 		"*rejectedexecutionexception overquerylimit concurrentruns* executionlimitexceeded* activestatementsexceeded* activesessionsexceeded* *overqps sssrequestlimitexceeded 99991400"),
 		said("too many requests continuously"), 0},
+	// Bytes that were hurt on their way, and a completion that came too soon: aws/aws-sdk-ruby#1264, minio/mc#2245,
+	// aws/aws-sdk-js#3071.
+	{Hurt, list("baddigest xamzcontentsha256mismatch xamzcontentchecksummismatch incompletebody invalidpart"), nil, 0},
 	// An echo of a validation is no refusal: the phrases below do not count.
 	{Final, list("invalid* validation* *validationerror *validationexception *validationfailed *parsefailed malformed* unsupported* *permission* accessdenied unauthorized* authentication* contentfilter* policyviolation card*"), nil, 0},
 	{Fault, list("nosuch* *notfound *notfoundexception *notfounderror *alreadyexists* preconditionfailed conditionalcheckfailed*"), nil, 0},
@@ -121,8 +130,8 @@ func full(code string) bool {
 	return code == "QuotaExceeded" || code == "QUOTA_EXCEEDED" || code == "ObjectQuotaExceeded"
 }
 
-// tooLarge is Final, whatever the time and the status.
-const tooLarge = Partly + 1
+// always is the at of a row that decides before all else.
+const always = -1
 
 // pattern is a code, or a part of it: open at its begin, or at its end.
 type pattern struct {
@@ -149,22 +158,22 @@ func (p pattern) matches(code string) bool {
 	return code == p.word
 }
 
-// worded is what the words mean; false without a word that is known.
-func (a *Answer) worded() (Meaning, bool) {
+// worded is what the words mean; false without a word that is known. decides: whatever else the answer says.
+func (a *Answer) worded() (means Meaning, known, decides bool) {
 	for i := range words {
 		row := &words[i]
 		for _, code := range a.Codes {
 			if slices.ContainsFunc(row.codes, func(p pattern) bool { return p.matches(code) }) {
-				return row.means, true
+				return row.means, true, row.at == always
 			}
 		}
-		if row.at == 0 || row.at == a.Status {
+		if row.at <= 0 || row.at == a.Status {
 			if slices.ContainsFunc(row.says, a.says) {
-				return row.means, true
+				return row.means, true, row.at == always
 			}
 		}
 	}
-	return Unclear, false
+	return Unclear, false, false
 }
 
 // phrase is a part of a message, and another part that comes later; "" without a second part.
@@ -218,12 +227,9 @@ const fewest = 10
 
 // judge is the meaning of an error.
 func (a *Answer) judge(longest time.Duration) Meaning {
-	word, known := a.worded()
-	switch {
-	case known && word == Closed:
-		return Closed
-	case known && word == tooLarge:
-		return Final
+	word, known, decides := a.worded()
+	if decides {
+		return word
 	}
 	m := a.meaning(word, known, longest)
 	if m == Unclear && a.Status < 400 && !a.Begun && !known {
@@ -234,7 +240,7 @@ func (a *Answer) judge(longest time.Duration) Meaning {
 	}
 	switch a.shouldRetry() {
 	case "true":
-		if m <= Denied {
+		if !slices.Contains(later, m) {
 			return Passing
 		}
 	case "false":
@@ -242,6 +248,9 @@ func (a *Answer) judge(longest time.Duration) Meaning {
 	}
 	return m
 }
+
+// later are the meanings that say themselves whether a later attempt may succeed.
+var later = []Meaning{Passing, Slow, Refused, Guessed, Stopped, Spent, Closed, Hurt}
 
 // As returns the answer with another meaning, for a service that you know better than this package. With Success it
 // is a success. With Unknown the answer has its first meaning again.
@@ -255,7 +264,7 @@ func (a Answer) As(m Meaning) Answer {
 func (a Answer) Failed() bool {
 	switch {
 	case a.meant != Unknown:
-		return a.meant != Success && a.meant != Partly
+		return a.meant != Success && a.meant != Partly && a.meant != Mostly
 	case !a.Begun, a.fromXML:
 		return a.Status >= 400 || a.Begun
 	}
@@ -263,7 +272,7 @@ func (a Answer) Failed() bool {
 	case Unknown, Success, Fault, Final, Denied:
 		return false
 	case Unclear:
-		_, known := a.worded()
+		_, known, _ := a.worded()
 		return !a.listed && (known || a.Status >= 500)
 	}
 	return true
@@ -289,7 +298,7 @@ func (a *Answer) meaning(word Meaning, known bool, longest time.Duration) Meanin
 		return Stopped
 	case known && word == Passing && len(a.Header["Stripe-Rate-Limited-Reason"]) > 0: // a lock while there are too many
 		return Refused
-	case known && (word == Passing || word == Slow || word == Stopped):
+	case known && (word == Passing || word == Slow || word == Stopped || word == Hurt):
 		return word
 	case a.Wait > 0 && a.Wait <= longest && a.Status < 500:
 		// A quota of a day that comes back drop by drop, or a service that does not know; a validation that echoes a time.

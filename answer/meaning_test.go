@@ -14,10 +14,10 @@ import (
 func TestAs(t *testing.T) {
 	for _, status := range []int{200, 403, 503} {
 		a := answer.Read(status, map[string][]string{"X-Should-Retry": {"false"}, "Retry-After": {"7"}}, nil, time.Time{})
-		for m := answer.Success; m <= answer.Partly; m++ {
+		for m := answer.Success; m <= answer.Hurt; m++ {
 			b := a.As(m)
 			assert.Equal(t, m, b.Meaning(time.Hour), "%d as %v", status, m)
-			assert.Equal(t, m != answer.Success && m != answer.Partly, b.Failed(), "%d as %v", status, m)
+			assert.Equal(t, m != answer.Success && m != answer.Partly && m != answer.Mostly, b.Failed(), "%d as %v", status, m)
 			assert.Equal(t, 7*time.Second, b.Wait)
 			assert.Equal(t, a, b.As(answer.Unknown))
 		}

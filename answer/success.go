@@ -311,7 +311,7 @@ func refuses(code string) bool {
 		status, _ := strconv.Atoi(code)
 		return statuses[status] == Refused
 	}
-	m, known := (&Answer{Codes: []string{fold(code)}}).worded()
+	m, known, _ := (&Answer{Codes: []string{fold(code)}}).worded()
 	return known && m.refuses()
 }
 

@@ -69,8 +69,15 @@ type rest struct {
 	refusal error
 	// forgotten: the service's name is no longer found.
 	forgotten bool
+	past
+}
+
+// past is what an attempt leaves to the next of its operation.
+type past struct {
 	// guessed is the begin of the operation's run of guessed refusals; zero without a run.
 	guessed time.Time
+	// hurt counts the attempts whose bytes were hurt.
+	hurt int
 	// run has the operation's failures in a row.
 	run limiter.Run
 }
@@ -185,7 +192,7 @@ func (a *Attempt) end(err error) verdict.Verdict {
 // failed notes a failure in the run of the operation, unless the caller has gone. A head that failed is noted at once, since the
 // decision on another attempt may come before the end of the body.
 func (a *Attempt) failed(v verdict.Verdict, f verdict.Reading, err error) {
-	if v.Meaning == answer.Partly { // the service took a part: a new run begins
+	if v.Meaning == answer.Partly || v.Meaning == answer.Mostly { // the service took a part: a new run begins
 		a.more().run = limiter.Run{Patient: a.more().run.Patient}
 		return
 	}
@@ -258,11 +265,20 @@ func (a *Attempt) judged(err error, f verdict.Reading) verdict.Verdict {
 	if o := v.Outcome(); !v.Known() || o == window.Timeout || o == window.Neutral && f.OfContext && !f.Unsent {
 		v = a.timed(v)
 	}
+	if v.Meaning == answer.Hurt {
+		if a.more().hurt++; a.rest.hurt > mostHurt {
+			v.Meaning = answer.Final
+		}
+	}
 	if v.Meaning == answer.Denied && a.owns && a.runner.Slots.Denied(a.ticket, err, a.number > 1) {
 		v.Meaning = answer.Refused
 	}
 	return v
 }
+
+// mostHurt is how often an operation is tried again whose bytes were hurt. Our choice: who sends another checksum than that of
+// the bytes gets the same answer each time.
+const mostHurt = 3
 
 // timed is the verdict by whose time ran out, or v if no time did.
 func (a *Attempt) timed(v verdict.Verdict) verdict.Verdict {

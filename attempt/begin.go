@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -34,8 +33,7 @@ func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 		if !d.Retry {
 			return nil, d.Reason
 		}
-		t.delay, t.guessed = max(0, max(d.Delay, d.RetryAfter)-wall.Since(end.settled)), end.guessed
-		t.run = end.run
+		t.delay, t.past = max(0, max(d.Delay, d.RetryAfter)-wall.Since(end.settled)), end.past
 	}
 	return r.begin(ctx, t)
 }
@@ -49,9 +47,7 @@ type try struct {
 	// op, if it is not nil, hears before the delay that the guards have admitted it.
 	op    Operation
 	asked time.Duration
-	// guessed and run are those of the attempt before.
-	guessed time.Time
-	run     limiter.Run
+	past  // of the attempt before
 }
 
 // asked is the time if the context has a deadline, otherwise 0.
@@ -103,8 +99,8 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	if r.Slots != nil && !r.Slots.Reached() {
 		a.began = now()
 	}
-	if !t.guessed.IsZero() || t.run != (limiter.Run{}) {
-		a.more().guessed, a.rest.run = t.guessed, t.run
+	if t.past != (past{}) {
+		a.more().past = t.past
 	}
 	if bounded {
 		a.patient = wall.Until(at) >= now()-t.asked

@@ -116,19 +116,18 @@ func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, 
 		if may != nil && f.Verdict.Reason == nil {
 			again, f.Verdict.Reason = may(ctx, f)
 		}
-		run := &a.more().run
-		run.Patient = aside != nil
-		if f.Verdict.Meaning == answer.Partly {
+		a.more().run.Patient = aside != nil
+		if f.Verdict.Meaning == answer.Partly || f.Verdict.Meaning == answer.Mostly {
 			taken = f.Attempt
 		}
 		d := a.decide(f, f.Attempt-taken, again, policy)
 		if !d.Retry {
 			return &Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
 		}
-		f.Last, t.delay, t.number, t.guessed = d.Delay, max(d.Delay, d.RetryAfter), f.Attempt+1, a.more().guessed
+		f.Last, t.delay, t.number = d.Delay, max(d.Delay, d.RetryAfter), f.Attempt+1
 		was, _ := t.run.Aside()
-		if t.run = *run; aside != nil && !was {
-			if is, _ := run.Aside(); is {
+		if t.past = a.rest.past; aside != nil && !was {
+			if is, _ := t.run.Aside(); is {
 				aside(1)
 				defer aside(-1)
 			}

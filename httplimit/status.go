@@ -45,7 +45,8 @@ type StatusError struct {
 // Check returns nil for a success, and leaves the answer unchanged. For another answer it returns a [*StatusError], reads
 // at most 64 KiB of the body, for at most a quarter of a second, and closes it. An answer with a status below 400 is no
 // success if it is a refusal nevertheless: see [Transport]. Check is for aimd.Do around a plain client. Read the body
-// of a good answer within the function: the slot is held as long as the function runs.
+// of a good answer within the function: the slot is held as long as the function runs. A batch that refused a part of its
+// items is a good answer, since what was done must not be lost: return aimd.Partly for it, or send by a Transport.
 func Check(resp *http.Response) error {
 	e, _ := glance(resp, nil)
 	if e == nil || e.passes {

@@ -8,7 +8,8 @@ import (
 // numbered are the errors of databases that may pass, by their numbers.
 var (
 	// sqlServer: learn.microsoft.com, Azure SQL, Troubleshoot connectivity issues, "List of transient fault error codes";
-	// 10928 and 10929: Resource limits. 1205, 1222 and 41301 to 41325: Database engine errors, from memory.
+	// 10928 and 10929: Resource limits. 1205 and 1222: SqlConfigurableRetryFactory, the list of transient errors. 41301 to
+	// 41325: Guidelines for Retry Logic for Transactions on Memory-Optimized Tables.
 	sqlServer = map[int64]Verdict{
 		40501: overload, 10928: overload, 10929: overload, 49918: overload, 49919: overload, 49920: overload,
 		926: again, 4221: again, 40143: again, 40166: again, 40197: again, 40540: again, 40613: again,
@@ -44,8 +45,9 @@ var firstWords = map[string]Verdict{
 var names = []string{"(NotWritablePrimary)", "(NotPrimaryNoSecondaryOk)", "(NotPrimaryOrSecondary)", "(PrimarySteppedDown)",
 	"(InterruptedDueToReplStateChange)", "(InterruptedAtShutdown)", "(ShutdownInProgress)"}
 
-// oracle are numbers of Oracle that may pass, in lower case: Oracle Database error messages, from memory. The sessions
-// and processes are used up, or the listener has no handler; a lock, a deadlock, and a transaction that lost.
+// oracle are numbers of Oracle that may pass, in lower case: the sessions and processes are used up, or the listener has no
+// handler; a lock, a deadlock, and a transaction that lost. 00020: docs.oracle.com/en/error-help/db/ora-00020. 02391:
+// oracle/node-oracledb#1612, OpenIdentityPlatform/OpenDJ#1018. The others are from memory.
 var oracle = map[string]Verdict{
 	"ora-00018": overload, "ora-00020": overload, "ora-12516": overload, "ora-12519": overload, "ora-12520": overload, "ora-02391": overload,
 	"ora-00054": again, "ora-00060": again, "ora-08177": again,

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/verdict"
 )
 
@@ -22,7 +23,7 @@ var grpcNames = strings.Fields("OK CANCELLED UNKNOWN INVALID_ARGUMENT DEADLINE_E
 // meant is a meaning as a file of answer/testdata has it.
 var meant = map[string]verdict.Verdict{
 	"unclear": unclear, "fault": refused, "final": final, "passing": again, "slow": timeout, "refused": overload, "guessed": guessed,
-	"spent": spent, "closed": closed,
+	"spent": spent, "closed": closed, "hurt": {Meaning: answer.Hurt},
 }
 
 // strange is the error of a row: an SDK's code, gRPC's status, a reply of mail, or a SQLSTATE.

@@ -25,6 +25,8 @@ import (
 //	answer.Spent      neutral, for the reason ErrQuota
 //	answer.Closed     neutral, for the reason ErrQuota
 //	answer.Partly     overload; the answer is a success for the caller, or in Do: again
+//	answer.Mostly     success; in Do: again
+//	answer.Hurt       neutral, again, three times
 //
 // Again means that another attempt may succeed; otherwise the error is final. A policy may decide otherwise.
 //
@@ -66,6 +68,8 @@ var verdicts = [...]struct {
 	answer.Spent:   {window.Neutral, false},
 	answer.Closed:  {window.Neutral, false},
 	answer.Partly:  {window.Overload, true},
+	answer.Mostly:  {window.Success, true},
+	answer.Hurt:    {window.Neutral, true},
 }
 
 // Outcome is the outcome of the attempt for laws and guards.

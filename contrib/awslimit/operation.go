@@ -32,8 +32,6 @@ type operation struct {
 	// useless counts attempts in a row that failed before they were sent, or in a way that only the SDK
 	// tries again.
 	useless int
-	// hurt counts attempts whose bytes were hurt on their way, or completions that came too soon.
-	hurt int
 	// stopped: the limiter refused the SDK an attempt. reason is why no further attempt helps, if the
 	// verdict has a reason.
 	stopped bool
@@ -147,9 +145,6 @@ func (o *operation) failed(a *attempt.Attempt, err error) error {
 	case v.Reason != nil:
 		o.reason = v.Reason
 		return &decided{error: err}
-	case passes(err) && o.hurt < hurtMost:
-		o.hurt++
-		return &decided{error: err, again: true}
 	case o.useless >= uselessMax, misfit(err):
 		return &decided{error: err}
 	case v.Retry():
@@ -215,24 +210,6 @@ func misfit(err error) bool {
 	var certificate *tls.CertificateVerificationError
 	var plain tls.RecordHeaderError
 	return errors.As(err, &certificate) || errors.As(err, &plain) || errors.Is(err, http.ErrSchemeMismatch)
-}
-
-// hurtMost is how often an attempt is made again whose bytes were hurt. Our choice: who sends another checksum than that of
-// the bytes gets the same answer each time.
-const hurtMost = 3
-
-// passes reports the code of bytes that were hurt on their way, or of a completion that came before the store has listed
-// the parts that it has taken: aws/aws-sdk-ruby#1264, minio/mc#2245, aws/aws-sdk-js#3071.
-func passes(err error) bool {
-	var coded interface{ ErrorCode() string }
-	if !errors.As(err, &coded) {
-		return false
-	}
-	switch coded.ErrorCode() {
-	case "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch", "IncompleteBody", "InvalidPart":
-		return true
-	}
-	return false
 }
 
 // uselessMax is the greatest number of attempts in a row that fail before they are sent, or in a way that only the

@@ -7,6 +7,9 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	answers "github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // flight is one attempt of a request: the time for which it is in flight is no wait.
@@ -32,7 +35,15 @@ func (f flight) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-var errLocked = fmt.Errorf("net/http does not come back: %w", os.ErrDeadlineExceeded)
+var errLocked error = locked{fmt.Errorf("net/http does not come back: %w", os.ErrDeadlineExceeded)}
+
+// locked says nothing of the service's load.
+type locked struct{ error }
+
+func (l locked) Unwrap() error { return l.error }
+func (locked) Facts() verdict.Facts {
+	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answers.Unclear}, Reach: verdict.Unanswered}
+}
 
 // send is the round trip. One frame of a service can lock the client of HTTP/2 in Go 1.26 out of its own lock: a
 // WINDOW_UPDATE that overflows the window of a stream. Then no round trip to any host returns, whatever its context says. One

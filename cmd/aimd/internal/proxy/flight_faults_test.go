@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
 )
 
 // overflowing is a service of HTTP/2 by hand. On its first connection it answers each request with a WINDOW_UPDATE that
@@ -68,4 +70,10 @@ func TestOneFrameOfTheServiceDoesNotStopTheProxy(t *testing.T) {
 	until(func() bool { flying, _ := state(p); return flying == 0 })
 	assert.Equal(t, 1, strings.Count(logs.String(), "does not come back"), logs.String())
 	assert.NotNil(t, p.fresh.Load())
+	var ended aimd.Snapshot
+	for _, l := range p.limited.All() {
+		s := l.Snapshot()
+		ended.Successes, ended.Neutrals, ended.Timeouts = ended.Successes+s.Successes, ended.Neutrals+s.Neutrals, ended.Timeouts+s.Timeouts
+	}
+	assert.Equal(t, aimd.Snapshot{Successes: 4, Neutrals: 1}, ended, "an end that is unclear is neutral, and no timeout")
 }

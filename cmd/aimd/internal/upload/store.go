@@ -177,10 +177,14 @@ func (s *store) parts(ctx context.Context, key string, f *file) error {
 	if err == nil {
 		err = f.unchanged() // no object of parts that were read before and after a change
 	}
+	var out *s3.CompleteMultipartUploadOutput
 	if err == nil {
-		_, err = s.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
+		out, err = s.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 			Bucket: &s.Bucket, Key: &key, UploadId: begun.UploadId, MultipartUpload: &types.CompletedMultipartUpload{Parts: parts},
 		})
+	}
+	if err == nil && out.ChecksumCRC64NVME != nil && !strings.Contains(*out.ChecksumCRC64NVME, "-") { // of the whole object
+		return verified(f, 0, f.info.Size(), nil, out.ChecksumCRC64NVME, nil)
 	}
 	if err == nil {
 		return nil

@@ -120,6 +120,24 @@ func TestAdvAnswerWithAnotherChecksum(t *testing.T) {
 	}
 }
 
+// The store puts good parts together wrongly, and says so itself.
+func TestACompletionWithAnotherChecksum(t *testing.T) {
+	for sum, right := range map[string]bool{crc(strings.Repeat("x", 2*partLeast+1)): true, crc("other bytes"): false, crc("parts") + "-3": true} {
+		w := newWorld(t)
+		w.write("a", strings.Repeat("x", 2*partLeast+1))
+		w.intercept = func(rw http.ResponseWriter, r *http.Request) bool {
+			if r.Method == http.MethodPost && r.URL.Query().Has("uploadId") {
+				s3test.Answer(rw, r, http.StatusOK, `<CompleteMultipartUploadResult><ETag>"0-3"</ETag><ChecksumCRC64NVME>`+sum+`</ChecksumCRC64NVME></CompleteMultipartUploadResult>`)
+				return true
+			}
+			return false
+		}
+		s, err := Run(t.Context(), w.config())
+		assert.Equal(t, right, err == nil, "%s: %v", sum, err)
+		assert.Equal(t, right, s.Stored == 1)
+	}
+}
+
 // answered is the SDK's error of an answer with that status.
 func answered(status int) error {
 	r := &smithyhttp.Response{Response: &http.Response{StatusCode: status}}

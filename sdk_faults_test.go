@@ -1,0 +1,120 @@
+package aimd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+)
+
+// An SDK makes an error of a refusal within a 200, in its own words. These types have the fields and texts of the SDKs.
+
+// jsonError is as that of go-ethereum, package rpc.
+type jsonError struct {
+	Code    int
+	Message string
+}
+
+func (e *jsonError) Error() string  { return e.Message }
+func (e *jsonError) ErrorCode() int { return e.Code }
+
+// graphError is as those of shurcooL/graphql and hasura/go-graphql-client.
+type graphError []struct{ Message string }
+
+func (e graphError) Error() string { return e[0].Message }
+
+// wikiError is as that of go-mwclient; lastfmError of shkh/lastfm-go.
+type wikiError struct{ Code, Info string }
+
+func (e wikiError) Error() string { return e.Code + ": " + e.Info }
+
+type lastfmError struct {
+	Code            int
+	Message, Caller string
+}
+
+func (e *lastfmError) Error() string { return fmt.Sprintf("LastfmError[%d]: %s", e.Code, e.Message) }
+
+// streamed is as that of openai-go, package ssestream.
+type streamed struct {
+	Event struct {
+		Type string
+		Data []byte
+	}
+	Message string
+}
+
+func (e *streamed) Error() string { return e.Message }
+
+// Do costs with each what it costs with a 429: at most 1.15 of the time in the mean.
+func TestErrorsOfSDKsForARefusalWithinA200(t *testing.T) {
+	event := &streamed{Message: "received error while streaming"}
+	event.Event.Data = []byte(`{"error":{"type":"tokens","code":"rate_limit_exceeded","message":"Rate limit reached"}}`)
+	forms := map[string]error{
+		"slack-go":     errors.New("ratelimited"),
+		"lastfm-go":    &lastfmError{Code: 29, Message: "Rate Limit Exceeded - Your IP has made too many requests in a short period"},
+		"go-mwclient":  wikiError{"ratelimited", "You've exceeded your rate limit. Please wait some time and try again."},
+		"go-ethereum":  &jsonError{429, "Your app has exceeded its compute units per second capacity."},
+		"-32005":       &jsonError{-32005, "project ID request rate exceeded"},
+		"silenceper":   errors.New("GetUserInfo Error , errcode=45009 , errmsg=api freq out of limit"),
+		"Marketo":      errors.New("606: Max rate limit '100' exceeded with in '20' secs"),
+		"GitHub":       graphError{{"API rate limit exceeded for user ID 1."}},
+		"Shopify":      graphError{{"Throttled"}},
+		"Google Maps":  errors.New("maps: OVER_QUERY_LIMIT - You have exceeded your rate-limit for this API."),
+		"Anthropic":    errors.New(`received error while streaming: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
+		"OpenAI":       event,
+		"Etherscan":    aimd.Refused(errors.New("etherscan server: NOTOK")), // the SDK drops the words
+		"a batch":      aimd.Partly(errors.New("9 of 10 items were refused")),
+		"AlphaVantage": errors.New("Thank you for using Alpha Vantage! Our standard API call frequency is 5 calls per minute and 500 calls per day."),
+	}
+	var refused, sum float64
+	for range 8 {
+		refused += dripped(t, status{code: 429}).Seconds() / 8
+	}
+	for name, err := range forms {
+		took := dripped(t, err).Seconds()
+		assert.Less(t, took, 2*refused, name)
+		sum += took / float64(len(forms))
+	}
+	assert.Less(t, sum, 1.15*refused)
+}
+
+// dripped is the time of 100 operations of a service that serves 5 a second, and 5 at once, and fails the others with err.
+func dripped(t *testing.T, err error) (took time.Duration) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		lim, wrong := aimd.New(aimd.Config{})
+		require.NoError(t, wrong)
+		var mu sync.Mutex
+		began := time.Now()
+		tokens, last := 5., began
+		var all sync.WaitGroup
+		for range 100 {
+			all.Go(func() {
+				assert.NoError(t, lim.Do(t.Context(), func(context.Context) error {
+					time.Sleep(50 * time.Millisecond)
+					mu.Lock()
+					defer mu.Unlock()
+					tokens, last = min(5, tokens+5*time.Since(last).Seconds()), time.Now()
+					if tokens < 1 {
+						return err
+					}
+					tokens--
+					return nil
+				}))
+			})
+		}
+		all.Wait()
+		took = time.Since(began)
+		_ = lim.Close()
+	})
+	return took
+}
