@@ -174,9 +174,20 @@ func newWaiter() any {
 	return w
 }
 
-// wakeAll wakes the waiter and those listed after it. It may be nil.
-func (w *waiter) wakeAll() {
-	for w != nil {
+// woken are waiters that get their signal after the unlock, in this order.
+type woken struct{ first, last *waiter }
+
+func (all *woken) add(w *waiter) {
+	if all.first == nil {
+		all.first = w
+	} else {
+		all.last.next = w
+	}
+	all.last = w
+}
+
+func (all woken) wake() {
+	for w := all.first; w != nil; {
 		next := w.next
 		w.next = nil
 		w.ready <- struct{}{}

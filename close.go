@@ -39,7 +39,8 @@ func (l *Limiter) close() {
 		for i := range l.line.All() {
 			l.line.Remove(i)
 			w := i.Value
-			w.dismissed, w.next, l.woken = ErrClosed, l.woken, w
+			w.dismissed = ErrClosed
+			l.woken.add(w)
 		}
 		l.note(l.now(), Event{Kind: event.Closed})
 	}

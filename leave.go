@@ -34,7 +34,7 @@ func (l *Limiter) turn(now time.Duration) *waiter {
 		w.dismissed = l.notSent(now, w, v)
 		l.line.Remove(next)
 		l.tooLate(now, w.dismissed)
-		w.next, l.woken = l.woken, w
+		l.woken.add(w)
 	}
 }
 

@@ -83,7 +83,7 @@ type guarded struct {
 	timer *clock.Timer
 	wake  time.Duration
 	// woken and events are for after the unlock.
-	woken  *waiter
+	woken  woken
 	events []Event
 	seq    uint64
 	// refused is the time of the latest overload, 0 without one; strange is when an error that nobody knows is an event again.
@@ -153,7 +153,7 @@ func (l *Limiter) time() time.Duration {
 // unlock ends an event. It admits all operations that may go, sets the timer and releases the lock. Only then it
 // wakes the admitted operations and calls the observer.
 func (l *Limiter) unlock(now time.Duration) {
-	if l.line.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken == nil {
+	if l.line.Len() == 0 && len(l.events) == 0 && !l.closed && l.woken.first == nil {
 		l.mu.Unlock()
 		return
 	}
@@ -165,22 +165,22 @@ func (l *Limiter) unlock(now time.Duration) {
 	if l.closed {
 		l.settle()
 	}
-	woken := l.woken
-	l.woken = nil
+	all := l.woken
+	l.woken = woken{}
 	if len(l.events) > 0 {
-		l.unlockAndReport(woken)
+		l.unlockAndReport(all)
 		return
 	}
 	l.mu.Unlock()
-	woken.wakeAll()
+	all.wake()
 }
 
-func (l *Limiter) unlockAndReport(woken *waiter) {
+func (l *Limiter) unlockAndReport(all woken) {
 	var few [4]Event // so that an event costs no allocation
 	events := append(few[:0], l.events...)
 	l.events = l.events[:0]
 	l.mu.Unlock()
-	woken.wakeAll()
+	all.wake()
 	for i := range events {
 		l.config.Observer(events[i])
 	}
@@ -189,29 +189,26 @@ func (l *Limiter) unlockAndReport(woken *waiter) {
 // admit books all operations that may go, in order, and lists them to be woken. An operation with an amount may have
 // come to the front since it was last asked whether it can wait.
 func (l *Limiter) admit(now time.Duration) {
-	last := &l.woken
 	for {
 		w := l.turn(now)
-		for *last != nil { // those that turn sent away, too
-			last = &(*last).next
+		if w != nil && w.amount != 0 && l.dismissed(now, w) {
+			continue
 		}
-		if w == nil || w.amount == 0 || !l.dismissed(now, w) {
-			quiet, _ := l.gate.Quiet(now)
-			t, ok := l.gate.Next(now, l.line.Len())
-			if !ok {
-				return
-			}
-			if quiet > 0 {
-				l.opened(now, quiet)
-			}
-			l.line.Went(&w.Waiter)
-			w.ticket = t
-			if l.config.Observer != nil {
-				now := l.now()
-				l.note(now, Event{Kind: event.Admitted, Wait: now - w.Since})
-			}
+		quiet, _ := l.gate.Quiet(now)
+		t, ok := l.gate.Next(now, l.line.Len())
+		if !ok {
+			return
 		}
-		*last, last = w, &w.next
+		if quiet > 0 {
+			l.opened(now, quiet)
+		}
+		l.line.Went(&w.Waiter)
+		w.ticket = t
+		if l.config.Observer != nil {
+			now := l.now()
+			l.note(now, Event{Kind: event.Admitted, Wait: now - w.Since})
+		}
+		l.woken.add(w)
 	}
 }
 

@@ -30,7 +30,7 @@ func (l *Limiter) paused(now, wait time.Duration, v verdict.Verdict, refusal err
 	l.pause = pause{until: l.made.Add(now + wait)}
 	stop := v.Meaning == answer.Stopped
 	obeyed := quota.Asked{After: v.Wait, Stop: stop}.Within(l.settings.Load().MaxRetryAfter)
-	if obeyed <= wait { // a shorter pause has another cause (a pause after cuts in a row)
+	if v.Wait == 0 || l.gate.Obeys() {
 		l.pause.asked, l.pause.refusal = v.Wait, refusal
 		if obeyed < v.Wait {
 			l.pause.cut = obeyed
@@ -46,19 +46,18 @@ func (l *Limiter) paused(now, wait time.Duration, v verdict.Verdict, refusal err
 func (l *Limiter) dismiss(now time.Duration) {
 	for i := range l.line.All() {
 		l.front()
-		if w := i.Value; l.dismissed(now, w) {
-			w.next, l.woken = l.woken, w
-		}
+		l.dismissed(now, i.Value)
 	}
 }
 
-// dismissed takes an operation that cannot wait out of the queue. It returns false for another.
+// dismissed takes an operation that cannot wait out of the queue, and has it woken. It returns false for another.
 func (l *Limiter) dismissed(now time.Duration, w *waiter) bool {
 	err := l.hopeless(now, w)
 	if err == nil || !l.line.Remove(&w.Waiter) {
 		return false
 	}
 	w.dismissed = err
+	l.woken.add(w)
 	return true
 }
 

@@ -53,7 +53,7 @@ func (g *Gate) Used(now time.Duration, t window.Ticket, amount float64) {
 		g.Spent += amount - max(1, said)
 		more := min((amount-max(1, said))/rate, g.rules.MaxRetryAfter.Seconds())
 		more = max(more, -longestGap.Seconds())
-		g.sent = min(max(g.sent+time.Duration(more*float64(time.Second)), longAgo), g.seen(now)+g.rules.MaxRetryAfter)
+		g.spacing.last = min(max(g.spacing.last+time.Duration(more*float64(time.Second)), longAgo), g.seen(now)+g.rules.MaxRetryAfter)
 	}
 }
 

@@ -88,7 +88,7 @@ func (g *Gate) Denied(now time.Duration, t window.Ticket, again bool) (blocked, 
 	b.pauses++
 	asked := quota.Asked{Stop: true, Refusals: b.pauses}
 	b.until = g.now + asked.Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
-	g.pausedUntil = max(g.pausedUntil, b.until)
+	g.pauses(b.until-g.now, false)
 	return true, true
 }
 

@@ -37,23 +37,17 @@ type Gate struct {
 	rules Settings
 
 	now time.Duration
-	// pausedUntil is the end of the pause for all. Until then no attempt is sent.
+	// pausedUntil is the end of the pause for all. Until then no attempt is sent. obeys: a Retry-After asked for it.
 	pausedUntil time.Duration
+	obeys       bool
 	// apart is the least time between the last send and the next, by Settings.MaxRate and MaxAmountRate.
 	apart time.Duration
-	// sent is the last send, if there is a gap: the time it was due, if only the timer was late. before is the spaced
-	// send before it.
-	sent, before time.Duration
+	spacing spacing
 	// last is the number of the attempt sent last, charged its amount.
 	last    uint64
 	charged float64
 	// inRow counts the urgent attempts since the last that was not.
 	inRow int
-	// delayed: the next send is late. The operation at the front had to wait for the timer of the gap or, if the
-	// law catches up, for the window.
-	delayed bool
-	// spread is the factor of the next gap, if it is spread.
-	spread float64
 
 	block  block
 	fog    fog
@@ -68,10 +62,6 @@ type Gate struct {
 	waiting int
 }
 
-// lateness is the lateness of a timer that does not delay the sends after it. A timer of a busy machine is many
-// milliseconds late. With 2 ms here, a store with a gap of 3 ms took a twentieth more time.
-const lateness = 20 * time.Millisecond
-
 // NewGate returns a gate in its initial state, or an error that names the wrong setting.
 func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 	s, err := s.WithDefaults()
@@ -79,7 +69,7 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 		return Gate{}, err
 	}
 	w, err := window.New(law, s.Window)
-	return Gate{Window: w, rules: s, apart: s.apart(0), sent: longAgo, spread: 1, part: part{lastAt: longAgo}}, err
+	return Gate{Window: w, rules: s, apart: s.apart(0), spacing: spacing{last: longAgo, spread: 1}, part: part{lastAt: longAgo}}, err
 }
 
 // Events.
@@ -93,7 +83,7 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 		}
 		return window.Ticket{}, false
 	}
-	g.delayed = false
+	g.spacing.late = false
 	return g.send(), true
 }
 
@@ -140,15 +130,18 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 	if streak < 2 {
 		return
 	}
-	var d time.Duration
 	if cut && !g.spaces() {
-		d = g.pause(streak - 2)
+		g.pauses(g.pause(streak-2), false)
 	}
 	if retryAfter > 0 && streak >= patience {
-		d = max(d, g.obeyed(retryAfter, false))
+		g.pauses(g.obeyed(retryAfter, false), true)
 	}
-	if d > 0 {
-		g.pausedUntil = max(g.pausedUntil, g.now+d)
+}
+
+// pauses pauses all for so long from now, unless a longer pause has begun.
+func (g *Gate) pauses(d time.Duration, obeys bool) {
+	if until := g.now + d; d > 0 && until > g.pausedUntil {
+		g.pausedUntil, g.obeys = until, obeys
 	}
 }
 
@@ -156,7 +149,7 @@ func (g *Gate) overloaded(cut bool, retryAfter time.Duration) {
 // as long has begun, it changes nothing: all attempts in flight get such an answer.
 func (g *Gate) Stopped(now, retryAfter time.Duration) {
 	if least := g.asked(retryAfter, true).Within(g.rules.MaxRetryAfter); g.pausedUntil-g.seen(now) < least {
-		g.pausedUntil = g.now + g.obeyed(retryAfter, true)
+		g.pausedUntil, g.obeys = g.now+g.obeyed(retryAfter, true), true
 	}
 }
 
@@ -195,7 +188,7 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 func (g *Gate) Next(now time.Duration, waiting int) (window.Ticket, bool) {
 	g.waiting = waiting
 	if waiting == 0 || !g.open(now) {
-		g.delayed = waiting > 0 && (g.Open() || g.catchUp() > 0) && g.now >= g.pausedUntil
+		g.spacing.late = waiting > 0 && (g.Open() || g.catchUp() > 0) && g.now >= g.pausedUntil
 		return window.Ticket{}, false
 	}
 	return g.send(), true
@@ -234,6 +227,10 @@ func (g *Gate) Gap() time.Duration { return max(g.Window.Gap(), g.apart) }
 // PausedUntil is the time when the last pause for all ends or ended.
 func (g *Gate) PausedUntil() time.Duration { return g.pausedUntil }
 
+// Obeys reports whether the last pause for all is the service's: a Retry-After, or an answer that speaks for everybody. Any
+// other is the gate's own, after refusals in a row or a block.
+func (g *Gate) Obeys() bool { return g.obeys }
+
 // ClosedUntil is the earliest time of the next send, by the service's answers: the end of the pause for all, or if that
 // is later, the time at which a used quota covers the Amount. 0: an attempt may go now.
 func (g *Gate) ClosedUntil() (until time.Duration, used *QuotaState) {
@@ -268,11 +265,6 @@ func (g *Gate) open(now time.Duration) bool {
 	return quiet > 0
 }
 
-// spaces reports whether the law spaces its sends and one may fly, so that the gap alone sets the rate.
-func (g *Gate) spaces() bool {
-	return g.Window.Gap() > 0 && (g.State().Cwnd <= window.MinWindow || g.Bound == 1)
-}
-
 // due is the earliest time of the next send, if the window is open. See Timed for a further reason.
 func (g *Gate) due() time.Duration {
 	return max(g.pausedUntil, g.spacedUntil(), g.quotaUntil(), g.part.turn)
@@ -287,29 +279,8 @@ func (g *Gate) quotaUntil() time.Duration {
 	return g.told.Due(g.now, g.Flying()-len(g.told.heads), g.waiting)
 }
 
-// spacedUntil is the end of the gap: the present gap after the last send. While refusals follow one another, the
-// law's gap is spread at random by half, so that clients do not stay in step. Some attempts are sent without their
-// gap, since some services refuse the first request after a rest.
-func (g *Gate) spacedUntil() time.Duration {
-	gap := g.Window.Gap()
-	if g.Streak() > 0 && g.spaces() {
-		if (gap >= rest || g.State().Pace == window.CatchUp) && g.Streak()%restEvery == 1 {
-			gap = 0
-		}
-		gap = time.Duration(float64(gap) * g.spread)
-	}
-	if g.fog.share > 0.5 && g.rules.PauseMax >= 0 { // nobody says that it is too much, so the end is to be seen soon
-		gap = min(gap, g.rules.PauseMax)
-	}
-	return g.sent + max(gap, g.apart)
-}
-
 func (g *Gate) send() window.Ticket {
-	if g.Gap() == 0 {
-		g.sent = g.now
-	} else {
-		g.space()
-	}
+	g.space()
 	trial := !g.Open()
 	t := g.Sent(g.now)
 	g.last, g.starve.since = t.ID(), g.now
@@ -340,38 +311,6 @@ func (g *Gate) send() window.Ticket {
 		g.told.Sent(g.now, g.last)
 	}
 	return t
-}
-
-// space notes the time from which the next gap counts. If only the timer made the send late, or the window under a
-// law that catches up, that is the time at which the send was due. After an empty queue that would be a credit, and
-// a burst.
-func (g *Gate) space() {
-	due := g.now
-	if g.delayed {
-		due = max(g.spacedUntil(), g.now-max(lateness, g.catchUp()))
-	}
-	g.before, g.sent = g.sent, due
-	g.spread = 1
-	if g.spaces() {
-		g.spread = g.jitter()
-	}
-}
-
-// refund gives the gap of a refused attempt back, if no other was sent since and a small window is full without it: the next
-// answer lets an attempt go. Else a client with one slot takes 1.9 times the optimum, and 1.1 with it.
-func (g *Gate) refund(t window.Ticket) {
-	if t.ID() == g.last && !g.Open() && g.State().Cwnd < small && g.apart == 0 {
-		g.sent = g.before
-	}
-}
-
-// catchUp is the lateness of a send, by the window, that does not delay the sends after it. It is 0 unless the law
-// catches up, and 0 under a MaxRate or MaxAmountRate.
-func (g *Gate) catchUp() time.Duration {
-	if s := g.State(); s.Pace == window.CatchUp && g.apart == 0 {
-		return s.Trip
-	}
-	return 0
 }
 
 func (g *Gate) jitter() float64 { return 0.5 + g.rules.Rand.Float64() }

@@ -33,8 +33,15 @@ type Quotas struct {
 	sent, stopped time.Duration
 }
 
-// quota is one quota as the believed report has it.
+// quota is one quota: what the service says, what was spent since, and what a request costs.
 type quota struct {
+	report
+	spent
+	price
+}
+
+// report is what the service says, as far as it is believed.
+type report struct {
 	answer.Quota
 	// read is the number of the request sent last when the report was read, at the time at. From end on, the
 	// quota is whole by its own account, or a refused request may be sent again; 0: there is no reason to wait.
@@ -43,11 +50,19 @@ type quota struct {
 	// longest is the longest reset that was told. low is the time since which the limit is as it is, or the time of the
 	// last request whose amount was above it.
 	longest, low time.Duration
+}
+
+// spent is what the answers since the report show.
+type spent struct {
 	// accepted is what the requests accepted since then without a report of this quota have spent. deeds counts those
 	// accepted from the time since on while the rest stayed the same. untrue: they were more than the service said.
 	accepted, deeds float64
 	since           time.Duration
 	untrue          bool
+}
+
+// price is what the quota falls by for each request.
+type price struct {
 	// fell is the amount by which the quota fell up to epoch. answers counts the accepted requests meanwhile, and
 	// weight is the sum of their amounts. A request whose amount is not said has the mean weight, at first 1.
 	fell, answers, weight float64
@@ -93,7 +108,7 @@ func (q *Quotas) Noted(now time.Duration, h Head) (short bool) {
 	for _, r := range h.Reports {
 		known := slices.ContainsFunc(q.all, func(d quota) bool { return d.Name == r.Name })
 		if !known && len(q.all) < most && r.Valid() && !r.InFlight && max(r.Limit, r.Left) >= 1 {
-			q.all = append(q.all, quota{Quota: answer.Quota{Name: r.Name}})
+			q.all = append(q.all, quota{report: report{Quota: answer.Quota{Name: r.Name}}})
 		}
 	}
 	for i := range q.all {
@@ -126,7 +141,7 @@ func (q *Quotas) noted(d *quota, now time.Duration, h Head, r answer.Quota) bool
 		r.Limit = max(d.Limit, r.Left)
 	}
 	if r.Left = min(r.Left, r.Limit); r.Limit != d.Limit {
-		*d = quota{Quota: answer.Quota{Name: r.Name, Limit: r.Limit, Left: -1, Amounts: r.Amounts}, low: now}
+		*d = quota{report: report{Quota: answer.Quota{Name: r.Name, Limit: r.Limit, Left: -1, Amounts: r.Amounts}, low: now}}
 		d.fell, d.weight = 1, 1
 	}
 	d.longest = max(d.longest, r.Reset)
@@ -212,15 +227,8 @@ func (q *Quotas) soon(d *quota) bool { return d.longest > 0 && d.longest <= q.So
 
 // due is Due by this quota.
 func (d *quota) due(now time.Duration, q *Quotas, pending, waiting int) time.Duration {
-	use, sent := d.cost(q.Next), q.sent
-	left, keep := d.left(now)-d.pending(q, pending), q.Reserve*d.Limit
-	if q.Reserve == 0 && d.cost(0)*float64(waiting) > left {
-		keep = tenth * d.Limit
-		if fall := d.fell / d.answers; !d.Bucket && !d.Amounts && fall > shared {
-			keep, use = d.Limit, fall
-		}
-	}
-	keep = min(keep, d.Limit-use) // a full bucket is open
+	left, sent := d.left(now)-d.pending(q, pending), q.sent
+	use, keep := d.need(q, left, waiting)
 	switch {
 	case d.untrue, d.end == 0, left >= use+keep, d.whole(now) && sent < d.end:
 		return 0
@@ -232,6 +240,19 @@ func (d *quota) due(now time.Duration, q *Quotas, pending, waiting int) time.Dur
 		return d.end
 	}
 	return sent + time.Duration(float64(d.end-sent)*use/(left+use))
+}
+
+// need is what the next request uses, and what is kept in reserve.
+func (d *quota) need(q *Quotas, left float64, waiting int) (use, keep float64) {
+	use, keep = d.cost(q.Next), q.Reserve*d.Limit
+	switch fall := d.fell / d.answers; {
+	case q.Reserve > 0 || d.cost(0)*float64(waiting) <= left:
+	case !d.Bucket && !d.Amounts && fall > shared:
+		use, keep = fall, d.Limit
+	default:
+		keep = tenth * d.Limit
+	}
+	return use, min(keep, d.Limit-use) // a full bucket is open
 }
 
 // whole reports whether the quota is whole by its own account.
