@@ -73,14 +73,17 @@ func BenchmarkAgainstBackoff(b *testing.B) {
 		name    string
 		do      doer
 		workers int
+		law     window.NewLaw
 	}{
-		{"backoff", plain, operations}, {"pool-backoff", plain, workers},
-		{"Acquire", acquire, operations}, {"Do", limited, operations}, {"pool-Do", limited, workers},
+		{"backoff", plain, operations, nil}, {"pool-backoff", plain, workers, nil},
+		{"Acquire", acquire, operations, nil}, {"Do", limited, operations, nil}, {"pool-Do", limited, workers, nil},
+		{"Do-Reno", limited, operations, aimd.Reno(0.9)}, {"pool-Do-Reno", limited, workers, aimd.Reno(0.9)},
+		{"Do-Tahoe", limited, operations, aimd.Tahoe(0.9, 20)}, {"pool-Do-Tahoe", limited, workers, aimd.Tahoe(0.9, 20)},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var attempts atomic.Int64
 			for b.Loop() {
-				l, err := aimd.New(aimd.Config{})
+				l, err := aimd.New(aimd.Config{Law: c.law})
 				if err != nil {
 					b.Fatal(err)
 				}

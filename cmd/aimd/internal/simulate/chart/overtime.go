@@ -82,10 +82,17 @@ func (d drawing) draw(p *plot.Plot, r experiment.Row, first, rates bool) {
 		if !slices.ContainsFunc(d.rows, func(r experiment.Row) bool { return slices.Max(append(r.Typical.Traces[series], 0)) > 0 }) {
 			continue
 		}
-		line := &plotter.Line{XYs: d.points(r.Typical, series)}
-		line.LineStyle, _ = nth(i)
 		highest := p.Y.Max
-		if add(c[1], line); series == "ssthresh" {
+		for j, piece := range d.pieces(r.Typical, series) {
+			line := &plotter.Line{XYs: piece}
+			line.LineStyle, _ = nth(i)
+			if j == 0 {
+				add(c[1], line)
+			} else {
+				p.Add(line)
+			}
+		}
+		if series == "ssthresh" {
 			p.Y.Max = highest
 		}
 	}
@@ -136,21 +143,23 @@ func (d drawing) limits(perSecond bool) (text string, steps plotter.XYs) {
 	return text, append(steps, plotter.XY{X: d.end(), Y: steps[len(steps)-1].Y})
 }
 
-// points returns the points of the series that are on the axis of time, each in the middle of its
-// interval. The numbers are means over d.Per, if that is longer than the interval of the traces.
-func (d drawing) points(r sim.Result, series string) (xys plotter.XYs) {
+// pieces returns the points of the series that are on the axes, each in the middle of its interval, joined where they
+// follow one another: on a logarithmic axis, which begins at 1, less has no place. The numbers are means over d.Per, if that
+// is longer than the interval of the traces. There is one piece at least.
+func (d drawing) pieces(r sim.Result, series string) (all []plotter.XYs) {
 	n := max(1, int(d.Per/max(r.Interval, 1)))
-	least := 0.0
-	if d.LogY {
-		least = 1 // the lower end of the axis
-	}
+	all = []plotter.XYs{nil}
 	for i, v := range means(r.Traces[series], n) {
-		at := (float64(i) + 0.5) * float64(n) * r.Interval.Seconds()
-		if d.From.Seconds() <= at && at <= d.end() {
-			xys = append(xys, plotter.XY{X: at, Y: max(v, least)})
+		at, last := (float64(i)+0.5)*float64(n)*r.Interval.Seconds(), len(all)-1
+		switch {
+		case at < d.From.Seconds() || at > d.end():
+		case !d.LogY || v >= 1:
+			all[last] = append(all[last], plotter.XY{X: at, Y: v})
+		case len(all[last]) > 0:
+			all = append(all, nil)
 		}
 	}
-	return xys
+	return all
 }
 
 // means returns the means of every n values. A short rest would be the mean of a few requests.

@@ -55,10 +55,10 @@ func measures(s experiment.Study) (all []string) {
 }
 
 // cell is the median of a measure, with the range around it if there is one. If
-// operations were given up, the time is not comparable with the optimum.
+// operations were given up, or the runs had no end, the time is not comparable with the optimum.
 func cell(r experiment.Row, measure string) table.Cell {
 	x := r.Of(measure)
-	if !x.Applies || measure == "span" && r.GaveUp() {
+	if !x.Applies || measure == "span" && (r.GaveUp() || r.Endless(measure)) {
 		return table.Cell{Text: "–"}
 	}
 	c := table.Cell{Text: x.Median.String(), Bad: measure == "given_up" && r.GaveUp()}

@@ -41,6 +41,9 @@ type Row struct {
 // Of returns the range of the measure.
 func (r Row) Of(measure string) Range { return r.Ranges[measure] }
 
+// Endless reports a measure that most runs had to be ended for, after too many events: its bound says nothing.
+func (r Row) Endless(measure string) bool { return r.CutShort > 0 && r.Of(measure).Median.AtLeast }
+
 // GaveUp reports whether operations were given up in any of the runs.
 func (r Row) GaveUp() bool { return r.Of("given_up").Max.Value > 0 }
 
@@ -180,7 +183,7 @@ var (
 )
 
 // JSON writes one object per row and line. A number that is only known from below is that bound; a measure
-// that does not apply is null. Rows of a sweep have "set" with their point.
+// that does not apply, or whose runs had no end, is null. Rows of a sweep have "set" with their point.
 func (s Study) JSON(w io.Writer) error {
 	for _, r := range s.Rows {
 		line, err := r.json(s.Name)
@@ -210,7 +213,7 @@ func (r Row) json(scenario string) (line string, failed error) {
 	}
 	field("runs", r.Runs)
 	for i, measure := range slices.Concat(inJSON, whenNeeded) {
-		if x := r.Of(measure); x.Applies {
+		if x := r.Of(measure); x.Applies && !r.Endless(measure) {
 			field(measure, x)
 		} else if i < len(inJSON) {
 			field(measure, nil)

@@ -150,6 +150,9 @@ func TestTooManyEventsAreTold(t *testing.T) {
 		"reno-0.9: 5 of 5 runs were ended after too many events (max_events)",
 	}, study.Warnings())
 	assert.Less(t, study.Rows[0].Of("done").Median.Value, 40.0)
+	var lines bytes.Buffer
+	require.NoError(t, study.JSON(&lines))
+	assert.Equal(t, 2, strings.Count(lines.String(), `"makespan_s":null,"span":null,"attempts":{`), "a bound that says nothing")
 	assert.Empty(t, run(t, small).Warnings())
 	endless := run(t, small+"max_events: 20\nexpect: [{strategy: backoff, measure: makespan_s, never: true}]\n")
 	assert.Len(t, endless.Warnings(), 1, "what is expected to have no end is no surprise")
