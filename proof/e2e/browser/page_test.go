@@ -145,6 +145,30 @@ func TestTenThousandEventsASecondDoNotFreezeIt(t *testing.T) {
 	require.LessOrEqual(t, run[int](b, `document.querySelectorAll('#decisions li').length`), 150)
 }
 
+// jumps is a law that makes its window four times as large at once.
+type jumps struct{}
+
+func (jumps) Timed() bool { return false }
+
+func (jumps) Answered(_ time.Duration, s window.State, a window.End) window.State {
+	if a.Outcome == window.Success {
+		s.Cwnd *= 4
+	}
+	return s
+}
+
+// A window that goes up at once has a mark and a word of its own: it was called "shrank".
+func TestAJumpUpwardIsNoFall(t *testing.T) {
+	t.Parallel()
+	l := reno(t, aimd.Config{Law: func(window.Settings) window.Law { return jumps{} }, InitialWindow: 8})
+	p, ok := l.TryAcquire()
+	require.True(t, ok)
+	p.Done(window.Success)
+	b := browse(t, serve(t, live.Handler(live.Of(l))))
+	b.until(`[...document.querySelectorAll('#decisions li')].some(l => l.dataset.kind === 'grew' && l.textContent.includes('8\u00a0→\u00a032'))`)
+	require.Zero(t, run[int](b, `document.querySelectorAll('#decisions [data-k=shrank]').length`))
+}
+
 func TestHostileNamesAreTexts(t *testing.T) {
 	t.Parallel()
 	hostile := "<img src=x onerror=\"document.title='hacked'\">\u202e<script>document.title='hacked'</script>"
