@@ -24,6 +24,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/window"
 )
 
 func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
@@ -163,7 +164,7 @@ func TestAJumpUpwardIsNoFall(t *testing.T) {
 	l := reno(t, aimd.Config{Law: func(window.Settings) window.Law { return jumps{} }, InitialWindow: 8})
 	p, ok := l.TryAcquire()
 	require.True(t, ok)
-	p.Done(window.Success)
+	p.End(nil)
 	b := browse(t, serve(t, live.Handler(live.Of(l))))
 	b.until(`[...document.querySelectorAll('#decisions li')].some(l => l.dataset.kind === 'grew' && l.textContent.includes('8\u00a0→\u00a032'))`)
 	require.Zero(t, run[int](b, `document.querySelectorAll('#decisions [data-k=shrank]').length`))
