@@ -41,7 +41,7 @@ type Gate struct {
 	pausedUntil time.Duration
 	obeys       bool
 	// apart is the least time between the last send and the next, by Settings.MaxRate and MaxAmountRate.
-	apart time.Duration
+	apart   time.Duration
 	spacing spacing
 	// last is the number of the attempt sent last, charged its amount.
 	last    uint64
