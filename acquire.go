@@ -3,6 +3,7 @@ package aimd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,7 +68,7 @@ func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
 	if end, bounded := ctx.Deadline(); bounded {
 		w.Deadline = max(1, end.Sub(l.made))
 	}
-	if w.Deadline != 0 || l.config.Observer != nil {
+	if w.Silent = done != nil && w.Deadline == 0; w.Silent || w.Deadline != 0 || l.config.Observer != nil {
 		w.Since = l.now()
 	}
 	l.lock()
@@ -127,6 +128,9 @@ func (l *Limiter) leave(ctx context.Context, w *waiter) error {
 	now := l.time()
 	waiting, place, cwnd := l.line.Len(), l.line.Place(&w.Waiter), l.gate.State().Cwnd
 	waits := l.line.Remove(&w.Waiter)
+	if waits && w.Silent {
+		l.line.Left(l.now(), &w.Waiter)
+	}
 	l.unlock(now)
 	if !waits {
 		if <-w.ready; w.dismissed == nil {
@@ -155,7 +159,7 @@ func (l *Limiter) recycle(w *waiter) {
 }
 
 // waiter is one goroutine that found no free slot. Waiters are reused. Its Since is the time when it began to wait, for an
-// observer or a deadline; its Deadline is the context's. Both count since the limiter was made.
+// observer, a deadline or one that may leave; its Deadline is the context's. Both count since the limiter was made.
 type waiter struct {
 	line.Waiter[*waiter]
 	// ready gets one signal, after ticket or dismissed is set and the lock released.
@@ -211,14 +215,19 @@ func (p Permit) End(err error) verdict.Verdict {
 		p.release(window.Success, verdict.Verdict{}, nil, nil)
 		return verdict.Verdict{Meaning: answer.Success}
 	}
-	v := verdict.Verdict{Meaning: answer.Final}
-	defer func() { p.release(p.l.taken(v), v, err, nil) }() // after a panic of the classifier too
+	v, why := verdict.Verdict{Meaning: answer.Final}, err
+	defer func() { p.release(p.l.taken(v), v, why, nil) }() // after a panic of the classifier too
 	if p.l != nil && p.l.config.Classifier != nil {
 		v = p.l.config.Classifier(err)
 	} else {
 		v = verdict.Classify(err)
 	}
 	v.Meaning = cmp.Or(v.Meaning, answer.Final)
+	for _, over := range [...]error{context.Canceled, context.DeadlineExceeded} {
+		if v.Meaning == answer.Final && errors.Is(err, over) {
+			why = over
+		}
+	}
 	return v
 }
 
@@ -231,10 +240,10 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 	l.lock()
 	var now time.Duration
 	stop := v.Meaning == answer.Stopped
+	o = l.ended(p.t, o, v, err)
 	if o.Overloaded() || o == window.Unclear || stop || l.timed() {
 		now = l.now()
 	}
-	l.cutOff(p.t, v, err)
 	before, gap, paused := l.gate.State().Cwnd, l.gate.Gap(), l.gate.PausedUntil()
 	if o.Accepted() && !l.contact.made.Load() {
 		l.contact.made.Store(true)
@@ -252,6 +261,9 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 	}
 	if o == window.Unclear {
 		o = a.Outcome // as the gate took it
+	}
+	if o.Accepted() {
+		l.longest = max(a.RTT, l.longest-l.longest/answers)
 	}
 	l.counts.count(o)
 	l.unknown(now, o, v, err)

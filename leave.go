@@ -2,7 +2,6 @@ package aimd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,7 +15,7 @@ import (
 // turn is the operation whose turn it is, nil if none waits. It sends away those before it that are too late.
 func (l *Limiter) turn(now time.Duration) *waiter {
 	w := l.front()
-	if w == nil || w.Deadline == 0 {
+	if w == nil || w.Deadline == 0 && !w.Silent {
 		return w
 	}
 	if !l.timed() {
@@ -53,11 +52,27 @@ func (l *Limiter) tooLate(now time.Duration, err error) {
 	l.noteDoubled(now, Event{Kind: event.TooLate, Count: l.counts.TooLate, Err: err})
 }
 
-// cutOff notes an attempt that its caller's deadline ended, after it had waited for most of its time.
-func (l *Limiter) cutOff(t window.Ticket, v verdict.Verdict, err error) {
-	if v.Meaning == answer.Final && l.line.Len() > 0 && errors.Is(err, context.DeadlineExceeded) && l.gate.Has(t) {
-		l.line.CutOff(l.now(), l.gate.IsUrgent(t))
+// answers is the number of the latest answers of which the longest is kept. With 16 a caller that asks five at once, and cancels four,
+// has a narrower window; with the mean answer in place of the longest a quarter of it.
+const answers = 64
+
+// ended notes the end of an attempt for those that wait, and returns its outcome. err is why, if its caller ended it. While callers
+// leave who do not say when, an attempt that was left after a longer time than any answer of late took is unclear: all may hang.
+func (l *Limiter) ended(t window.Ticket, o window.Outcome, v verdict.Verdict, err error) window.Outcome {
+	if l.line.Len() == 0 || !l.gate.Has(t) {
+		return o
 	}
+	urgent, silent := l.gate.IsUrgent(t), err == context.Canceled // no method of an error is called under the lock
+	if v.Meaning != answer.Final || !silent && err != context.DeadlineExceeded {
+		l.line.Ended(urgent)
+		return o
+	}
+	now := l.now()
+	l.line.CutOff(now, urgent, silent)
+	if silent && l.longest > 0 && now-l.gate.SentAt(t) > l.longest && l.line.Leaving(now, urgent) {
+		return window.Unclear
+	}
+	return o
 }
 
 // opened says that one attempt more than the window has room for was sent, since nothing but open answers is in flight: once, and

@@ -75,8 +75,10 @@ type guarded struct {
 	told uint64
 	// narrowed: the present burst of overloads counts as a cut already.
 	narrowed bool
-	closed   bool
-	pause    pause
+	// longest is the time of the longest of the latest answers; 0 under a law that measures none.
+	longest time.Duration
+	closed  bool
+	pause   pause
 	// pauseMin is Config.PauseMin as it was given: if 0, it follows PauseMax.
 	pauseMin time.Duration
 	// timer calls woke at wake; 0: it is not set.

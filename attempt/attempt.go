@@ -186,7 +186,22 @@ func (a *Attempt) end(err error) verdict.Verdict {
 	if err != nil && (!a.heard || a.begun().Meaning == answer.Success) {
 		a.failed(v, f, err)
 	}
+	if v.Meaning == answer.Final {
+		err = a.left(err)
+	}
 	return v
+}
+
+// left is why the attempt's caller left before its answer, whatever the transport calls it, otherwise err.
+func (a *Attempt) left(err error) error {
+	switch over := a.over(); {
+	case over == nil:
+		return err
+	case a.heard && errors.Is(over, context.Canceled):
+		return nil // who stops to read has had its answer
+	default:
+		return over
+	}
 }
 
 // failed notes a failure in the run of the operation, unless the caller has gone. A head that failed is noted at once, since the

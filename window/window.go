@@ -224,6 +224,14 @@ func (w *Window) Reconfigured(newLaw NewLaw, s Settings) error {
 // Has reports whether the attempt is in flight.
 func (w *Window) Has(t Ticket) bool { return w.flying.has(t) }
 
+// SentAt is the time of an attempt in flight; 0 if it is not in flight, or the window is not Timed.
+func (w *Window) SentAt(t Ticket) time.Duration {
+	if !w.flying.has(t) {
+		return 0
+	}
+	return w.flying.places[t.place].sent
+}
+
 // Open reports whether one more attempt may be sent: if flying + 1 <= cwnd within the Bound. It is always true if
 // no attempt is in flight, so that no window can stop permanently.
 //

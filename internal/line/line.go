@@ -15,6 +15,11 @@ const (
 	crowded = 8
 	// trips is the number of mean round trips that an operation needs, since some answers take twice as long as the mean.
 	trips = 2
+	// leaving is the share of the latest ends, of about as many as ends, from which callers who do not say when they leave are a crowd.
+	// With less one cancelled item of a batch is one.
+	leaving, ends = 1. / 8, 16
+	// patient times the wait of one that left is the wait after which an operation is not in a hurry.
+	patient = 2
 )
 
 // Waiter is an operation that waits. It may be in one line at a time.
@@ -28,8 +33,9 @@ type Waiter[T any] struct {
 	// place is its place in its lane when it came, plus the lane's passed then. back: it has come back. aside: to the second queue.
 	place       int32
 	back, aside bool
-	// Urgent: it goes before those that are not. It must not change while it waits.
-	Urgent bool
+	// Urgent: it goes before those that are not. Silent: it has no deadline, and its caller may leave at any time. They must not
+	// change while it waits.
+	Urgent, Silent bool
 }
 
 // had is the time that it had when it came.
@@ -53,15 +59,21 @@ type Line[T any] struct {
 // lane is the operations of one kind that wait.
 type lane[T any] struct {
 	queue queue.Queue[*Waiter[T]]
-	// hasty are the new ones of the queue that have a deadline, and no more time than a crowd lasts.
-	hasty queue.Queue[*Waiter[T]]
+	// hasty are the new ones of the queue that have a deadline, and no more time than a crowd lasts; silent the new ones that are Silent.
+	hasty, silent crowd[T]
+	// left is the share of the latest ends of silent ones that were of callers who left.
+	left float64
 	// aside are those that failed, and turns the turns of the others since the last of theirs.
 	aside queue.Queue[*Waiter[T]]
 	turns int
 	// passed counts the operations that got their turn, less those that came back to the front.
 	passed int32
-	// until is the end of the latest crowd, a time in which not all who wait can be served by their deadlines. span is the time
-	// that the late operation had by which it was found.
+}
+
+// crowd is operations of one kind, of which the newest goes first while not all who wait can be served before they leave.
+type crowd[T any] struct {
+	queue queue.Queue[*Waiter[T]]
+	// until is the end of the latest such time. span is the time that the late operation had by which it was found.
 	until, span time.Duration
 }
 
@@ -86,8 +98,8 @@ func (l *Line[T]) Push(w *Waiter[T]) bool {
 	w.item.Value, w.timed.Value = w, w
 	a.queue.Push(&w.item)
 	w.place, w.back, w.aside = int32(a.queue.Len())+a.passed, false, false
-	if w.Deadline != 0 && a.hasten(w) {
-		a.hasty.Push(&w.timed)
+	if w.Silent || w.Deadline != 0 && a.hasty.hasten(w) {
+		a.crowd(w).queue.Push(&w.timed)
 	}
 	return true
 }
@@ -114,7 +126,7 @@ func (l *Line[T]) PutAside(w *Waiter[T], first bool) {
 // Remove takes an operation out of the line, and reports false if it does not wait.
 func (l *Line[T]) Remove(w *Waiter[T]) bool {
 	a := l.lane(w.Urgent)
-	a.hasty.Remove(&w.timed)
+	a.crowd(w).queue.Remove(&w.timed)
 	return a.queue.Remove(&w.item) || a.aside.Remove(&w.item)
 }
 
@@ -132,6 +144,14 @@ func (l *Line[T]) next() *lane[T] {
 		return &l.others
 	}
 	return &l.urgent
+}
+
+// crowd is the kind of an operation.
+func (a *lane[T]) crowd(w *Waiter[T]) *crowd[T] {
+	if w.Silent {
+		return &a.silent
+	}
+	return &a.hasty
 }
 
 func (a *lane[T]) len() int { return a.queue.Len() + a.aside.Len() }
@@ -200,21 +220,32 @@ func (l *Line[T]) Front() *Waiter[T] {
 //   - Meanwhile an oldest that has too little time left for those that wait now is told at once, but not sooner than a round
 //     trip after it came: a caller that comes again would be told again.
 //
-// Operations without a deadline, with more time than the eight times, and those that come back, keep their turn.
+// Operations without a deadline, with more time than the eight times, and those that come back, keep their turn. Silent ones are as
+// those with a deadline once an eighth of them leave, but none is told: nobody knows its time. One that waits for twice as long as
+// those that left keeps its turn.
 func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) {
 	a, w := l.next(), l.Front()
+	if w == nil {
+		return nil, Goes
+	}
+	c := a.crowd(w)
 	switch {
-	case w == nil || w.Deadline == 0:
+	case w.Silent && now-w.Since > patient*c.span:
+		return w, Goes
+	case w.Silent:
+	case w.Deadline == 0:
 		return w, Goes
 	case late(now, w, s.Trip):
-		a.found(now, w)
+		c.found(now, w.Since, w.had())
 		return w, Late
-	case now >= a.until || w.back || !a.hasten(w):
-		return w, Goes
 	}
-	_, last := a.hasty.Ends()
+	_, last := c.queue.Ends()
 	switch {
-	case last == nil || last.Value == w:
+	case now >= c.until || w.back || last == nil || last.Value == w:
+		return w, Goes
+	case w.Silent:
+		return last.Value, Goes
+	case !c.hasten(w):
 		return w, Goes
 	case now-w.Since >= s.Trip && now+l.rest(w, s) > w.Deadline:
 		return w, Last
@@ -235,30 +266,66 @@ func (l *Line[T]) Went(w *Waiter[T]) {
 	a.passed++
 }
 
-// Left notes that the deadline of an operation came while it waited.
+// Left notes that the caller of an operation left while it waited, at its deadline or, if it is silent, at any time.
 func (l *Line[T]) Left(now time.Duration, w *Waiter[T]) {
-	if w.Deadline != 0 {
-		l.lane(w.Urgent).found(now, w)
+	switch a := l.lane(w.Urgent); {
+	case w.Silent:
+		if a.ended(true) {
+			a.silent.found(now, w.Since, now-w.Since)
+		}
+	case w.Deadline != 0:
+		a.hasty.found(now, w.Since, w.had())
 	}
 }
 
-// CutOff notes an attempt of a lane that its caller's deadline ended, after it had waited for most of its time.
-func (l *Line[T]) CutOff(now time.Duration, urgent bool) {
+// Ended notes the end of an attempt of a lane.
+func (l *Line[T]) Ended(urgent bool) {
+	if a := l.lane(urgent); a.silent.queue.Len() > 0 {
+		a.ended(false)
+	}
+}
+
+// CutOff notes an attempt of a lane that its caller's deadline ended, after it had waited for most of its time, or with silent, that
+// ended since its caller left.
+func (l *Line[T]) CutOff(now time.Duration, urgent, silent bool) {
 	a := l.lane(urgent)
-	if oldest, _ := a.hasty.Ends(); oldest != nil && now >= a.until+a.span { // so it came after the last crowd
-		a.until, a.span = now+crowded*oldest.Value.had(), oldest.Value.had()
+	c := &a.hasty
+	if silent {
+		c = &a.silent
 	}
+	oldest, _ := c.queue.Ends()
+	if oldest == nil || silent && !a.ended(true) || now < c.until+c.span {
+		return
+	}
+	had := oldest.Value.had()
+	if silent { // it has waited for as long
+		had = now - oldest.Value.Since
+	}
+	c.found(now, now, had) // it came after the last crowd
 }
 
-// found begins a crowd: an operation that came after the last one is late.
-func (a *lane[T]) found(now time.Duration, w *Waiter[T]) {
-	if w.Since >= a.until {
-		a.until, a.span = now+crowded*w.had(), w.had()
+// Leaving reports whether the silent ones of a lane are a crowd.
+func (l *Line[T]) Leaving(now time.Duration, urgent bool) bool {
+	return now < l.lane(urgent).silent.until
+}
+
+// ended notes the end of a silent operation's attempt or wait. It reports whether others will leave, too.
+func (a *lane[T]) ended(left bool) bool {
+	if a.left -= a.left / ends; left {
+		a.left += 1. / ends
+	}
+	return a.left > leaving
+}
+
+// found begins a crowd: an operation that came after the last one is late, or its caller left. It had so much time.
+func (c *crowd[T]) found(now, since, had time.Duration) {
+	if since >= c.until {
+		c.until, c.span = now+crowded*had, had
 	}
 }
 
 // hasten reports whether an operation is one of those of a crowd.
-func (a *lane[T]) hasten(w *Waiter[T]) bool { return a.span == 0 || w.had() <= crowded*a.span }
+func (c *crowd[T]) hasten(w *Waiter[T]) bool { return c.span == 0 || w.had() <= crowded*c.span }
 
 // late reports whether an operation has too little time left for an attempt.
 func late[T any](now time.Duration, w *Waiter[T], trip time.Duration) bool {

@@ -154,20 +154,20 @@ func TestOtherSignsOfACrowd(t *testing.T) {
 
 	l = queue{}
 	pushed(&l, 0, 100*s, "a", "b", "c")
-	l.CutOff(50*s, false)
+	l.CutOff(50*s, false, false)
 	require.Equal(t, "c", turn(&l, 50*s, of))
 	for at, want := range map[time.Duration]string{950*s - 1: "d", 950 * s: "e"} { // the crowd ended at 850 s, and had 100 s
 		l = queue{}
 		pushed(&l, 0, 100*s, "a")
-		l.CutOff(50*s, false)
+		l.CutOff(50*s, false, false)
 		require.Equal(t, "a", turn(&l, 50*s, of))
 		pushed(&l, at, 100*s, "d", "e")
-		l.CutOff(at, false)
+		l.CutOff(at, false, false)
 		require.Equal(t, want, turn(&l, at, of))
 	}
 
 	l = queue{}
-	l.CutOff(0, false) // nobody waits
+	l.CutOff(0, false, false) // nobody waits
 	pushed(&l, 0, 100*s, "a", "b")
 	require.Equal(t, "a", turn(&l, 0, of))
 }
@@ -246,13 +246,13 @@ func TestACrowdInEachLane(t *testing.T) {
 	l = queue{}
 	pushed(&l, 0, 100*s, "a", "b")
 	urgents(&l, 0, 100*s, "1", "2")
-	l.CutOff(50*s, true)
+	l.CutOff(50*s, true, false)
 	require.Equal(t, []string{"2", "1", "a", "b"}, order(&l, 50*s, 4))
 
 	l = queue{}
 	pushed(&l, 0, 100*s, "a", "b")
 	urgents(&l, 0, 100*s, "1", "2")
-	l.CutOff(50*s, false)
+	l.CutOff(50*s, false, false)
 	require.Equal(t, []string{"1", "2", "b", "a"}, order(&l, 50*s, 4))
 }
 
@@ -302,4 +302,85 @@ func TestAside(t *testing.T) {
 	l.PutAside(&waiter{Value: "x"}, false)
 	require.True(t, l.Push(&waiter{}), "the bound is of those that are not aside")
 	require.False(t, l.Push(&waiter{}))
+}
+
+// silents are operations without a deadline whose callers may leave.
+func silents(l *queue, at time.Duration, names ...string) {
+	for _, name := range names {
+		l.Push(&waiter{Value: name, Since: at, Silent: true})
+	}
+}
+
+// leave lets n silent ones leave that came at a time, each after so long.
+func leave(l *queue, came, after time.Duration, n int) {
+	for range n {
+		w := &waiter{Since: came, Silent: true}
+		l.Push(w)
+		l.Remove(w)
+		l.Left(came+after, w)
+	}
+}
+
+// docs/design.md: "once more than an eighth of the latest 16 ends were of callers who left".
+func TestTheNewestOfThoseWhoDoNotSayWhenTheyLeave(t *testing.T) {
+	for n, want := range map[int]string{2: "oldest", 3: "newest"} {
+		var l queue
+		leave(&l, 0, 10*s, n)
+		silents(&l, 11*s, "oldest", "newer", "newest")
+		require.Equal(t, want, turn(&l, 12*s, of), n)
+	}
+	var l queue // two of four ended with an answer
+	leave(&l, 0, 10*s, 2)
+	silents(&l, 11*s, "oldest", "newest")
+	for range 16 {
+		l.Ended(false)
+	}
+	leave(&l, 0, 10*s, 1)
+	require.Equal(t, "oldest", turn(&l, 12*s, of))
+}
+
+// docs/design.md: "for eight times as long as the one waited that left", and "An operation that has waited for twice as long as that keeps its turn".
+func TestHowLongTheNewestGoesFirst(t *testing.T) {
+	for at, want := range map[time.Duration]string{90*s - 1: "newest", 90 * s: "oldest"} {
+		var l queue
+		leave(&l, 0, 10*s, 3)
+		silents(&l, at-20*s, "oldest", "newest")
+		require.Equal(t, want, turn(&l, at, of), at)
+	}
+	for waited, want := range map[time.Duration]string{20 * s: "newest", 20*s + 1: "oldest"} {
+		var l queue
+		leave(&l, 0, 10*s, 3)
+		silents(&l, 15*s, "oldest")
+		silents(&l, 15*s+waited, "newest")
+		require.Equal(t, want, turn(&l, 15*s+waited, of), waited)
+	}
+}
+
+// Nobody else loses a turn: what cannot leave, what has a deadline, and what comes back.
+func TestWhoKeepsItsTurnBeforeSilentOnes(t *testing.T) {
+	for name, put := range map[string]func(*queue){
+		"it cannot leave":  func(l *queue) { pushed(l, 11*s, 0, "a") },
+		"a deadline":       func(l *queue) { pushed(l, 11*s, 100*s, "a") },
+		"it has come back": func(l *queue) { l.PutBack(&waiter{Value: "a", Since: 11 * s, Silent: true}) },
+		"it is aside":      func(l *queue) { l.PutAside(&waiter{Value: "a", Since: 11 * s, Silent: true}, false) },
+	} {
+		l := queue{AsideTurn: 1}
+		leave(&l, 0, 10*s, 3)
+		put(&l)
+		silents(&l, 12*s, "b", "c")
+		require.Equal(t, []string{"a", "c", "b"}, order(&l, 13*s, 3), name)
+	}
+}
+
+// Another sign is an attempt in flight whose caller left; the oldest has waited for as long as anybody.
+func TestCallersWhoLeaveInFlight(t *testing.T) {
+	var l queue
+	l.CutOff(0, false, true) // nobody waits
+	silents(&l, 0, "a", "b", "c")
+	for range 2 {
+		l.CutOff(10*s, false, true)
+	}
+	require.Equal(t, "a", turn(&l, 10*s, of))
+	l.CutOff(10*s, false, true)
+	require.Equal(t, "c", turn(&l, 10*s, of))
 }

@@ -173,6 +173,29 @@ func TestCallersWhoLeaveUnderReno(t *testing.T) {
 	assert.GreaterOrEqual(t, sum/float64(n), .85)
 }
 
+// Callers who do not say when they leave: 35 in 100 were done without the rules.
+func TestCallersWhoLeaveWithoutAWord(t *testing.T) {
+	for _, seed := range []uint64{21, 22, 23} {
+		sum, soon, half, n, spikes := 0., 0., 0, 0, 0
+		for _, c := range leaveCells() {
+			c.silent = true
+			r, best := leaveRun(t, "aimd", seed, c), c.best()
+			share := r.late / best
+			if n, sum = n+1, sum+share; share < .5 {
+				half++
+				t.Logf("%s: %.2f", c, share)
+			}
+			if c.spike > 0 {
+				spikes, soon = spikes+1, soon+r.soon/best
+			}
+		}
+		t.Logf("seed %d: %.3f in the mean, %d below .5; 3 to 8 s after a spike %.3f", seed, sum/float64(n), half, soon/float64(spikes))
+		assert.GreaterOrEqual(t, sum/float64(n), .92, "seed %d", seed)
+		assert.GreaterOrEqual(t, soon/float64(spikes), .95, "seed %d", seed)
+		assert.LessOrEqual(t, half, 5, "seed %d", seed) // the law holds a window that is too wide where a service thrashes
+	}
+}
+
 func mean(x []float64) (m float64) {
 	for _, v := range x {
 		m += v / float64(len(x))

@@ -27,6 +27,7 @@ type leaveCell struct {
 	tries    int
 	arrive   string // poisson, regular, burst, step
 	notice   bool   // the service stops the work of a caller who left
+	silent   bool   // the deadline is the caller's alone: it leaves then
 }
 
 func (c leaveCell) String() string {
@@ -189,6 +190,16 @@ func (s *leaveService) left(w *leaveWork) {
 	}
 }
 
+// caller is the context of a caller who leaves after that time.
+func (c leaveCell) caller(after time.Duration) (context.Context, context.CancelFunc) {
+	if !c.silent {
+		return context.WithTimeout(context.Background(), after)
+	}
+	ctx, leave := context.WithCancel(context.Background())
+	t := time.AfterFunc(after, leave)
+	return ctx, func() { t.Stop(); leave() }
+}
+
 const (
 	leaveWarm = 8 * time.Second
 	leaveCool = 24 * time.Second
@@ -274,7 +285,7 @@ func (c leaveCell) run(t *testing.T, seed uint64, do func(context.Context, func(
 					if try > 0 {
 						time.Sleep(time.Duration(float64(100*time.Millisecond<<try) * (0.5 + back)))
 					}
-					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(d*float64(leaveTrip)))
+					ctx, cancel := c.caller(time.Duration(d * float64(leaveTrip)))
 					err := do(ctx, func(ctx context.Context) error { return s.call(ctx, work) })
 					cancel()
 					if ok = err == nil; ok {

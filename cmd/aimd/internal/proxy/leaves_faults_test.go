@@ -109,6 +109,15 @@ func TestASpikeOfProgramsThatSayWhenTheyLeave(t *testing.T) {
 	}
 }
 
+// Those that do not say it are served in time, too: the newest goes first once an eighth of them has left.
+func TestASpikeOfProgramsThatDoNotSayWhenTheyLeave(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		share := spike(t, refuses)
+		t.Logf("refuses %v: %.3f", refuses, share)
+		assert.GreaterOrEqual(t, share, .95, "refuses: %v", refuses)
+	}
+}
+
 // A program's time ends at the head of the answer: a stream goes on. Before it the program gets a 504 in flight, and a 429 if it was
 // never sent.
 func TestTheTimeOfAProgramEndsAtTheHead(t *testing.T) {
