@@ -47,6 +47,8 @@ type try struct {
 	// op, if it is not nil, hears before the delay that the guards have admitted it.
 	op    Operation
 	asked time.Duration
+	// waits ends the wait, nil: the operation's context does.
+	waits context.Context
 	past  // of the attempt before
 }
 
@@ -65,8 +67,11 @@ func now() time.Duration { return wall.Since(start) }
 
 // begin begins an attempt. The guards come first: their refusal is reported before the delay.
 func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
-	held := r.Slots != nil && holds(ctx, r.Slots)
-	if err := inTime(ctx, t.delay); err != nil {
+	held, waits := r.Slots != nil && holds(ctx, r.Slots), ctx
+	if t.waits != nil {
+		waits = t.waits
+	}
+	if err := inTime(waits, t.delay); err != nil {
 		return nil, err
 	}
 	// The attempt that holds the slot has asked the guards, but not for a retry within.
@@ -90,7 +95,7 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 		t.op.Between()
 	}
 	at, bounded := ctx.Deadline() // a context that panics has no slot yet
-	ticket, err := r.wait(ctx, t, held)
+	ticket, err := r.wait(waits, t, held)
 	if err != nil {
 		return nil, err
 	}

@@ -70,25 +70,26 @@ func (function) Between() {}
 // Run runs fn as an operation that begins with this attempt, as aimd.Do does. If aside is not nil, nobody waits for the operation,
 // as for an item of aimd.Each: it is given up later. aside is called with 1 when it goes aside, and with -1 when it ends then.
 func (a *Attempt) Run(fn func(context.Context) error, aside func(n int)) error {
-	return a.drive(function(fn), nil, aside)
+	return a.drive(function(fn), nil, 0, aside)
 }
 
 // Drive runs an operation that begins with this attempt, as Runner.Do. If the runner has no policy, may decides
-// whether there is another attempt, and if not, the reason. With a nil may the verdict decides.
-func (a *Attempt) Drive(op Operation, may func(context.Context, Failure) (bool, error)) error {
-	return a.drive(op, may, nil)
+// whether there is another attempt, and if not, the reason. With a nil may the verdict decides. If the context has no deadline,
+// no wait for a further attempt lasts until so long after the first one began; 0: no bound.
+func (a *Attempt) Drive(op Operation, may func(context.Context, Failure) (bool, error), patience time.Duration) error {
+	return a.drive(op, may, patience, nil)
 }
 
-func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, error), aside func(n int)) error {
+func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, error), patience time.Duration, aside func(n int)) error {
 	r, ctx := a.runner, a.ctx
 	a.number = max(a.number, 1)
 	t := try{again: true, op: op, asked: a.asked}
 	var policy func(Failure) Decision
 	if r.Policy != nil {
-		policy, may = func(f Failure) Decision { return r.Policy.Decide(ctx, f) }, nil
+		policy, may, patience = func(f Failure) Decision { return r.Policy.Decide(ctx, f) }, nil, 0
 	}
 	var began time.Time
-	if policy != nil || may != nil {
+	if policy != nil || may != nil || patience > 0 {
 		began = wall.Now()
 	}
 	taken := 0              // the number of the last attempt of which the service took a part
@@ -131,6 +132,11 @@ func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, 
 				aside(1)
 				defer aside(-1)
 			}
+		}
+		if _, bounded := ctx.Deadline(); patience > 0 && t.waits == nil && !bounded {
+			waits, cancel := wall.WithDeadline(ctx, began.Add(patience))
+			defer cancel()
+			t.waits = waits
 		}
 		next, reason := r.begin(ctx, t)
 		if reason != nil {

@@ -17,11 +17,14 @@ import (
 // patience is three times the longest Retry-After that a limiter obeys by default. Our choice.
 const patience = 15 * time.Minute
 
-var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes")
+// longest is when no wait lasts any longer: such a Retry-After more, so that most requests end with an answer.
+const longest = patience + 5*time.Minute
+
+var errPatience = errors.New("httplimit: the request has no deadline, and was sent again for 15 minutes, or waited for 20")
 
 // NewClient returns an http.Client whose requests wait for slots of the limiter. A request is sent again as aimd.Do
-// runs a function again: until its deadline or, without a deadline, for 15 minutes. If the limiter has a policy,
-// the policy decides instead.
+// runs a function again: until its deadline or, without a deadline, for 15 minutes. It waits for an attempt more for 20 minutes
+// since the first one, at most. If the limiter has a policy, the policy decides instead.
 //
 // Which requests are sent again, if the limiter's classifier allows it:
 //
@@ -73,7 +76,7 @@ func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return exchanged(a, req, p.Transport, p.again)
+	return exchanged(a, req, p.Transport, p.again, longest)
 }
 
 // sendable is what may be sent again; the limiter decides when.

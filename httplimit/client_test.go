@@ -275,3 +275,36 @@ func TestAClientHasABound(t *testing.T) {
 		})
 	}
 }
+
+// A request that failed waited for its next slot for ever, if nobody gave one back. What never failed waits on: bulk work loses nothing.
+func TestAWaitForAnAttemptMoreHasABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := narrow(t, aimd.Config{})
+		failed := make(chan struct{})
+		client := clientOn(base(func(r *http.Request) (*http.Response, error) {
+			close(failed)
+			return answers(500, nil, http.NoBody)(r)
+		}), l)
+		start, ends := time.Now(), make(chan error, 1)
+		go func() {
+			_, err := client.Do(get(t.Context(), anyURL))
+			ends <- err
+		}()
+		<-failed
+		p, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		first := make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			_, err := client.Do(get(ctx, anyURL))
+			first <- err
+		}()
+		require.ErrorContains(t, <-ends, "gave up after 1 attempt: httplimit: the request has no deadline, and was sent again for 15 minutes, or waited for 20")
+		require.Equal(t, 20*time.Minute, time.Since(start))
+		time.Sleep(time.Hour)
+		cancel()
+		require.ErrorIs(t, <-first, context.Canceled)
+		require.EqualValues(t, 1, l.Snapshot().Attempts)
+		p.End(nil)
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
@@ -29,8 +30,8 @@ type exchange struct {
 	late bool
 }
 
-// exchanged sends the request, whose first attempt has begun; may is for attempt.Attempt.Drive.
-func exchanged(a *attempt.Attempt, req *http.Request, by sender, may func(context.Context, attempt.Failure) (bool, error)) (*http.Response, error) {
+// exchanged sends the request, whose first attempt has begun; may and most are for attempt.Attempt.Drive.
+func exchanged(a *attempt.Attempt, req *http.Request, by sender, may func(context.Context, attempt.Failure) (bool, error), most time.Duration) (*http.Response, error) {
 	x := &exchange{sender: by, req: req}
 	defer func() {
 		if v := recover(); v != nil { // of a guard or the policy: the caller never gets the latest answer
@@ -38,7 +39,7 @@ func exchanged(a *attempt.Attempt, req *http.Request, by sender, may func(contex
 			panic(v)
 		}
 	}()
-	return x.result(a.Drive(x, may))
+	return x.result(a.Drive(x, may, most))
 }
 
 // Try sends the request once.
@@ -116,10 +117,15 @@ func notSent(req *http.Request, reason error) error {
 	return &attempt.Error{Reason: cause(req.Context(), reason)}
 }
 
-// cause returns err, or if that is the context's end and has a cause of the caller, the cause, as net/http does.
+// cause returns err, or if that is the context's end and has a cause of the caller, the cause, as net/http does. Without a deadline of
+// the caller it was the patience that ended.
 func cause(ctx context.Context, err error) error {
-	if over := ctx.Err(); over != nil && errors.Is(err, over) && context.Cause(ctx) != over {
+	over := ctx.Err()
+	if over != nil && errors.Is(err, over) && context.Cause(ctx) != over {
 		return context.Cause(ctx)
+	}
+	if _, bounded := ctx.Deadline(); over == nil && !bounded && errors.Is(err, context.DeadlineExceeded) {
+		return errPatience
 	}
 	return err // it may say how long the request waited
 }

@@ -74,7 +74,7 @@ func (r *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, notSent(req, err)
 	}
-	return exchanged(a, req, r, nil)
+	return exchanged(a, req, r, nil, 0)
 }
 
 // send makes an attempt that ends with the head of its answer.
