@@ -153,7 +153,7 @@ func TestAGuessIsBelievedForAWhile(t *testing.T) {
 		if sent++; other > 0 && sent%other == 0 {
 			return parsed(t, "HTTP/1.1 504 X\n\n"), nil
 		}
-		return parsed(t, raw(403, "application/json", `{"error":{"errors":[{"reason":"quotaExceeded"}]}}`)), nil
+		return parsed(t, "HTTP/1.1 403 X\nContent-Type: application/json\n\n"+`{"error":{"errors":[{"reason":"quotaExceeded"}]}}`), nil
 	})
 	checked := func(context.Context) error {
 		resp, _ := send(nil)

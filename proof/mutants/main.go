@@ -45,6 +45,7 @@ type house struct {
 func main() {
 	n, seed := flag.Int("n", 300, "mutants to draw"), flag.Uint64("seed", 1, "the seed of the draw")
 	by, verbose := flag.String("by", "", "more packages whose tests count, with commas"), flag.Bool("v", false, "show the tests that notice")
+	only := flag.String("only", "", "draw these places alone, with commas")
 	flag.Parse()
 	tmp, err := os.MkdirTemp("", "mutants")
 	check(err)
@@ -55,6 +56,10 @@ func main() {
 	}
 	others := strings.FieldsFunc(*by, func(c rune) bool { return c == ',' })
 	h.compile(append(flag.Args(), others...))
+	if *only != "" {
+		places := strings.Split(*only, ",")
+		h.all = slices.DeleteFunc(h.all, func(m mutant) bool { return !slices.Contains(places, m.at) })
+	}
 	drawn := rand.New(rand.NewPCG(*seed, 0)).Perm(len(h.all))[:min(*n, len(h.all))]
 	var mu sync.Mutex
 	dead, jobs, workers := 0, make(chan mutant), sync.WaitGroup{}

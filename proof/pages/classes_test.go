@@ -1,7 +1,6 @@
-package httplimit_test
+package pages
 
 import (
-	"errors"
 	"flag"
 	"math/rand/v2"
 	"net/http"
@@ -17,32 +16,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
 )
-
-func TestReadsAndWrites(t *testing.T) {
-	for method, want := range map[string]string{
-		"": "read", "GET": "read", "HEAD": "read", "PUT": "write", "POST": "write", "DELETE": "write", "PATCH": "write", "OPTIONS": "write",
-	} {
-		assert.Equal(t, want, httplimit.ReadWrite(&http.Request{Method: method}), method)
-	}
-}
-
-// "An operation whose class has no limiter fails": by name, and unsent.
-func TestAClassThatDoesNotExist(t *testing.T) {
-	classes, err := aimd.NewKeyed(func(class string) (*aimd.Limiter, error) {
-		if class != "read" {
-			return nil, errors.New("only reads")
-		}
-		return aimd.New(aimd.Config{})
-	}, aimd.KeyedConfig{})
-	require.NoError(t, err)
-	tr := &httplimit.Transport{Base: empty, Of: httplimit.By(classes, httplimit.ReadWrite)}
-	_, err = tr.RoundTrip(get(t.Context(), anyURL))
-	require.NoError(t, err)
-	post := get(t.Context(), anyURL)
-	post.Method = http.MethodPost
-	_, err = tr.RoundTrip(post)
-	require.EqualError(t, err, `gave up before the first attempt: no limiter for "write": only reads`)
-}
 
 var whole = flag.Bool("classes.whole", false, "the requests of docs/recipes.md")
 

@@ -1,4 +1,4 @@
-package live
+package pages
 
 import (
 	"bytes"
@@ -6,11 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
@@ -27,6 +26,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/live"
 )
 
 // patient is a service that refuses nothing: who finds no slot waits.
@@ -39,30 +39,58 @@ func (p patient) serve(context.Context) error {
 	return nil
 }
 
-type roundTrip func(*http.Request) *http.Response
-
-func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
-
 // serverOf answers after 50 ms.
 func serverOf(start time.Time, answer func(time.Time, int64) *http.Response) http.RoundTripper {
 	var sent atomic.Int64
-	return roundTrip(func(r *http.Request) *http.Response {
+	return base(func(r *http.Request) (*http.Response, error) {
 		time.Sleep(50 * time.Millisecond)
 		resp := answer(start, sent.Inc())
 		resp.Request = r
-		return resp
+		return resp, nil
 	})
 }
 
-// answers is the error of an answer, as httplimit.Check has it.
-func answers(status int) error {
+// failing is the error of an answer, as httplimit.Check has it.
+func failing(status int) error {
 	return httplimit.Check(&http.Response{StatusCode: status, Status: fmt.Sprint(status, " ", http.StatusText(status)), Body: http.NoBody})
+}
+
+// screen is a live page as its server sees it.
+type screen struct {
+	header http.Header
+	mu     sync.Mutex
+	last   []byte
+}
+
+func (p *screen) Header() http.Header { return p.header }
+func (p *screen) WriteHeader(int)     {}
+func (p *screen) Flush()              {}
+
+func (p *screen) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last = bytes.Clone(b)
+	return len(b), nil
+}
+
+// state is the word of the page for its limiter.
+func (p *screen) state(t *testing.T) string {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var m struct {
+		Limiters []struct {
+			State string `json:"a"`
+		}
+	}
+	require.NoError(t, json.Unmarshal(bytes.TrimPrefix(p.last, []byte("data: ")), &m))
+	return m.Limiters[0].State
 }
 
 // Each line of a snapshot, of the log and of an error that docs/trouble.md quotes comes from a limiter in that trouble,
 // and so does the word of the live page. Digits may differ: jitter is random.
 func TestThePageOfTroubles(t *testing.T) {
-	text, err := os.ReadFile("../docs/trouble.md")
+	text, err := os.ReadFile("../../docs/trouble.md")
 	require.NoError(t, err)
 	page := masked(string(text))
 	for name, c := range map[string]struct {
@@ -92,7 +120,7 @@ func TestThePageOfTroubles(t *testing.T) {
 						last = now
 						return nil
 					}
-					return answers(http.StatusTooManyRequests)
+					return failing(http.StatusTooManyRequests)
 				}
 			},
 		},
@@ -106,7 +134,7 @@ func TestThePageOfTroubles(t *testing.T) {
 						<-ctx.Done()
 						return ctx.Err()
 					case len(p.slots) == 20:
-						return answers(http.StatusTooManyRequests)
+						return failing(http.StatusTooManyRequests)
 					}
 					return p.serve(ctx)
 				}
@@ -120,7 +148,7 @@ func TestThePageOfTroubles(t *testing.T) {
 					if time.Since(start) < 2*time.Second {
 						return nil
 					}
-					return answers(http.StatusServiceUnavailable)
+					return failing(http.StatusServiceUnavailable)
 				}
 			},
 		},
@@ -132,7 +160,7 @@ func TestThePageOfTroubles(t *testing.T) {
 					if time.Since(start) < 2*time.Second {
 						return nil
 					}
-					return answers(http.StatusForbidden)
+					return failing(http.StatusForbidden)
 				}
 			},
 		},
@@ -170,7 +198,7 @@ func TestThePageOfTroubles(t *testing.T) {
 				p := patient{make(chan struct{}, 4)}
 				return func(ctx context.Context) error {
 					if len(p.slots) == 4 {
-						return answers(http.StatusTooManyRequests)
+						return failing(http.StatusTooManyRequests)
 					}
 					return p.serve(ctx)
 				}
@@ -184,8 +212,9 @@ func TestThePageOfTroubles(t *testing.T) {
 				c.config.Observer = aimd.Log(slog.New(slog.NewJSONHandler(&log, nil)), 1000)
 				lim, err := aimd.New(c.config)
 				require.NoError(t, err)
-				w := &watch{limiters: Of(lim), clients: func() iter.Seq2[string, Flow] { return maps.All(map[string]Flow{}) }}
 				ctx, cancel := context.WithCancel(t.Context())
+				seen := &screen{header: http.Header{}}
+				go live.Handler(live.Of(lim)).ServeHTTP(seen, httptest.NewRequestWithContext(ctx, http.MethodGet, "/events?every=1s", nil))
 				start := time.Now()
 				do := func(ctx context.Context) error { return nil }
 				if c.told != nil {
@@ -229,9 +258,8 @@ func TestThePageOfTroubles(t *testing.T) {
 				for time.Since(start) < c.after {
 					time.Sleep(time.Second)
 					synctest.Wait()
-					w.look(time.Now())
 				}
-				snapshot, state := lim.Snapshot().String(), w.all[0].state(time.Now())
+				snapshot, state := lim.Snapshot().String(), seen.state(t)
 				mu.Lock()
 				reason := failed
 				if e := new(url.Error); errors.As(reason, &e) {
