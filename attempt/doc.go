@@ -2,12 +2,12 @@
 // attempt follows. Limiters, retry policies, throttles and all integrations (HTTP, gRPC, SDKs) share it.
 //
 // An [Attempt] begins with the guards and a slot. It ends with an error or a body, and always gives the slot back.
-// [Classify] reads the error as a [Verdict], with package answer. A [Policy] or the verdict decides on the next
+// Package verdict says what the error means. A [Policy] or the verdict decides on the next
 // attempt. A [Runner] drives the attempts, with a limiter or without.
 //
 // An integration is a few lines around a call, see the example. An integration that tries again on its own
 // continues with the failed attempt: [Attempt.Next] waits for the right time, at the front of the queue. Errors of
-// an integration are [Factual]s: they report their verdict.
+// an integration are verdict.Factual: they report their verdict.
 //
 //	event                                              outcome
 //	the caller cancels                                 neutral

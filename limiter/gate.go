@@ -1,6 +1,6 @@
 // Package limiter has the gate of a limiter. Window, pauses, the gap between sends and the service's quotas decide
 // whether an attempt may be sent now, and when to ask again. It is pure: no goroutine, lock, context or clock.
-// [github.com/aimd-go/aimd] drives it for most programs, package admission at a server, and package sim on virtual
+// [github.com/aimd-go/aimd] drives it for most programs, package admission at a server, and the simulator on virtual
 // time.
 package limiter
 

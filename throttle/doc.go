@@ -13,6 +13,9 @@
 //	accepted    1 in 1    1 in 2    1 in 3    1 in 4    1 in 10       0 in 99
 //	rejected        0%        0%     33%         50%        80%           99%
 //
+// Requests that the client rejects count as well, without an accept. So of a service that refuses every other request that
+// it gets, the client rejects most.
+//
 // A request is accepted if its answer is no refusal: a 404 or a 500 as well as a 200. An overload (429, 503,
 // RESOURCE_EXHAUSTED...) and a timeout are refusals. A request without an answer for another reason does not count.
 //

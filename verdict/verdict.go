@@ -1,3 +1,15 @@
+// Package verdict says what the error of an attempt means: whether the service refused for load, whether another attempt may
+// succeed, and when.
+//
+//	v := verdict.Classify(err)
+//	if v.Retry() {
+//		time.Sleep(v.Wait)
+//	}
+//
+// [Classify] is the default of every limiter and policy. It knows the errors of net/http, of gRPC, of databases and of most
+// SDKs. A [Classifier] of your own comes before it by [FirstOf], in aimd.Config.Classifier. An error type of your own says
+// what it knows as a [Factual]; for a single error aimd.Refused and its like are enough. [Read] says how far an attempt
+// came, for integrations.
 package verdict
 
 import (
