@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
@@ -94,17 +95,53 @@ func status(ctx context.Context, err error, stderr io.Writer) int {
 //go:embed help
 var help embed.FS
 
-const helpWidth = "80"
+const helpWidth = 80
 
 func root(commands []*cobra.Command) *cobra.Command {
 	c := Group(Help(help, &cobra.Command{
 		Use: "aimd", Short: "Adapt concurrency to what a service takes, by TCP congestion control",
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
 	}), commands...)
-	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
-	c.SetUsageTemplate(strings.ReplaceAll(c.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped "+helpWidth))
+	c.SetUsageFunc(usage)
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
 	return c
+}
+
+// usage is cobra's own, but for the width of the flags. A template would link text/template, and then the linker keeps every
+// method of every type: a third of the proxy.
+func usage(c *cobra.Command) error {
+	var b strings.Builder
+	b.WriteString("Usage:")
+	if c.Runnable() {
+		b.WriteString("\n  " + c.UseLine())
+	}
+	below := c.HasAvailableSubCommands()
+	if below {
+		b.WriteString("\n  " + c.CommandPath() + " [command]")
+	}
+	if c.HasExample() {
+		b.WriteString("\n\nExamples:\n" + c.Example)
+	}
+	if below {
+		b.WriteString("\n\nAvailable Commands:")
+		for _, sub := range c.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(&b, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	flags := func(title string, f *pflag.FlagSet) {
+		if f.HasAvailableFlags() {
+			b.WriteString("\n\n" + title + ":\n" + strings.TrimRight(f.FlagUsagesWrapped(helpWidth), " \n"))
+		}
+	}
+	flags("Flags", c.LocalFlags())
+	flags("Global Flags", c.InheritedFlags())
+	if below {
+		fmt.Fprintf(&b, "\n\nUse %q for more information about a command.", c.CommandPath()+" [command] --help")
+	}
+	_, err := fmt.Fprintln(c.OutOrStderr(), b.String())
+	return err
 }
 
 // Signal is the cause of the end of a command's context by a signal.

@@ -45,7 +45,7 @@ func TestStatuses(t *testing.T) {
 func TestVersionIsOneLine(t *testing.T) {
 	status, stdout, _ := run(t, nil, "--version")
 	assert.Zero(t, status)
-	assert.Regexp(t, `^aimd \S+ \(go1\.\S+\)\n$`, stdout)
+	assert.Regexp(t, `^aimd version \S+ \(go1\.\S+\)\n$`, stdout)
 }
 
 func TestFiles(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/shared"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/window"
 )
@@ -53,6 +54,7 @@ type settings struct {
 	// maxRate, maxAmountRate and maxWindow bound each limiter; 0: nothing does.
 	maxRate, maxAmountRate, maxWindow float64
 	keepHost, json                    bool
+	shared                            shared.Windows
 }
 
 var defaults = settings{
@@ -87,10 +89,11 @@ func Command() *cobra.Command {
 	f.BoolVar(&s.keepHost, "keep-host", false, "send the Host of the request, as a signature of S3 covers it")
 	f.StringVar(&s.rulesFile, "rules", "", "a `file` of rules, a document as package remote reads it; SIGHUP reads it again")
 	f.StringVar(&s.answersFile, "answers", "", "a `file` that says what answers mean, for a service that says it in its own words; SIGHUP reads it again")
+	s.shared.Flag(f)
 	f.StringVar(&s.stateFile, "state", "", "a `file` that keeps the windows over a restart")
 	f.Var(value.Address(&s.admin), "admin", "where the page of the limiters is served; without it nowhere")
 	f.BoolVar(&s.json, "json", false, "logs in JSON")
-	cli.NoDefault(f, "to", "host", "key", "admin", "rules", "answers", "state")
+	cli.NoDefault(f, "to", "host", "key", "admin", "rules", "answers", "state", "share")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		switch {
 		case s.to == "":
@@ -110,6 +113,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		return err
 	}
 	defer p.closeIdle()
+	defer p.leave()
 	var again chan os.Signal
 	if s.rulesFile != "" || s.answersFile != "" {
 		again = make(chan os.Signal, 1)
@@ -161,6 +165,9 @@ func (s settings) start(ctx context.Context, stderr io.Writer) (*proxy, error) {
 			return nil, fmt.Errorf("--state %s: %w", s.stateFile, err)
 		}
 	}
+	if err := p.shared.Check(p.target.Host); err != nil {
+		return nil, err
+	}
 	if s.rulesFile != "" {
 		if err := p.remote.Refresh(ctx); err != nil {
 			return nil, fmt.Errorf("--rules %s: %w", s.rulesFile, err)
@@ -182,6 +189,15 @@ func (p *proxy) serve(address string, h http.Handler, what string, most int, fai
 	}
 	go func() { failed <- server.Serve(l) }()
 	return server, nil
+}
+
+// leave hands the parts of shared windows back.
+func (p *proxy) leave() {
+	var all sync.WaitGroup
+	for _, leave := range p.leaves.Range {
+		all.Go(leave.(func()))
+	}
+	all.Wait()
 }
 
 // half is how many of so many files are for programs; 0 for no bound. Of few files 16 are for all else.

@@ -61,6 +61,8 @@ type proxy struct {
 	strangers strangers
 	// pulses has the *pulse of each limiter, by its name.
 	pulses sync.Map
+	// leaves has the function of each limiter that hands its part of a shared window back.
+	leaves sync.Map
 }
 
 func newProxy(s settings, log *slog.Logger) (*proxy, error) {
@@ -120,8 +122,9 @@ func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
 	c := aimd.Config{InitialWindow: min(initialWindow, cmp.Or(p.maxWindow, initialWindow)), Name: name, Observer: aimd.Log(p.log, 10),
 		QueueBound: p.queue, MaxWait: p.hold, MaxRate: p.maxRate, MaxAmountRate: p.maxAmountRate, MaxWindow: p.maxWindow,
 	}
-	l, err := aimd.New(c)
+	l, leave, err := p.shared.New(p.target.Host+" "+name, c, p.log)
 	if err == nil {
+		p.leaves.Store(l, leave)
 		before := p.windows[name]
 		if wrong := l.Restore(before.State, before.At); wrong != nil {
 			p.log.Warn("a window of --state does not fit", "limiter", name, "err", wrong)
@@ -138,6 +141,9 @@ func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
 
 func (p *proxy) evicted(l *aimd.Limiter) {
 	p.metrics.Evicted(l)
+	if leave, ok := p.leaves.LoadAndDelete(l); ok {
+		go leave.(func())()
+	}
 	s := l.Snapshot()
 	name := s.Name
 	if p.strangers.many(s.Attempts) {

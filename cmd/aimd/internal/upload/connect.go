@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -38,10 +39,12 @@ func (u *run) connect(ctx context.Context) (err error) {
 	u.silence = time.AfterFunc(probeTime, func() { cancel(fmt.Errorf("no answer within %v", probeTime)) })
 	defer u.silence.Stop()
 	// A wrong endpoint shows at once.
-	u.limiter, err = aimd.New(aimd.Config{
+	name := cmp.Or(u.Endpoint, "aws") + " " + u.Bucket
+	log := slog.New(slog.NewTextHandler(u.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	u.limiter, u.leave, err = u.Shared.New(name, aimd.Config{
 		Name: "upload", Law: sim.Window{Law: u.Law, Factor: 0.9}.MakeLaw(), Classifier: u.classify,
 		InitialWindow: min(firstWindow, u.MaxWindow), MaxWindow: u.MaxWindow, MaxAttempts: u.MaxAttempts, FirstContact: time.Nanosecond,
-	})
+	}, log)
 	if err != nil {
 		return err
 	}

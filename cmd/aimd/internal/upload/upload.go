@@ -25,6 +25,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/shared"
 )
 
 // Config has the flags by their names, and:
@@ -49,6 +50,7 @@ type Config struct {
 	Timeout                        time.Duration
 	MaxAttempts                    int
 	PartSize                       int64
+	Shared                         shared.Windows
 }
 
 // deniedMost is the number of files that may fail before a denial stops the run, while no file was stored. Our
@@ -62,6 +64,8 @@ type run struct {
 	work atomic.Int64
 	Config
 	limiter *aimd.Limiter
+	// leave hands its part of a shared window back.
+	leave   func()
 	store   *store
 	objects *listing
 	report  *reporter
@@ -83,7 +87,8 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	defer counts.Wait()
 	stopped, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	u := &run{Config: c, stop: stop, report: &reporter{Config: c, stop: stop, began: time.Now()}}
+	u := &run{Config: c, stop: stop, leave: func() {}, report: &reporter{Config: c, stop: stop, began: time.Now()}}
+	defer func() { u.leave() }()
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
