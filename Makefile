@@ -18,8 +18,11 @@
 # make rehearse fetch the modules by a version, as users do after a release, and run their examples;
 #               one program with all of them, and again with a newer root
 # make release  VERSION=vX.Y.Z: commit and tag a release; nothing is pushed
+# make packages what people install who have no Go, in the new folder OUT: archives, packages, an image
 
-ALL       := $(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod')))
+# Modules that go.work does not have: what they require would be in the builds of all others. Only make proof builds them.
+APART     := release/dist
+ALL       := $(filter-out $(APART),$(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod'))))
 PROOF     := $(filter proof%,$(ALL))
 # What a push tests. Nothing requires a module below proof.
 MODULES   := $(filter-out proof%,$(ALL))
@@ -39,7 +42,7 @@ SLOW      ?= PromptsOfManyTokens|TheUsageOfAnswers|ALookTooEarlyCostsAJobLittle|
 # The packages of the tool that start goroutines. internal/rules holds that none is missing.
 RACED     := $(addprefix ./cmd/aimd/internal/,cli demo/race livepage progress proxy simulate/experiment upload)
 
-.PHONY: test race short e2e lint vet-os proof fuzz bench bench-peers figures names lines tidy rehearse release
+.PHONY: test race short e2e lint vet-os proof fuzz bench bench-peers figures names lines tidy rehearse release packages
 
 # vet is part of make lint.
 test:
@@ -78,6 +81,7 @@ proof:
 	$(MAKE) tidy lint MODULES='$(PROOF)'
 	$(MAKE) vet-os
 	$(MAKE) race SLOW=
+	for m in $(APART); do (cd $$m && export GOWORK=off && go mod tidy -diff && go vet ./...) || exit; done
 	$(TEST) $(patsubst %,./%/...,$(filter-out proof/e2e,$(PROOF)))
 	$(TEST) ./internal/sim -run '^TestHarm$$' -args -set 0
 	$(TEST) ./cmd/aimd/internal/simulate -run '^TestBuiltin' -args -laws
@@ -125,3 +129,7 @@ rehearse:
 
 release:
 	release/release.sh prepare '$(VERSION)'
+
+OUT       ?= packages
+packages:
+	cd release/dist && GOWORK=off go run . -out '$(abspath $(OUT))'

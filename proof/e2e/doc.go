@@ -12,6 +12,8 @@
 //
 // TestAnyLanguage, TestThreePrograms and TestRestarts run python3 and curl through aimd proxy.
 //
+// TestPackages makes what people install who have no Go, and runs it from an archive, a deb, an rpm, the image and npm.
+//
 // TestInterruptedUploads stops and kills the process of aimd upload.
 // TestUploadsInCompany runs thirty of it on one store.
 //
