@@ -18,15 +18,15 @@ import (
 	"github.com/aimd-go/aimd"
 )
 
-// Limit puts the limiter under every client that is made from the config from now on. It adds Middleware, sets
+// Limit puts the limiter under every client that is made from the config from now on. It adds to APIOptions, sets
 // Retryer, and clears RetryMaxAttempts. An operation is tried until it succeeds, its error is final, its context
 // ends, or the limiter's limit of attempts is reached. It panics if cfg or l is nil.
 //
 // One limiter is for one limit, such as a service: clients of different services should come from different
-// configs. After a second call with another limiter, each attempt takes a slot of both. Then use the same order
+// configs (aws.Config.Copy). After a second call with another limiter, each attempt takes a slot of both. Then use the same order
 // everywhere.
 func Limit(cfg *aws.Config, l *aimd.Limiter) {
-	limit(cfg, Middleware(l))
+	limit(cfg, limited(l))
 }
 
 // LimitBy is Limit with a limiter for each class of operations. class names the class of an operation of a service,
@@ -37,7 +37,7 @@ func Limit(cfg *aws.Config, l *aimd.Limiter) {
 //	...
 //	awslimit.LimitBy(&cfg, limiters, awslimit.Class)
 func LimitBy(cfg *aws.Config, limiters *aimd.Keyed[string], class func(service, operation string) string) {
-	limit(cfg, MiddlewareBy(limiters, class))
+	limit(cfg, limitedBy(limiters, class))
 }
 
 func limit(cfg *aws.Config, waits func(*middleware.Stack) error) {
@@ -46,7 +46,7 @@ func limit(cfg *aws.Config, waits func(*middleware.Stack) error) {
 	}
 	// Copies of a config share the array behind the slice; Clip makes append leave it alone.
 	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), waits)
-	cfg.Retryer = Retryer
+	cfg.Retryer = retryer
 	cfg.RetryMaxAttempts = 0
 }
 
@@ -72,24 +72,16 @@ type selector struct {
 	limiter func(context.Context) (*aimd.Limiter, error)
 }
 
-// Middleware is the part of Limit that waits for slots, to set the options of one client:
-//
-//	s3.NewFromConfig(cfg, func(o *s3.Options) {
-//		o.APIOptions = append(o.APIOptions, awslimit.Middleware(l))
-//		o.Retryer = awslimit.Retryer()
-//	})
-//
-// It works with any retryer, also aws.NopRetryer. It has no effect on a presigned request. It panics if l
-// is nil.
-func Middleware(l *aimd.Limiter) func(*middleware.Stack) error {
+// limited is the part of Limit that waits for slots. It works with any retryer, also aws.NopRetryer, and has no effect on a
+// presigned request.
+func limited(l *aimd.Limiter) func(*middleware.Stack) error {
 	if l == nil {
 		panic("awslimit: the limiter is nil")
 	}
 	return waiting(selector{fmt.Sprintf("aimd %p", l), func(context.Context) (*aimd.Limiter, error) { return l, nil }})
 }
 
-// MiddlewareBy is Middleware with a limiter for each class of operations, as with LimitBy. It panics if an argument is nil.
-func MiddlewareBy(limiters *aimd.Keyed[string], class func(service, operation string) string) func(*middleware.Stack) error {
+func limitedBy(limiters *aimd.Keyed[string], class func(service, operation string) string) func(*middleware.Stack) error {
 	if limiters == nil || class == nil {
 		panic("awslimit: the limiters or the function for the class is nil")
 	}
@@ -125,15 +117,15 @@ func waiting(s selector) func(*middleware.Stack) error {
 // retryID is how the stack knows the SDK's retry loop.
 var retryID = (*retry.Attempt)(nil).ID()
 
-// Retryer is the part of Limit that lets the SDK try again, to be used with Middleware:
+// retryer lets the SDK try again:
 //
 //   - Its only limit on attempts is the limiter's (aimd.Config.MaxAttempts).
 //   - It has no retry quota of the client: the window bounds the attempts, and the SDK's quota fails operations
 //     that only have to wait.
-//   - It has no delay. Middleware backs off, as the limiter's Do does.
-//   - It tries again if the SDK or the limiter's classifier would. Middleware marks errors that the classifier
+//   - It has no delay. The middleware backs off, as the limiter's Do does.
+//   - It tries again if the SDK or the limiter's classifier would. The middleware marks errors that the classifier
 //     would try again, for any retryer of the SDK.
-func Retryer() aws.Retryer {
+func retryer() aws.Retryer {
 	standard := retry.NewStandard(func(o *retry.StandardOptions) {
 		o.RateLimiter = ratelimit.None
 		o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })

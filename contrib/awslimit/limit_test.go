@@ -62,19 +62,19 @@ func TestTwoLimiters(t *testing.T) {
 	requireOutcomes(t, account, outcomes{successes: 2, overloads: 1, neutrals: 1})
 }
 
-// Limit, its parts on one client, and Limit twice are one limiter.
+// Limit, Limit on a copy of the config, and Limit twice are one limiter.
 func TestWaysToLimit(t *testing.T) {
 	for name, way := range map[string]func(*store, *aimd.Limiter) *s3.Client{
 		"Limit": func(s *store, l *aimd.Limiter) *s3.Client { return s.client(l) },
 		"twice": func(s *store, l *aimd.Limiter) *s3.Client {
 			return s.client(l, func(cfg *aws.Config) { awslimit.Limit(cfg, l) })
 		},
-		"its parts": func(s *store, l *aimd.Limiter) *s3.Client {
-			return s3.NewFromConfig(s.config(), func(o *s3.Options) {
-				o.UsePathStyle = true
-				o.APIOptions = append(o.APIOptions, awslimit.Middleware(l))
-				o.Retryer = awslimit.Retryer()
-			})
+		"a copy": func(s *store, l *aimd.Limiter) *s3.Client {
+			all := s.config()
+			one := all.Copy()
+			awslimit.Limit(&one, l)
+			require.Empty(t, all.APIOptions)
+			return s3.NewFromConfig(one, func(o *s3.Options) { o.UsePathStyle = true })
 		},
 	} {
 		l := oneSlot(t, aimd.Config{})
@@ -213,7 +213,9 @@ func TestWhatIsTriedAgain(t *testing.T) {
 
 // The SDK's quota is 500 tokens, of which each retry costs 5.
 func TestRetryerHasNoQuota(t *testing.T) {
-	r := awslimit.Retryer()
+	cfg := aws.Config{}
+	awslimit.Limit(&cfg, newLimiter(t, aimd.Config{}))
+	r := cfg.Retryer().(aws.RetryerV2)
 	for range 1000 {
 		_, err := r.GetRetryToken(t.Context(), responseError(503, "SlowDown"))
 		require.NoError(t, err)
@@ -257,5 +259,5 @@ func TestAClassWithoutALimiter(t *testing.T) {
 		requests, _ := s.Counts()
 		require.Zero(t, requests)
 	})
-	require.Panics(t, func() { awslimit.MiddlewareBy(nil, awslimit.Class) })
+	require.Panics(t, func() { awslimit.LimitBy(&aws.Config{}, nil, awslimit.Class) })
 }
