@@ -110,7 +110,6 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 	case ok && o.Overloaded():
 		g.overloaded(!a.Ignored, retryAfter)
 		g.refund(t)
-		g.keep(a.RTT)
 	}
 	if ok && g.told != nil {
 		g.told.took(t, a)
@@ -205,10 +204,6 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 	}
 	if !g.Open() && g.Bound > 0 {
 		return g.told.boundedUntil, waiting > 0 && g.told.boundedUntil > g.now
-	}
-	if n, until := g.kept(); n > 0 && g.Window.Open() && !g.Open() {
-		at = max(at, until)
-		return at, waiting > 0 && at > g.now
 	}
 	return at, waiting > 0 && g.Open() && at > g.now
 }

@@ -2,7 +2,6 @@ package limiter
 
 import (
 	"math"
-	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/window"
@@ -16,8 +15,6 @@ type Part struct {
 	// already, by the count or by the time, if both say so.
 	In, Every time.Duration
 	Count     float64
-	// Keep is the time after its send for which a refused attempt keeps its place in the window; 0: it has none.
-	Keep time.Duration
 	// MaxRate and MaxAmountRate take the place of those of Settings; 0: those of Settings.
 	MaxRate, MaxAmountRate float64
 }
@@ -28,8 +25,6 @@ type part struct {
 	// turn is the time of the next turn. At base the turn Count was due. lastAt and lastCount are of the last send.
 	turn, base, lastAt time.Duration
 	lastCount          float64
-	// kept are the times until which refused attempts keep their places.
-	kept []time.Duration
 }
 
 // Shared sets the window at work, and its part. It is quiet: the law is asked with the next answer, and should leave the window. The
@@ -63,34 +58,6 @@ func (g *Gate) sentInTurn() {
 		p.lastAt, p.lastCount = g.now, p.Count+float64(g.now-p.base)/float64(p.Every)
 		g.nextTurn()
 	}
-}
-
-// keep keeps the place of a refused attempt.
-func (g *Gate) keep(rtt time.Duration) {
-	if d := g.part.Keep - rtt; d > 0 {
-		g.part.kept = append(g.part.kept, g.now+d)
-	}
-}
-
-// kept is the number of places that are kept, and when the next is free.
-func (g *Gate) kept() (n int, until time.Duration) {
-	if len(g.part.kept) == 0 {
-		return 0, 0
-	}
-	g.part.kept = slices.DeleteFunc(g.part.kept, func(t time.Duration) bool { return t <= g.now })
-	if n = len(g.part.kept); n > 0 {
-		until = slices.Min(g.part.kept)
-	}
-	return n, until
-}
-
-// Open is Window.Open, without the places that refused attempts keep.
-func (g *Gate) Open() bool {
-	if !g.Window.Open() {
-		return false
-	}
-	n, _ := g.kept()
-	return n == 0 || g.Flying()+n < max(1, int(g.State().Cwnd))
 }
 
 // apartOf is Settings.apart with the rates of the part.

@@ -49,9 +49,9 @@ func (f *Fleet) sleep(d time.Duration) {
 	}
 }
 
-// lease is the lease of a row, and how long a call may take.
+// lease is the lease of a row, and how long a call may take. It is as long as four reports take in fact, as on a busy machine.
 func (f *Fleet) lease() (lease, call time.Duration) {
-	lease = max(shortestLease, leases*max(f.late, f.member.Every()))
+	lease = fleet.Lease(max(f.late, f.member.Every()))
 	return lease, lease / 2
 }
 

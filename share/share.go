@@ -54,9 +54,6 @@ type Fleet struct {
 const (
 	// hello is the longest that Join waits for the store, and goodbye Close.
 	hello, goodbye = 2 * time.Second, time.Second
-	// shortestLease is the lease of a row: a process that is killed leaves its share after it. A lease is as long as four
-	// reports take in fact, if that is more, as on a busy machine.
-	shortestLease, leases = time.Second, 4
 )
 
 var errNoNew = errors.New("share: New: the fleet has its limiter, or is closed; want one Join for each limiter")

@@ -11,7 +11,7 @@ import (
 )
 
 // Leader runs a law on the sums of all. To the law the way over the store is a part of the round trip: an attempt flies until
-// its answer is reported, and until the share that follows from it is in use. Set the fields above the line.
+// its answer is reported, and until the share that follows from it is in use.
 type Leader struct {
 	ID  string
 	Law window.NewLaw
@@ -21,17 +21,26 @@ type Leader struct {
 	// Delay is the time of two calls of the store, and Every that between two reports; 0: it follows the number of processes.
 	Delay, Every time.Duration
 
+	lead
+}
+
+// lead is what a leader learns.
+type lead struct {
 	law   window.Law
 	state window.State // as the law sees it
 	known bool         // state.Trip is of accepted answers
 	trip  float64      // at the service alone, in seconds
 	ends  float64      // answers a second
-	// last is the time of the last step, begun that of the first. Attempts sent before cut belong to the last cut.
-	last, begun, cut time.Duration
+	// took is what was accepted a second of late, and fly what flies.
+	took, fly float64
+	// begun is the time of the first step, stepped and last of the last, also of one that did not know enough. Attempts sent before cut
+	// belong to the last cut.
+	begun, last, stepped, cut time.Duration
 	// fresh: answers to attempts that were sent before do not count.
-	fresh   time.Duration
-	counts  map[string]Counts
-	ranks   map[string]int
+	fresh  time.Duration
+	counts map[string]Counts
+	ranks  map[string]int
+	// came is when a process was first seen, and then when it got its rank.
 	came    map[string]time.Duration
 	message Message
 	every   time.Duration
@@ -42,10 +51,12 @@ const (
 	// shortest is the time between two reports of a process, in a fleet of up to a hundred; of a larger one a
 	// store gets a thousand reports a second.
 	shortest, perProcess = 100 * time.Millisecond, time.Millisecond
+	// shortestLease and leases are in Lease: one second, since a busy machine is slow.
+	shortestLease, leases = time.Second, 4
 	// ticks: the leader looks at the sums after two fifths of that time.
 	ticks = 0.4
-	// slack: what is sent in turns does not quite fill its window, so a window counts as full with so much less in flight.
-	slack = 1.2
+	// remembers is the time of which what is safe is a mean.
+	remembers = 10 * time.Second
 	// leastWindow is the least window of a fleet.
 	leastWindow = 1e-3
 	// longest is the longest time between two sends of a fleet, as package window has it.
@@ -57,6 +68,9 @@ func Interval(processes int) time.Duration {
 	return max(shortest, time.Duration(processes)*perProcess)
 }
 
+// Lease is the least lease of a row: a process that is killed leaves its share after it.
+func Lease(every time.Duration) time.Duration { return max(shortestLease, leases*every) }
+
 // Tick is the time between two steps of the leader.
 func Tick(every time.Duration) time.Duration { return time.Duration(ticks * float64(every)) }
 
@@ -65,6 +79,10 @@ func (l *Leader) lag() time.Duration { return l.every + Tick(l.every)/2 + l.Dela
 
 // Step takes the rows of all, and returns the message; false: it does not know enough yet. now is any clock that does not go back, and at the store's.
 func (l *Leader) Step(now, at time.Duration, rows map[string]Row, said Message) (Message, bool) {
+	if now > l.stepped+Lease(l.every) { // rows have ended meanwhile, and the answers are old
+		l.lead = lead{}
+	}
+	l.stepped = now
 	l.every = l.Every
 	if l.every == 0 {
 		l.every = Interval(len(rows))
@@ -73,10 +91,9 @@ func (l *Leader) Step(now, at time.Duration, rows map[string]Row, said Message) 
 	if l.law == nil && !l.begin(now, at, rows, said) {
 		return Message{}, false
 	}
-	l.rank(now, rows)
 	l.learn(now, sum, flying)
 	l.last = now
-	return l.say(at, rows), true
+	return l.say(now, at, rows), true
 }
 
 // sums are the answers since the last step, and what flies.
@@ -136,37 +153,47 @@ func (l *Leader) begin(now, at time.Duration, rows map[string]Row, said Message)
 // virtual is a window with what is on the way over the store.
 func (l *Leader) virtual(w float64) float64 { return w * l.state.Trip.Seconds() / l.trip }
 
-// rank gives each process a rank from 0 on. Who comes while others have shares gets one when they have heard that they share with
-// one more.
+// rank gives each process a rank from 0 on. Who comes while others have shares gets one when there is room for its part: when they
+// have heard of it, and have less in flight.
 func (l *Leader) rank(now time.Duration, rows map[string]Row) {
-	taken := make([]bool, len(rows))
+	taken, most := make([]bool, len(rows)), l.message.Slots.Most
+	part := func(r Row) float64 { return min(r.slots().wants, r.Weight*most) }
+	parts, flying := 0., 0.
 	for id, k := range l.ranks {
-		if _, alive := rows[id]; !alive || k >= len(rows) || taken[k] {
+		r, alive := rows[id]
+		if !alive || k >= len(rows) || taken[k] {
 			delete(l.ranks, id)
-		} else {
-			taken[k] = true
+			continue
 		}
+		taken[k] = true
+		parts += part(r)
+		if now < l.came[id]+2*l.every+l.Delay { // what it has in flight is not reported yet
+			r.Flying = max(r.Flying, part(r))
+		}
+		flying += r.Flying
 	}
+	room := l.message.Cwnd - max(parts, flying)
 	alone := len(l.ranks) == 0
-	var waiting []string
-	for id, r := range rows {
+	next := 0
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		r := rows[id]
 		if _, ok := l.ranks[id]; ok {
 			continue
 		}
-		if _, ok := l.came[id]; !ok {
-			l.came[id] = now
+		came, ok := l.came[id]
+		if !ok {
+			came, l.came[id] = now, now
 		}
-		if alone || r.Rank >= 0 || now >= l.came[id]+l.every+l.Delay {
-			waiting = append(waiting, id)
+		heard := came + l.every + l.Delay
+		late := l.trip > 0 && now >= heard+2*l.message.Trip
+		if !alone && r.Rank < 0 && (now < heard || room < part(r)/2 && !late) {
+			continue
 		}
-	}
-	slices.Sort(waiting)
-	next := 0
-	for _, id := range waiting {
+		room -= part(r)
 		for taken[next] {
 			next++
 		}
-		taken[next], l.ranks[id] = true, next
+		taken[next], l.ranks[id], l.came[id] = true, next, now
 	}
 	maps.DeleteFunc(l.came, func(id string, _ time.Duration) bool { _, alive := rows[id]; return !alive })
 }
@@ -175,10 +202,12 @@ func (l *Leader) rank(now time.Duration, rows map[string]Row) {
 func (l *Leader) learn(now time.Duration, sum Counts, flying float64) {
 	n := sum.Accepted + sum.Refused
 	if span := (now - l.last).Seconds(); span > 0 {
+		part := -math.Expm1(-span / remembers.Seconds())
+		l.took += (float64(sum.Accepted)/span - l.took) * part
 		l.ends += (float64(n)/span - l.ends) * min(1, span/max(0.5, l.state.Trip.Seconds()))
 	}
-	seen := flying + l.ends*l.lag().Seconds()
-	fly := max(1, int(seen+0.5), int(min(l.state.Cwnd, slack*seen)))
+	l.fly = flying + l.ends*l.lag().Seconds()
+	fly := max(1, int(l.fly+0.5))
 	for i := range n {
 		at := l.last + time.Duration(float64(now-l.last)*float64(i+1)/float64(n))
 		if (i+1)*sum.Refused/n > i*sum.Refused/n {
@@ -224,7 +253,7 @@ func (l *Leader) answered(at time.Duration, o window.Outcome, rtt time.Duration,
 }
 
 // say is the message. The window is without what is on the way over the store.
-func (l *Leader) say(at time.Duration, rows map[string]Row) Message {
+func (l *Leader) say(now, at time.Duration, rows map[string]Row) Message {
 	m := &l.message
 	m.Sends += m.Rate * (at - m.At).Seconds()
 	m.Leader, m.At, m.Processes, m.Every = l.ID, at, len(rows), l.every
@@ -239,6 +268,9 @@ func (l *Leader) say(at time.Duration, rows map[string]Row) Message {
 	if m.Rate = 0; l.trip > 0 {
 		m.Rate = m.Slots.Most / l.trip
 	}
+	if m.Safe = 1; l.state.Ssthresh < window.MaxWindow-1 && l.fly > l.state.Cwnd/2 { // by Little's law
+		m.Safe = l.took * l.trip / m.Cwnd
+	}
 	m.MaxRate, m.MaxAmount = Level{}, Level{}
 	if l.MaxRate > 0 {
 		m.MaxRate = level(l.MaxRate, rows, Row.rate)
@@ -246,7 +278,7 @@ func (l *Leader) say(at time.Duration, rows map[string]Row) Message {
 	if l.MaxAmountRate > 0 {
 		m.MaxAmount = level(l.MaxAmountRate, rows, Row.amount)
 	}
-	m.Spaced = true
+	l.rank(now, rows)
 	m.Ranks = nil
 	for id, k := range l.ranks {
 		if rows[id].Rank != k {

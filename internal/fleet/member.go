@@ -32,9 +32,9 @@ type Member struct {
 	// sure is when others may have the share, until when it is too old, and last the sure part.
 	sure, until time.Duration
 	last        [3]float64
-	// bad is the share of refusals among the latest answers.
-	bad  float64
-	mode Mode
+	// answers and refusals are those since the share is not sure any longer.
+	answers, refusals float64
+	mode              Mode
 }
 
 // Mode is where a process has its window from.
@@ -54,9 +54,9 @@ const (
 
 // The numbers of a process. Our choice.
 const (
-	// grace: so long a process keeps its share while the store is silent, unless more than a share of its latest answers
-	// are refusals.
-	grace, wrong, latest = time.Minute, 0.3, 20
+	// grace: so long a process keeps its share while the store is silent, unless more than wrong of its answers since then, and those
+	// are a sample, are refusals.
+	grace, wrong, sample = time.Minute, 0.3, 20
 	// patience is how long a process waits for its first share.
 	patience = time.Second
 	// spacedBelow is the share below which attempts are sent in turns.
@@ -95,13 +95,17 @@ func (m *Member) Ended(now time.Duration, a window.End) {
 	case a.Outcome.Accepted():
 		m.counts.Accepted++
 		m.counts.Trips += a.RTT
-		m.bad -= m.bad / latest
 	case a.Outcome.Overloaded():
 		m.counts.Refused++
 		m.counts.RefusedTrips += a.RTT
-		if m.bad += (1 - m.bad) / latest; m.bad > wrong && now > m.sure {
-			m.until = 0
-		}
+		m.refusals++
+	default:
+		return
+	}
+	if m.answers++; now <= m.sure {
+		m.answers, m.refusals = 0, 0
+	} else if m.answers >= sample && m.refusals > wrong*m.answers {
+		m.until = 0
 	}
 }
 
@@ -206,7 +210,7 @@ func (m *Member) Share(now, at time.Duration, present window.State) Share {
 			m.mode = Silent
 		}
 		m.shared(now, at, &s)
-	case m.answered > 0 && m.rank < 0 && now < m.answered+patience+2*m.Every():
+	case m.answered > 0 && m.rank < 0 && now < m.answered+patience+2*(m.Every()+m.message.Trip):
 		m.mode = Waiting
 		s.State.Cwnd, s.State.Ssthresh, s.In = 1, window.MaxWindow, patience
 	default:
@@ -232,7 +236,11 @@ func (m *Member) shared(now, at time.Duration, s *Share) {
 	if m.mode == Shared {
 		parts = m.parts()
 	}
-	w := parts[0]
+	w, safe := parts[0], 1.
+	if m.mode == Silent {
+		safe = m.message.Safe
+		w *= safe
+	}
 	s.Window, s.MaxRate, s.MaxAmountRate = w, parts[1], parts[2]
 	switch {
 	case m.message.Trip == 0: // nobody has an answer yet
@@ -242,10 +250,10 @@ func (m *Member) shared(now, at time.Duration, s *Share) {
 		}
 	case w < spacedBelow:
 		s.State.Cwnd = math.Ceil(w)
-		m.takesTurns(at, s)
+		m.takesTurns(at, safe, s)
 	default:
 		s.State.Cwnd = whole(w, m.rank, m.message.Processes, at)
-		s.Keep = m.message.Trip
+		s.State.Pace, s.State.Trip = window.CatchUp, m.message.Trip
 	}
 	s.State.Cwnd = max(1, s.State.Cwnd)
 	s.State.Ssthresh = s.State.Cwnd
@@ -253,9 +261,9 @@ func (m *Member) shared(now, at time.Duration, s *Share) {
 
 // takesTurns is for small shares. The sends of all processes of weight 1 are counted by a clock; each sends when the count, less its
 // part of one, passes a whole number.
-func (m *Member) takesTurns(at time.Duration, s *Share) {
-	rate := max(leastWindow, m.weight*m.message.Rate)
-	sends := m.weight * (m.message.Sends + m.message.Rate*(at-m.message.At).Seconds())
+func (m *Member) takesTurns(at time.Duration, safe float64, s *Share) {
+	rate := max(leastWindow, m.weight*m.message.Rate*safe)
+	sends := m.weight*m.message.Sends + rate*(at-m.message.At).Seconds()
 	part := float64(m.rank) / float64(max(1, m.message.Processes))
 	s.Count = math.Ceil(sends-part) + part
 	s.In = time.Duration((s.Count - sends) / rate * float64(time.Second))

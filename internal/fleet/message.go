@@ -63,8 +63,8 @@ type Message struct {
 	Sends float64       `json:"c"`
 	Rate  float64       `json:"r"`
 	At    time.Duration `json:"at"`
-	// Spaced: attempts are sent in turns.
-	Spaced bool `json:"p,omitempty"`
+	// Safe is what the service took of late, in windows: one that nobody moves is better the mean than what it is by chance.
+	Safe float64 `json:"g"`
 	// Slots, MaxRate and MaxAmount are the levels of the window, of MaxRate and of MaxAmountRate; zero without one.
 	Slots     Level `json:"ls"`
 	MaxRate   Level `json:"lr"`
@@ -115,13 +115,15 @@ func level(whole float64, rows map[string]Row, of func(Row) demand) Level {
 		wants = append(wants, want{of(r).wants / r.Weight, r.Weight})
 	}
 	slices.SortFunc(wants, func(a, b want) int { return cmp.Compare(a.each, b.each) })
-	l := Level{Most: whole, Equal: whole / max(all, leastWeight)}
+	l := Level{Equal: whole / max(all, leastWeight)}
+	l.Most = l.Equal
 	rest, weight := whole, all
 	for _, w := range wants {
 		if w.each*weight >= rest {
 			l.Most = max(l.Equal, rest/weight)
 			break
 		}
+		l.Most = max(l.Equal, w.each) // if there is a rest: who wants that as well says so first
 		rest, weight = rest-w.each*w.weight, weight-w.weight
 	}
 	return l

@@ -55,6 +55,8 @@ func (f *Fleet) check(c checker, st Strategy) {
 type process struct {
 	fleet.Member
 	sent float64
+	// waits is until when it waits for the store, as share.Join does.
+	waits time.Duration
 }
 
 // letter is a report on its way, or the answer.
@@ -73,7 +75,7 @@ func (f *fleets) every() time.Duration {
 	return fleet.Interval(len(f.members))
 }
 
-func (f *fleets) lease() time.Duration { return max(time.Second, 4*f.every()) }
+func (f *fleets) lease() time.Duration { return fleet.Lease(f.every()) }
 
 func newFleet(e *engine, plan *Fleet) *fleets {
 	f := &fleets{Fleet: plan, e: e, members: make([]process, e.scenario.Clients.Count)}
@@ -98,6 +100,7 @@ func (f *fleets) begin() {
 		if f.Lives != nil {
 			at = f.Lives(i).From
 		}
+		f.members[i].waits = at + 2*time.Second
 		f.e.at(at, reportKind, int32(i), 0)
 	}
 	f.e.at(f.tick(), tickKind, 0, 0)
@@ -111,7 +114,7 @@ func (f *fleets) lives(client int32) bool {
 
 // may reports whether a client may have one attempt more, by what is no limiter's.
 func (f *fleets) may(p *party) bool {
-	if !f.lives(p.id) {
+	if !f.lives(p.id) || f.e.now < f.members[p.id].waits {
 		return false
 	}
 	if f.Most == nil {
@@ -156,6 +159,7 @@ func (f *fleets) replied(l letter) {
 			ID: strconv.Itoa(int(l.client)), Law: w.MakeLaw(), Initial: w.Initial, Max: window.MaxWindow, Delay: f.Delay * 11 / 10, Every: f.every(),
 		}
 	}
+	f.members[l.client].waits = 0
 	f.members[l.client].Heard(l.sent, l.said, f.lease())
 	f.follow(l.client)
 }
@@ -177,6 +181,9 @@ func (f *fleets) reports(id int32) {
 
 func (f *fleets) follow(id int32) {
 	p := f.e.parties[id]
+	if f.e.now < f.members[id].waits {
+		return
+	}
 	s := f.members[id].Share(f.e.now, f.e.now, p.core.State())
 	if !s.Set {
 		s.State = p.core.State()
