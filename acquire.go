@@ -42,6 +42,7 @@ func (l *Limiter) try(of wants) (Permit, bool) {
 	if !l.closed && l.line.Len() == 0 {
 		l.gate.Amount, l.gate.Urgent = of.amount, of.urgent
 		t, ok = l.gate.Tried(now)
+		l.held(now, t)
 	}
 	l.unlock(now)
 	return Permit{l, t}, ok
@@ -56,7 +57,7 @@ func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
 		return Permit{}, err
 	}
 	of := wanted(ctx)
-	if err := l.allowed(of.amount); err != nil {
+	if err := l.allowed(&of); err != nil {
 		return Permit{}, err
 	}
 	if p, ok := l.try(of); ok {
@@ -252,6 +253,10 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 	if l.gate.Has(p.t) && !l.gate.Left(p.t) {
 		heard = l.gate.Heard(run, o)
 	}
+	cause := ""
+	if l.gate.IsHeld(p.t) {
+		cause = above
+	}
 	a, ok := l.gate.Answered(now, p.t, heard, v.Wait)
 	if !ok {
 		l.counts.Late++
@@ -276,7 +281,7 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 		l.counts.Cuts++
 	}
 	if l.config.Observer != nil || kind == event.Cut || moved(before, l.gate.State().Cwnd) {
-		l.note(now, Event{Kind: kind, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.Wait})
+		l.note(now, Event{Kind: kind, Cause: cause, Before: before, GapBefore: gap, Outcome: o, RTT: a.RTT, RetryAfter: v.Wait})
 	}
 	if stop && a.Outcome.Overloaded() { // a refusal for a quota closes the quota instead
 		l.gate.Stopped(now, v.Wait)

@@ -26,18 +26,22 @@ func WithAmount(ctx context.Context, n float64) context.Context {
 	return context.WithValue(ctx, wantsKey{}, w)
 }
 
-// allowed is an error if an operation may not cost that.
-func (l *Limiter) allowed(amount float64) error {
-	if amount == 0 {
+// allowed is an error if an operation may not cost its amount. In shadow it says nothing instead.
+func (l *Limiter) allowed(of *wants) error {
+	if of.amount == 0 {
 		return nil
 	}
 	l.lock()
-	err := l.gate.Allowed(l.now(), amount)
+	err := l.gate.Allowed(l.now(), of.amount)
 	l.mu.Unlock()
-	if err != nil {
-		return wrong(err)
+	switch {
+	case err == nil:
+		return nil
+	case l.shadow():
+		of.amount = 0
+		return nil
 	}
-	return nil
+	return wrong(err)
 }
 
 // front is the operation at the front of the queue, nil without one, after the gate was told its amount.

@@ -141,7 +141,7 @@ func (b *backup[R]) second(ctx context.Context, p Permit, won chan<- result[R]) 
 // tryBackup takes a slot for a backup.
 func (l *Limiter) tryBackup(of wants) (p Permit, ok bool) {
 	l.lock()
-	few := l.counts.Backups*backupShare < l.counts.Attempts+backupsFirst*backupShare
+	few := l.counts.Backups*backupShare < l.counts.Attempts+backupsFirst*backupShare && l.gate.Open() // in shadow all else goes
 	l.mu.Unlock()
 	if !few {
 		return Permit{}, false

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/window"
 )
 
 // Each runs fn for every item, as one operation of the limiter (Limiter.Do), as many at a time as the window allows. An
@@ -22,7 +23,7 @@ import (
 // than ctx or MaxWait allows. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
 //
 // Items are pulled as the window admits them: at most 2*cwnd + 2 have not ended, one that backs off among them, and up to
-// 10 000 more that failed and wait aside. items is pulled on a separate goroutine. If it can block for long, it should
+// 10 000 more that failed and wait aside; with Config.Shadow at most MaxWindow, which it needs. items is pulled on a separate goroutine. If it can block for long, it should
 // heed ctx.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time. For items of different
@@ -239,7 +240,14 @@ func (b *bulk[T]) feed(ctx context.Context, items iter.Seq[T]) {
 			b.keep(v)
 		}
 	}()
+	err := b.limiter.endless()
 	for item := range items {
+		if err != nil {
+			b.pulled.Inc()
+			*b.stopped = err
+			b.ended <- ended[T]{item, &attempt.Error{Reason: err}}
+			break
+		}
 		if !b.start(ctx, item) || !b.admits(ctx) {
 			break
 		}
@@ -299,6 +307,9 @@ func (b *bulk[T]) admits(ctx context.Context) bool {
 
 // hasRoom reports whether one more item may be pulled. The feeder counts as one.
 func (b *bulk[T]) hasRoom() bool {
+	if c := b.limiter.settings.Load(); c.Shadow && c.MaxWindow < window.MaxWindow {
+		return b.pulled.Load() <= int64(c.MaxWindow)
+	}
 	return b.pulled.Load()-min(b.aside.Load(), mostAside) <= 2*int64(b.limiter.cwnd())+2
 }
 

@@ -19,6 +19,8 @@ type Event struct {
 	Time time.Time
 	// Kind is one of the kinds from event.Answered to event.Share.
 	Kind event.Kind
+	// Shadow: the limiter only watches (Config.Shadow), so nothing was held, paused or turned away.
+	Shadow bool
 	// Window is the window after the event. Before is cwnd before the event.
 	Window window.State
 	Before float64
@@ -28,19 +30,20 @@ type Event struct {
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
 	// Cause is the law's word for the reason of its decision at an answer. Probe has "load", "chance", "own", "outage",
-	// "back", "used up", "slow" and "more". It is "" for other events but event.Share, and for Tahoe and Reno.
+	// "back", "used up", "slow" and "more". In shadow "above" is an attempt that the
+	// window had no room for. It is "" for other events but event.Share, and for Tahoe and Reno.
 	Cause string
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is the length of the pause (event.Paused, event.Blocked), of the wait of the operation (event.Admitted), or of the
-	// wait for the quota (event.UsedUp).
+	// Wait is the length of the pause (event.Paused, event.Blocked), of the wait of the operation (event.Admitted), of the
+	// wait for the quota (event.UsedUp), or the mean of the waits that would have been (event.Held).
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, or 0. A pause has it if the service asked for the pause, which lasts
 	// a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.
 	RetryAfter, MaxRetryAfter time.Duration
 	// Count is the number of operations of the kinds event.TooLate and event.Aside, of answers of the kind
-	// event.Open, and of processes of the kind event.Share.
+	// event.Open, of attempts of the kind event.Held, and of processes of the kind event.Share.
 	Count uint64
 	// Err is the error of the kinds event.Away, event.Blocked, event.TooLate, event.Aside, event.Unknown and event.Share, and of a pause that the service asked for.
 	Err error
@@ -74,8 +77,8 @@ func (l *Limiter) noteDoubled(now time.Duration, e Event) {
 
 // note numbers an event, and keeps it for the observer and for Snapshot.Decisions.
 func (l *Limiter) note(now time.Duration, e Event) {
-	e.Window, e.Gap = l.gate.State(), l.gate.Gap()
-	if e.Outcome.Valid() {
+	e.Window, e.Gap, e.Shadow = l.gate.State(), l.gate.Gap(), l.shadow()
+	if e.Outcome.Valid() && e.Cause == "" {
 		e.Cause, _ = l.gate.Explain()
 	}
 	decision := e.decision()

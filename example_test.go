@@ -234,6 +234,22 @@ func ExampleConfig_restore() {
 }
 
 // New settings while it works: nothing in flight or waiting is lost.
+// Look at what a limiter would hold, and then let it.
+func ExampleConfig_shadow() {
+	lim, err := aimd.New(aimd.Config{Shadow: true, Observer: aimd.Log(slog.Default(), 10)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = lim.Do(context.Background(), func(context.Context) error { return nil }) // goes at once
+	fmt.Println(lim.Snapshot().Shadow, err)
+
+	err = lim.Reconfigure(func(c *aimd.Config) { c.Shadow = false })
+	fmt.Println(err)
+	// Output:
+	// would have held 0 of 1 for 0s each; refused: 0 of those, 0 of the others <nil>
+	// <nil>
+}
+
 func ExampleLimiter_Reconfigure() {
 	lim, err := aimd.New(aimd.Config{})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // turn is the operation whose turn it is, nil if none waits. It sends away those before it that are too late.
 func (l *Limiter) turn(now time.Duration) *waiter {
 	w := l.front()
-	if w == nil || w.Deadline == 0 && !w.Silent {
+	if w == nil || w.Deadline == 0 && !w.Silent || l.shadow() {
 		return w
 	}
 	if !l.timed() {

@@ -206,6 +206,7 @@ func (l *Limiter) admit(now time.Duration) {
 		}
 		l.line.Went(&w.Waiter)
 		w.ticket = t
+		l.held(now, t)
 		if l.config.Observer != nil {
 			now := l.now()
 			l.note(now, Event{Kind: event.Admitted, Wait: now - w.Since})

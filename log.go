@@ -57,6 +57,8 @@ func (e Event) level() slog.Level {
 			return slog.LevelWarn
 		}
 		return slog.LevelInfo
+	case event.Held:
+		return slog.LevelInfo
 	}
 	if e.Kind == event.Answered && e.Outcome.Overloaded() || !e.decision() {
 		return slog.LevelDebug

@@ -62,8 +62,11 @@ func (l *Limiter) dismissed(now time.Duration, w *waiter) bool {
 }
 
 // hopeless returns the error of an operation that cannot wait for the end of a pause or for a quota, because of its
-// deadline or Config.MaxWait, or whose amount is no longer allowed. It returns nil if the operation may wait.
+// deadline or Config.MaxWait, or whose amount is no longer allowed. It returns nil if the operation may wait, and in shadow.
 func (l *Limiter) hopeless(now time.Duration, w *waiter) error {
+	if l.shadow() {
+		return nil
+	}
 	if err := l.gate.Allowed(now, w.amount); err != nil {
 		return wrong(err)
 	}

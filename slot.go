@@ -119,7 +119,7 @@ func (s *slots) Waits(failures int, last window.Outcome, v verdict.Verdict, run 
 	stop := v.Meaning == answer.Stopped
 	w.Backoffs, w.Backoff, w.Obeyed = l.gate.Waits(failures, last, v.Wait, stop, run)
 	asked := quota.Asked{After: v.Wait, Stop: stop}.Within(l.settings.Load().MaxRetryAfter)
-	if pause := l.gate.PausedUntil() - l.now(); asked > 0 && pause >= asked {
+	if pause := l.gate.PausedUntil() - l.now(); asked > 0 && pause >= asked && !l.shadow() {
 		w.Pause = pause
 	}
 	return w

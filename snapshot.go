@@ -50,6 +50,8 @@ type Snapshot struct {
 	TooLate uint64 `json:"too_late,omitempty"`
 	// Backups counts the second attempts of slow ones (Backup). They are among the Attempts.
 	Backups uint64 `json:"backups,omitempty"`
+	// Shadow is what the limiter would have held while it only watched (Config.Shadow).
+	Shadow limiter.Shadow `json:"shadow,omitzero"`
 	// Late counts second releases of a permit.
 	Late uint64 `json:"late"`
 	// Amount is the sum of the amounts that were sent, as Config.MaxAmountRate counts them; 0 without that rate.
@@ -73,6 +75,8 @@ type Quota struct {
 	// Limit and Left are the whole quota and its rest, in the service's unit.
 	Limit float64 `json:"limit"`
 	Left  float64 `json:"left"`
+	// Refused is the share of what was spent of the quota that went to refused requests, as its reports show it: 0 to 1.
+	Refused float64 `json:"refused,omitempty"`
 	// Reset is the time when the quota is whole again, or a refused request may be sent again; zero: not known.
 	Reset time.Time `json:"reset,omitzero"`
 	// UsedUpUntil is the time at which the next request may go, if the quota is used up; zero: the quota is not
@@ -89,7 +93,7 @@ func (q Quota) name() string {
 }
 
 func (l *Limiter) quota(s limiter.QuotaState) Quota {
-	q := Quota{Name: s.Name, Limit: s.Limit, Left: s.Left}
+	q := Quota{Name: s.Name, Limit: s.Limit, Left: s.Left, Refused: s.Refused}
 	if s.Back > 0 {
 		q.Reset = l.made.Add(s.Back)
 	}
@@ -132,6 +136,9 @@ func (s Snapshot) String() string {
 	if s.Share != nil {
 		line += fmt.Sprintf(" share=%s processes=%d mode=%q", number(s.Share.Window), s.Share.Processes, s.Share.Mode)
 	}
+	if h := s.Shadow; h.Sent > 0 {
+		line += fmt.Sprintf(" shadow=%q", h)
+	}
 	for _, q := range s.Quotas {
 		if !q.UsedUpUntil.IsZero() {
 			line += fmt.Sprintf(" quota=%q used-up-until=%s", q.name(), clockTime(q.UsedUpUntil))
@@ -150,7 +157,7 @@ func (l *Limiter) Snapshot() Snapshot {
 	s.State = l.gate.State()
 	_, s.Phase = l.gate.Explain()
 	s.Gap, s.InFlight, s.Queued = l.gate.Gap(), l.gate.Flying(), l.line.Len()
-	s.Open, s.Amount = l.gate.Outside(), l.gate.Spent
+	s.Open, s.Amount, s.Shadow = l.gate.Outside(), l.gate.Spent, l.gate.Shadow()
 	if until := l.gate.PausedUntil(); until > now {
 		s.PausedUntil = l.made.Add(until)
 	}

@@ -12,6 +12,10 @@ import (
 
 // String returns the event and its reason in words for people: "cut: first refusal of a burst, 32 -> 29".
 func (e Event) String() string {
+	if e.Shadow {
+		e.Shadow = false
+		return "shadow: " + e.String()
+	}
 	if why := reasons[e.Cause]; why != "" {
 		return e.verb() + ": " + e.Cause + ", " + why + ", " + e.moved()
 	}
@@ -44,6 +48,8 @@ func (e Event) String() string {
 		return fmt.Sprintf("set aside: %d operations fail while others succeed, the last: %v", e.Count, e.Err)
 	case event.Unknown:
 		return fmt.Sprint("unknown: an error that no classifier knows, beside refusals: ", e.Err)
+	case event.Held:
+		return fmt.Sprintf("held: %d attempts would have waited, %s in the mean, and went at once", e.Count, roughly(e.Wait))
 	case event.Open:
 		return fmt.Sprintf("open: %d answers are open, and nothing ended for %s: are their bodies closed?", e.Count, roughly(e.Wait))
 	case event.Away:
@@ -65,7 +71,7 @@ func (e Event) String() string {
 // reasons are the causes of Probe in a few words, without the causes load and more.
 var reasons = map[string]string{
 	"chance": "too few refusals to mean load", "own": "as many refusals as without load", "outage": "all is refused",
-	"back": "the service is back after a silence", "used up": "a limit was used up and is refilled", "slow": "growth gained nothing",
+	"back": "the service is back after a silence", "used up": "a limit was used up and is refilled", "slow": "growth gained nothing", above: "more than the window were in flight",
 }
 
 // verb is what the window did.

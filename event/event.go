@@ -28,6 +28,9 @@ const (
 	// Open: Count answers are open, nothing was sent, began or ended for Wait, and operations wait. So one attempt more was
 	// sent. Once, and when the number has doubled.
 	Open Kind = "open"
+	// Held: Count attempts so far would have waited, for Wait in the mean as far as it was known, and went at once
+	// (aimd.Config.Shadow). Once, and when the number has doubled.
+	Held Kind = "held"
 	// Closed: the limiter takes no more work.
 	Closed Kind = "closed"
 	// Reconfigured: the limiter has new settings.

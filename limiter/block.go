@@ -68,11 +68,11 @@ func (b *block) needed() int { return min(max(blockRun, 2*b.longest), blockRunMo
 // Denied notes a 403, before Answered. blocked: it belongs to a block, and the operation may be tried again. begun:
 // a pause for all begins, of a minute, doubled after each pause in the run. again: the operation was refused
 // before. If others passed meanwhile, the service refuses that one object: the pause was a mistake, and no further
-// pause begins.
+// pause begins. In shadow nothing pauses, so it is not tried again.
 func (g *Gate) Denied(now time.Duration, t window.Ticket, again bool) (blocked, begun bool) {
 	b := &g.block
 	if g.seen(now) < b.until {
-		return true, false
+		return !g.rules.Shadow, false
 	}
 	if !b.refused(t) {
 		b.spent = b.spent || again && b.until > 0
@@ -89,7 +89,7 @@ func (g *Gate) Denied(now time.Duration, t window.Ticket, again bool) (blocked, 
 	asked := quota.Asked{Stop: true, Refusals: b.pauses}
 	b.until = g.now + asked.Jittered(g.rules.MaxRetryAfter, g.rules.Rand)
 	g.pauses(b.until-g.now, false)
-	return true, true
+	return !g.rules.Shadow, true
 }
 
 // Doubted ends the pause of a block, and reports whether there was such a pause. Call it for an operation that

@@ -53,6 +53,7 @@ type Gate struct {
 	fog    fog
 	faults faults
 	starve starve
+	shadow Shadow
 
 	// part is what it has of a window of several processes.
 	part part
@@ -78,13 +79,14 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 	g.waiting = 1
 	if !g.Open() || g.Timed() && !g.open(now) {
+		g.seen(now)
 		if g.Starved() {
-			g.starve.since = g.seen(now)
+			g.starve.since = g.now
 		}
-		return window.Ticket{}, false
+		return g.passes()
 	}
 	g.spacing.late = false
-	return g.send(), true
+	return g.send(false), true
 }
 
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what the law saw. A refusal
@@ -101,6 +103,9 @@ func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, re
 		o = g.fog.cleared(g.starved(t, o))
 		if g.told != nil {
 			o = g.ended(t, o)
+		}
+		if o.Overloaded() && g.aboveWindow(t) {
+			return window.End{Outcome: o, Marks: window.Marks{Ignored: true}}, g.Window.Withdrawn(t)
 		}
 	}
 	a, ok := g.Window.Answered(now, t, o, retryAfter)
@@ -153,7 +158,8 @@ func (g *Gate) Stopped(now, retryAfter time.Duration) {
 }
 
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the wrong
-// setting, and the old rules stay. If Settings.Window changes, so do the window and its law. A pause that is longer
+// setting, and the old rules stay. If Settings.Window changes, so do the window and its law. After a shadow both begin anew, since
+// what a law learned of traffic that it did not hold may be wrong. A pause that is longer
 // than the new rules allow ends as if it had begun now. If a quota is used up, one attempt asks at once.
 // Settings.Rand has no effect.
 func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
@@ -162,9 +168,15 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 	if err != nil {
 		return err
 	}
-	if s.Window != g.rules.Window {
+	anew := g.rules.Shadow && !s.Shadow
+	if s.Window != g.rules.Window || anew {
 		if err := g.Window.Reconfigured(law, s.Window); err != nil {
 			return err
+		}
+	}
+	if anew {
+		if fresh, err := window.New(law, s.Window); err == nil {
+			_ = g.Restored(fresh.State())
 		}
 	}
 	g.rules = s
@@ -187,10 +199,12 @@ func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) er
 func (g *Gate) Next(now time.Duration, waiting int) (window.Ticket, bool) {
 	g.waiting = waiting
 	if waiting == 0 || !g.open(now) {
-		g.spacing.late = waiting > 0 && (g.Open() || g.catchUp() > 0) && g.now >= g.pausedUntil
+		if g.spacing.late = waiting > 0 && (g.Open() || g.catchUp() > 0) && g.now >= g.pausedUntil; waiting > 0 {
+			return g.passes()
+		}
 		return window.Ticket{}, false
 	}
-	return g.send(), true
+	return g.send(false), true
 }
 
 // Deadline returns when to call Next again without an event, and false if only an event can let the next
@@ -212,7 +226,7 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 
 // Timed reports whether the next event needs the time. An overload always needs it.
 func (g *Gate) Timed() bool {
-	return g.Window.Timed() || g.Starved() || g.pausedUntil > g.now || g.Gap() > 0 || g.told != nil
+	return g.Window.Timed() || g.rules.Shadow || g.Starved() || g.pausedUntil > g.now || g.Gap() > 0 || g.told != nil
 }
 
 // Gap is the shortest time between two sends: the gap of the law, or of Settings.MaxRate or MaxAmountRate
@@ -274,13 +288,22 @@ func (g *Gate) quotaUntil() time.Duration {
 	return g.told.Due(g.now, g.Flying()-len(g.told.heads), g.waiting)
 }
 
-func (g *Gate) send() window.Ticket {
-	g.space()
-	trial := !g.Open()
+// send sends an attempt. One that is held leaves the gap and the wait for a trial as they are.
+func (g *Gate) send(held bool) window.Ticket {
+	trial := !held && !g.Open()
+	if !held {
+		g.space()
+	}
 	t := g.Sent(g.now)
-	g.last, g.starve.since = t.ID(), g.now
+	if g.last = t.ID(); !held {
+		g.starve.since = g.now
+		g.sentInTurn()
+	}
 	if trial {
 		g.starve.trial = t
+	}
+	if g.rules.Shadow {
+		g.shadow.Sent++
 	}
 	if g.Urgent {
 		g.SetUrgent(t)
@@ -292,7 +315,6 @@ func (g *Gate) send() window.Ticket {
 		g.charged = g.Amount
 		g.apart = g.apartOf(g.Amount)
 	}
-	g.sentInTurn()
 	if g.amountRate() > 0 {
 		g.Spent += max(1, g.Amount)
 	}

@@ -57,7 +57,7 @@ func TestARefusalForAUsedQuotaDoesNotCut(t *testing.T) {
 
 	state, used := g.Reported(time.Second, second, refusal(requests(0)))
 	assert.True(t, used)
-	assert.Equal(t, limiter.QuotaState{Name: "requests", Limit: 60, Back: state.Until, Until: state.Until}, state)
+	assert.Equal(t, limiter.QuotaState{Name: "requests", Limit: 60, Refused: 1, Back: state.Until, Until: state.Until}, state)
 	a, _ := g.Answered(time.Second, second, window.Overload, 0)
 	assert.Equal(t, window.Neutral, a.Outcome)
 	assert.Equal(t, []limiter.QuotaState{state}, g.Quotas(time.Second))

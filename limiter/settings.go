@@ -38,6 +38,7 @@ type Settings struct {
 	MaxRate, MaxAmountRate float64
 	QuotaReserve           float64
 	MaxFailures            int
+	Shadow                 bool
 	Rand                   *rand.Rand
 }
 

@@ -14,6 +14,8 @@ type QuotaState struct {
 	Name string
 	// Limit and Left are the whole quota and its rest, in the service's unit.
 	Limit, Left float64
+	// Refused is the share of what was spent of it that went to refused requests, by the reports: 0 to 1.
+	Refused float64
 	// Back is the time at which the quota is whole again, or a refused request may be sent again; 0: not known.
 	Back time.Duration
 	// Until is the time at which the next attempt may go, if the quota is used up; 0: the quota is not used up.

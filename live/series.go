@@ -117,6 +117,8 @@ type view struct {
 	Decisions []decision  `json:"d,omitempty"`
 	// State is in a word.
 	State string `json:"a"`
+	// Words are more than the state.
+	Words string `json:"w,omitempty"`
 	// Quotas are the quotas that the service reports now.
 	Quotas []aimd.Quota `json:"u,omitempty"`
 }
@@ -138,6 +140,9 @@ type decision struct {
 // view has the samples and decisions after the decision with that number, or the whole past.
 func (s *series) view(now time.Time, after uint64, all bool) view {
 	v := view{ID: s.id, State: s.state(now), Quotas: s.now.Quotas}
+	if v.State == "shadow" {
+		v.Words = "shadow: " + s.now.Shadow.String()
+	}
 	news := s.decisions
 	for len(news) > 0 && news[0].Seq <= after {
 		news = news[1:]

@@ -15,6 +15,7 @@ const recently = 10 * time.Second
 // state is what holds the limiter now, in a word. The page's style sheet has a sign for each:
 //
 //   - closed, idle, paused: nothing more is sent, there was nothing to send, a pause has not ended.
+//   - shadow: it only watches (aimd.Config.Shadow). The page says what it would have held.
 //   - quota: operations wait for a quota of the service that is used up. The page says which, and until when.
 //   - unlimited: a client without a limiter.
 //   - capped: the window is in use, and at the largest that the settings allow.
@@ -28,6 +29,8 @@ func (s *series) state(now time.Time) string {
 	switch {
 	case s.closed:
 		return "closed"
+	case s.now.Config.Shadow:
+		return "shadow"
 	case paused.After(now):
 		return "paused"
 	case s.now.Queued > 0 && usedUp(s.now.Quotas, now):

@@ -47,6 +47,7 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 		decisions []aimd.Event
 	}{
 		"idle":      {want: "idle", at: func(ago int) aimd.Snapshot { return aimd.Snapshot{Attempts: uint64(100 * ago)} }},
+		"shadow":    {want: "shadow", at: always(aimd.Snapshot{State: window.State{Cwnd: 2}, InFlight: 9, Config: aimd.Config{Shadow: true}})},
 		"closed":    {"closed", always(aimd.Snapshot{State: window.State{Cwnd: 20}, InFlight: 3}), []aimd.Event{{Kind: event.Closed}}},
 		"paused":    {"paused", always(aimd.Snapshot{State: window.State{Cwnd: 1}, Queued: 5}), []aimd.Event{paused(time.Second, 3*time.Second)}},
 		"at max":    {want: "capped", at: always(aimd.Snapshot{State: window.State{Cwnd: 64}, InFlight: 64, Queued: 10})},

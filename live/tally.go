@@ -164,6 +164,11 @@ func (m *member) count(now aimd.Snapshot) {
 	s.Pauses += now.Pauses - old.Pauses
 	s.TooLate += now.TooLate - old.TooLate
 	s.Aside += now.Aside - old.Aside
+	s.Shadow.Sent += now.Shadow.Sent - old.Shadow.Sent
+	s.Shadow.Held += now.Shadow.Held - old.Shadow.Held
+	s.Shadow.Wait += now.Shadow.Wait - old.Shadow.Wait
+	s.Shadow.Refused += now.Shadow.Refused - old.Shadow.Refused
+	s.Shadow.Above += now.Shadow.Above - old.Shadow.Above
 	now.Decisions = nil
 	m.counted = now
 }

@@ -61,6 +61,16 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	require.Equal(t, own, l.Snapshot().Config)
 }
 
+// Whether a limiter only watches is the program's alone: a service could turn the limiters of its clients off, and one that is new
+// would begin to hold.
+func TestNoDocumentTurnsShadowOnOrOff(t *testing.T) {
+	for _, shadow := range []bool{false, true} {
+		l := reno(t, aimd.Config{Shadow: shadow})
+		require.NoError(t, limiters(t, l).Apply(fullDocument))
+		require.Equal(t, shadow, l.Snapshot().Config.Shadow)
+	}
+}
+
 // Pauses that the program turned off come back if the document has a longest pause.
 func TestLimitersWithoutPauses(t *testing.T) {
 	l := reno(t, aimd.Config{PauseMax: -1})

@@ -36,6 +36,10 @@ func (w *Window) Leave(t Ticket) {
 		oldest.urgent = false
 		f.urgent--
 	}
+	if oldest.held {
+		oldest.held = false
+		f.held--
+	}
 	if oldest.id <= w.ignored {
 		w.pending--
 	}

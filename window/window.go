@@ -72,6 +72,9 @@ func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now, w.ne
 // retryAfter is the time that the service asked for; 0: none. It is unused if the window is not Timed.
 func (w *Window) Answered(now time.Duration, t Ticket, o Outcome, retryAfter time.Duration) (a End, ok bool) {
 	a = End{Outcome: o, Marks: Marks{Ignored: t.id <= w.ignored}, Flying: w.flying.n()}
+	if o.Overloaded() { // what was held came above the window that was too wide
+		a.Flying -= w.flying.held
+	}
 	f, ok := w.landed(t)
 	if !ok {
 		return End{}, false
@@ -297,8 +300,9 @@ type flights struct {
 	places []flight
 	// free are the places without an attempt.
 	free []uint32
-	// urgent counts the urgent attempts in flight, open those whose answers stay open, and left the open ones that left the window.
-	urgent, open, left int
+	// urgent counts the urgent attempts in flight, held those of SetHeld, open those whose answers stay open, and left the open ones
+	// that left the window.
+	urgent, held, open, left int
 }
 
 // flight is an attempt in flight; id is 0 if the place is free.
@@ -306,8 +310,8 @@ type flight struct {
 	id    uint64
 	sent  time.Duration
 	early bool
-	// urgent: SetUrgent noted it. open: its answer has begun, and stays open. left: it is not in the window any more.
-	urgent, open, left bool
+	// urgent: SetUrgent noted it, held: SetHeld. open: its answer has begun, and stays open. left: it is not in the window any more.
+	urgent, held, open, left bool
 }
 
 // n is the number of those in the window.
@@ -346,6 +350,9 @@ func (f *flights) landed(t Ticket) (landed flight, ok bool) {
 	}
 	if landed.urgent {
 		f.urgent--
+	}
+	if landed.held {
+		f.held--
 	}
 	f.free = append(f.free, t.place)
 	return landed, true

@@ -21,6 +21,12 @@
 //	aimd.pauses                counter, {pause}: pauses for everybody
 //	aimd.too_late              counter, {operation}: not sent before their deadline
 //	aimd.aside                 counter, {operation}: failed again and again while others succeeded
+//	aimd.quota_refused         gauge, 1: share of what was spent of a quota that went to refused
+//	                           requests, with aimd.quota
+//	aimd.shadow.attempts,      counters, {attempt}, of a limiter that only watches: sent, would
+//	aimd.shadow.held,          have waited, were refused, were refused of those
+//	aimd.shadow.refused, aimd.shadow.above
+//	aimd.shadow.held_time      counter, s: how long those would have waited, as far as known
 //	aimd.open                  up-down counter, {answer}: stay open outside the window
 //
 // The numbers of limiters with one name are added up; their largest gap and pause are shown. The counters of a name

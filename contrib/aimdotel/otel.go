@@ -25,6 +25,9 @@ type instruments struct {
 	inFlight, queued, open           metric.Int64ObservableUpDownCounter
 	attempts, cuts, pauses           metric.Int64ObservableCounter
 	tooLate, aside                   metric.Int64ObservableCounter
+	shadowed, held, refused, above   metric.Int64ObservableCounter
+	heldFor                          metric.Float64ObservableCounter
+	quotaLost                        metric.Float64ObservableGauge
 }
 
 // Register measures the limiters, see the package, until the registration is unregistered. limiters
@@ -47,7 +50,8 @@ func Register(limiters func() iter.Seq2[string, *aimd.Limiter], opts ...Option) 
 			i.observe(o, s)
 		}
 		return nil
-	}, i.cwnd, i.ssthresh, i.gap, i.pausedUntil, i.quotaLimit, i.quotaLeft, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses, i.tooLate, i.aside, i.open)
+	}, i.cwnd, i.ssthresh, i.gap, i.pausedUntil, i.quotaLimit, i.quotaLeft, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses, i.tooLate, i.aside, i.open,
+		i.shadowed, i.held, i.refused, i.above, i.heldFor, i.quotaLost)
 	if err != nil {
 		return nil, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -65,7 +69,7 @@ type Registration struct {
 func (r *Registration) Evicted(l *aimd.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {
-	var errs [14]error
+	var errs [20]error
 	i.cwnd, errs[0] = m.Float64ObservableGauge("aimd.cwnd",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Congestion window."))
 	i.ssthresh, errs[1] = m.Float64ObservableGauge("aimd.ssthresh",
@@ -94,6 +98,18 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 		metric.WithUnit("{operation}"), metric.WithDescription("Operations that failed again and again while others succeeded."))
 	i.open, errs[13] = m.Int64ObservableUpDownCounter("aimd.open",
 		metric.WithUnit("{answer}"), metric.WithDescription("Answers that stay open outside the window."))
+	i.shadowed, errs[14] = m.Int64ObservableCounter("aimd.shadow.attempts",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts in shadow."))
+	i.held, errs[15] = m.Int64ObservableCounter("aimd.shadow.held",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts that would have waited, in shadow."))
+	i.heldFor, errs[16] = m.Float64ObservableCounter("aimd.shadow.held_time",
+		metric.WithUnit("s"), metric.WithDescription("Sum of the waits of those, as far as they were known."))
+	i.refused, errs[17] = m.Int64ObservableCounter("aimd.shadow.refused",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Refusals and time-outs in shadow."))
+	i.above, errs[18] = m.Int64ObservableCounter("aimd.shadow.above",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Refusals and time-outs in shadow of attempts that would have waited."))
+	i.quotaLost, errs[19] = m.Float64ObservableGauge("aimd.quota_refused",
+		metric.WithUnit("1"), metric.WithDescription("Share of what was spent of the quota that went to refused requests."))
 	if err := errors.Join(errs[:]...); err != nil {
 		return i, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -115,6 +131,7 @@ func (i *instruments) observe(o metric.Observer, s live.Sum) {
 			ofQuota := metric.WithAttributes(name, quotaKey.String(q.Name))
 			o.ObserveFloat64(i.quotaLimit, q.Limit, ofQuota)
 			o.ObserveFloat64(i.quotaLeft, q.Left, ofQuota)
+			o.ObserveFloat64(i.quotaLost, q.Refused, ofQuota)
 		}
 	}
 	for outcome, n := range s.Answers() {
@@ -124,6 +141,13 @@ func (i *instruments) observe(o metric.Observer, s live.Sum) {
 	o.ObserveInt64(i.pauses, int64(s.Pauses), of)
 	o.ObserveInt64(i.tooLate, int64(s.TooLate), of)
 	o.ObserveInt64(i.aside, int64(s.Aside), of)
+	if h := s.Shadow; h.Sent > 0 {
+		o.ObserveInt64(i.shadowed, int64(h.Sent), of)
+		o.ObserveInt64(i.held, int64(h.Held), of)
+		o.ObserveInt64(i.refused, int64(h.Refused), of)
+		o.ObserveInt64(i.above, int64(h.Above), of)
+		o.ObserveFloat64(i.heldFor, h.Wait.Seconds(), of)
+	}
 }
 
 const scopeName = "github.com/aimd-go/aimd/contrib/aimdotel"

@@ -73,6 +73,11 @@ func collect(t *testing.T, r sdk.Reader) map[string]instrument {
 				for _, p := range d.DataPoints {
 					i.points[key(t, p.Attributes)] = float64(p.Value)
 				}
+			case metricdata.Sum[float64]:
+				i.kind = map[bool]string{true: "counter", false: "up-down counter"}[d.IsMonotonic]
+				for _, p := range d.DataPoints {
+					i.points[key(t, p.Attributes)] = p.Value
+				}
 			case metricdata.Histogram[float64]:
 				i.kind = "histogram"
 				for _, p := range d.DataPoints {
@@ -136,6 +141,22 @@ func testInstruments(t *testing.T) {
 	require.InDelta(t, float64(until.UnixMilli())/1000, collect(t, reader)["aimd.paused_until"].points["photos"], 0)
 	require.NoError(t, registered.Unregister())
 	require.Empty(t, collect(t, reader))
+}
+
+// A limiter that only watches has counters of what it would have held.
+func TestShadow(t *testing.T) {
+	reader := sdk.NewManualReader()
+	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 1, Shadow: true})
+	_, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
+	require.NoError(t, err)
+	acquire(t, l)
+	for range 3 {
+		acquire(t, l).End(aimd.Refused(errors.New("busy")))
+	}
+	got := collect(t, reader)
+	for name, want := range map[string]float64{"attempts": 4, "held": 3, "refused": 3, "above": 3, "held_time": 0} {
+		require.Equal(t, map[string]float64{"photos": want}, got["aimd.shadow."+name].points, name)
+	}
 }
 
 func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {

@@ -31,6 +31,12 @@ var (
 	pauses      = desc("aimd_pauses_total", ofLimiter, "Pauses for everybody.")
 	tooLate     = desc("aimd_too_late_total", ofLimiter, "Operations that were not sent before their deadline.")
 	aside       = desc("aimd_aside_total", ofLimiter, "Operations that failed again and again while others succeeded.")
+	heldN       = desc("aimd_shadow_held_total", ofLimiter, "Attempts that would have waited, in shadow.")
+	heldFor     = desc("aimd_shadow_held_seconds_total", ofLimiter, "Sum of the waits of those, as far as they were known.")
+	shadowed    = desc("aimd_shadow_attempts_total", ofLimiter, "Attempts in shadow.")
+	refused     = desc("aimd_shadow_refused_total", ofLimiter, "Refusals and time-outs in shadow.")
+	above       = desc("aimd_shadow_above_total", ofLimiter, "Refusals and time-outs in shadow of attempts that would have waited.")
+	quotaLost   = desc("aimd_quota_refused_ratio", ofQuota, "Share of what was spent of the quota that went to refused requests.")
 	open        = desc("aimd_open", ofLimiter, "Answers that stay open outside the window.")
 )
 
@@ -52,7 +58,7 @@ func New(limiters ...func() iter.Seq2[string, *aimd.Limiter]) *Collector {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cwnd, ssthresh, gap, pausedUntil, quotaLimit, quotaLeft, inFlight, queued, attempts, cuts, pauses, tooLate, aside, open} {
+	for _, d := range []*prometheus.Desc{cwnd, ssthresh, gap, pausedUntil, quotaLimit, quotaLeft, inFlight, queued, attempts, cuts, pauses, tooLate, aside, heldN, heldFor, shadowed, refused, above, quotaLost, open} {
 		to <- d
 	}
 }
@@ -77,6 +83,7 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			for _, q := range s.Quotas {
 				gauge(quotaLimit, q.Limit, q.Name)
 				gauge(quotaLeft, q.Left, q.Name)
+				gauge(quotaLost, q.Refused, q.Name)
 			}
 		}
 		for o, n := range s.Answers() {
@@ -86,6 +93,13 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		counter(pauses, s.Pauses, s.Name)
 		counter(tooLate, s.TooLate, s.Name)
 		counter(aside, s.Aside, s.Name)
+		if h := s.Shadow; h.Sent > 0 {
+			counter(shadowed, h.Sent, s.Name)
+			counter(heldN, h.Held, s.Name)
+			counter(refused, h.Refused, s.Name)
+			counter(above, h.Above, s.Name)
+			to <- prometheus.MustNewConstMetric(heldFor, prometheus.CounterValue, h.Wait.Seconds(), s.Name)
+		}
 	}
 }
 

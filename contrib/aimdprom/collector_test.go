@@ -100,6 +100,21 @@ func TestOneLimiter(t *testing.T) {
 	})
 }
 
+// A limiter that only watches has counters of what it would have held.
+func TestShadow(t *testing.T) {
+	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 1, Shadow: true})
+	acquire(t, l)
+	for range 3 {
+		acquire(t, l).End(aimd.Refused(errors.New("busy")))
+	}
+	got := gathered(t, registry(t, aimdprom.New(live.Of(l))))
+	for name, want := range map[string]float64{"attempts": 4, "held": 3, "refused": 3, "above": 3, "held_seconds": 0} {
+		v, ok := got["aimd_shadow_"+name+"_total photos"]
+		require.True(t, ok, name)
+		require.Equal(t, want, v, name)
+	}
+}
+
 // At a window of 1 the gap and the end of a pause change, and not the window.
 func TestTheGapAndTheEndOfAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // from 2000-01-01, 946684800

@@ -20,6 +20,12 @@
 //	aimd_pauses_total                pauses for everybody
 //	aimd_too_late_total              operations that were not sent before their deadline
 //	aimd_aside_total                 operations that failed again and again while others succeeded
+//	aimd_quota_refused_ratio         share of what was spent of a quota that went to refused requests
+//	aimd_shadow_attempts_total       of a limiter that only watches: attempts,
+//	aimd_shadow_held_total           those that would have waited,
+//	aimd_shadow_held_seconds_total   how long, as far as it was known,
+//	aimd_shadow_refused_total        refusals and time-outs,
+//	aimd_shadow_above_total          those of attempts that would have waited
 //	aimd_open                        answers that stay open outside the window
 //
 // The numbers of limiters with one name are added up; their largest gap and pause are shown. The counters of a name

@@ -59,6 +59,8 @@ type spent struct {
 	accepted, deeds float64
 	since           time.Duration
 	untrue          bool
+	// gone is by how much it fell from report to report, and lost what of it refused requests spent.
+	gone, lost float64
 }
 
 // price is what the quota falls by for each request.
@@ -157,7 +159,7 @@ func (q *Quotas) noted(d *quota, now time.Duration, h Head, r answer.Quota) bool
 		d.began(now, q.last, h, r)
 	}
 	if believed {
-		q.take(d, now, r)
+		q.take(d, now, r, h)
 	}
 	if !h.Refused || d.untrue || q.soon(d) || r.Left >= d.cost(h.Amount) || r.Reset <= 0 && h.RetryAfter <= 0 {
 		return false
@@ -194,8 +196,14 @@ func (d *quota) learns(now time.Duration, h Head, r answer.Quota) {
 }
 
 // take believes the report.
-func (q *Quotas) take(d *quota, now time.Duration, r answer.Quota) {
-	d.fell += max(0, d.promise(now)-r.Left)
+func (q *Quotas) take(d *quota, now time.Duration, r answer.Quota, h Head) {
+	fell := max(0, d.promise(now)-r.Left)
+	d.fell += fell
+	if d.Limit > 0 && d.at > 0 {
+		if d.gone += fell; h.Refused {
+			d.lost += min(fell, d.cost(h.Amount))
+		}
+	}
 	if r.Left != d.Left || now > d.since+d.Reset {
 		d.deeds, d.since = 0, now
 	}

@@ -18,6 +18,8 @@ type Head struct {
 type State struct {
 	Name        string
 	Limit, Left float64
+	// Refused is the share of what was spent of it that went to refused requests.
+	Refused float64
 	// Back is the time at which the quota is whole again, or a refused request may be sent again; 0: it is not
 	// known.
 	Back time.Duration
@@ -47,7 +49,7 @@ func (q *Quotas) UsedUp(now time.Duration, amount float64) (longest State, ok bo
 
 func (q *Quotas) state(d *quota, now time.Duration, amount float64) State {
 	left, use := d.left(now), d.cost(amount)
-	s := State{Name: d.Name, Limit: d.Limit, Left: max(0, left), Back: d.end}
+	s := State{Name: d.Name, Limit: d.Limit, Left: max(0, left), Refused: d.lost / max(1, d.gone), Back: d.end}
 	switch {
 	case d.untrue, q.soon(d), d.end <= now, left >= use:
 	case d.Bucket:

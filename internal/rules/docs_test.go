@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/limiter"
 )
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
@@ -66,7 +67,7 @@ func TestTheFieldsOfASnapshotAreInTheDocs(t *testing.T) {
 	assert.Equal(t, fields, told)
 
 	at := time.Now().Add(time.Hour)
-	line := aimd.Snapshot{Phase: "holding", Gap: 1, TooLate: 1, Aside: 1, Open: 1, Backups: 1, PausedUntil: at, Quotas: []aimd.Quota{{Name: "requests", UsedUpUntil: at}}}.String()
+	line := aimd.Snapshot{Phase: "holding", Gap: 1, TooLate: 1, Aside: 1, Open: 1, Backups: 1, Shadow: limiter.Shadow{Sent: 1}, PausedUntil: at, Quotas: []aimd.Quota{{Name: "requests", UsedUpUntil: at}}}.String()
 	var names []string
 	for _, m := range regexp.MustCompile(`([a-z-]+)=("[^"]*")?`).FindAllStringSubmatch(line, -1) {
 		names = append(names, m[1])

@@ -8,7 +8,7 @@ const stateOf = l => l.gone ? 'gone' : l.a;
 // usedUp is the quota that is used up for longest, or undefined.
 const usedUp = l => (l.u || []).filter(q => q.used_up_until).sort((a, b) => a.used_up_until < b.used_up_until ? 1 : -1)[0];
 const until = q => `until ${clock(Date.parse(q.used_up_until))}`;
-const sentence = l => stateOf(l) === 'quota' && usedUp(l) ? `quota ${usedUp(l).name} used up ${until(usedUp(l))}` : stateOf(l);
+const sentence = l => l.w && !l.gone ? l.w : stateOf(l) === 'quota' && usedUp(l) ? `quota ${usedUp(l).name} used up ${until(usedUp(l))}` : stateOf(l);
 
 function detail(l) {
   const i = find(l.s, end()), s = l.s[i];
@@ -34,7 +34,7 @@ function detail(l) {
   $('quota').hidden = !quota;
   if (quota) {
     text($('t-quota'), num(quota.left));
-    text($('t-limit'), `of ${num(quota.limit)} ${quota.name}` + (quota.used_up_until ? ', ' + until(quota) : ''));
+    text($('t-limit'), `of ${num(quota.limit)} ${quota.name}` + (quota.used_up_until ? ', ' + until(quota) : '') + (quota.refused >= .005 ? `, ${num(100 * quota.refused)}% spent by refusals` : ''));
   }
   const all = s[REFUSED] + s[TIMEOUTS];
   text($('t-lost'), `${num(all)} in all` + (all ? `, ${num(100 * all / (all + s[ACCEPTED]))}%` : ''));
