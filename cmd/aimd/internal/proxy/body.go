@@ -11,14 +11,14 @@ import (
 )
 
 // keep reads the body, if it is not too long, so that the request can be sent again. A program that sends a
-// body slowly has no slot meanwhile.
+// body slowly has no slot meanwhile. In shadow nothing is sent again.
 func (w *wait) keep(to http.ResponseWriter, r *http.Request) (err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
 	most, k := w.proxy.buffer, &w.kept
 	r.Body, w.uploads = &slow{ReadCloser: r.Body, control: *http.NewResponseController(to), idle: w.proxy.idle, told: r.ContentLength > 0}, true
-	if r.ContentLength > most || r.Header.Get("Upgrade") != "" {
+	if r.ContentLength > most || r.Header.Get("Upgrade") != "" || w.proxy.shadow {
 		return nil
 	}
 	for err == nil && k.size <= most {

@@ -53,7 +53,7 @@ type settings struct {
 	memory int64
 	// maxRate, maxAmountRate and maxWindow bound each limiter; 0: nothing does.
 	maxRate, maxAmountRate, maxWindow float64
-	keepHost, json                    bool
+	keepHost, json, shadow            bool
 	shared                            shared.Windows
 }
 
@@ -92,6 +92,7 @@ func Command() *cobra.Command {
 	s.shared.Flag(f)
 	f.StringVar(&s.stateFile, "state", "", "a `file` that keeps the windows over a restart")
 	f.Var(value.Address(&s.admin), "admin", "where the page of the limiters is served; without it nowhere")
+	f.BoolVar(&s.shadow, "shadow", false, "only watch: send each request once and at once, and say what would have been held")
 	f.BoolVar(&s.json, "json", false, "logs in JSON")
 	cli.NoDefault(f, "to", "host", "key", "admin", "rules", "answers", "state", "share")
 	c.RunE = func(c *cobra.Command, _ []string) error {
@@ -153,6 +154,9 @@ func (s settings) start(ctx context.Context, stderr io.Writer) (*proxy, error) {
 	p, err := newProxy(s, slog.New(logs))
 	if err != nil {
 		return nil, err
+	}
+	if s.shadow {
+		p.log.Info("shadow: each request is sent once and at once, and nothing is held; what would have been is on the page and in /metrics of --admin, and here")
 	}
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // without it the garbage of bodies takes as much as --memory
 		debug.SetMemoryLimit(s.memory + s.memory/8 + 256<<20)

@@ -121,6 +121,10 @@ const initialWindow = 10
 func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
 	c := aimd.Config{InitialWindow: min(initialWindow, cmp.Or(p.maxWindow, initialWindow)), Name: name, Observer: aimd.Log(p.log, 10),
 		QueueBound: p.queue, MaxWait: p.hold, MaxRate: p.maxRate, MaxAmountRate: p.maxAmountRate, MaxWindow: p.maxWindow,
+		Shadow: p.shadow,
+	}
+	if p.shadow {
+		c.MaxAttempts = 1 // the program's own tries are as they are without a proxy
 	}
 	l, leave, err := p.shared.New(p.target.Host+" "+name, c, p.log)
 	if err == nil {
