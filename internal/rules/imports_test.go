@@ -65,7 +65,7 @@ var mayImport = map[string][]string{
 
 	"remote": {"", "answer", "window", "schedule", "tag", "internal/check", "verdict"},
 
-	"internal/sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "internal/fleet", "limiter", "retry", "schedule", "throttle", "verdict"},
+	"internal/sim": {"", "setting", "answer", "attempt", "window", "queue", "backoff", "tag", "internal/check", "internal/fleet", "internal/line", "limiter", "retry", "schedule", "throttle", "verdict"},
 }
 
 // pure packages have only methods of values: they do not wait, lock or read a clock.

@@ -22,6 +22,8 @@ const (
 	outageKind               // an outage begins or ends
 	capacityKind             // the capacity changes
 	stopKind                 // the clients stop
+	leaveKind                // the caller of an operation leaves
+	lightsKind               // a client's limiter does more than watch
 	readKind                 // an answer that came while the clients stood still is read
 	reportKind               // a client reports to the store of its fleet
 	storeKind                // the store has the report

@@ -304,6 +304,7 @@ func (s Clients) check(c checker) {
 	c.count("burst", s.Burst, 0, maxNumber)
 	c.time("burst_at", s.BurstAt)
 	c.time("timeout", s.Timeout)
+	c.time("deadline", s.Deadline)
 	c.duration("lateness", s.Lateness, 0, time.Minute)
 	c.duration("stop_for", s.StopFor, 0, time.Hour)
 	c.duration("stop_every", s.StopEvery, time.Millisecond, maxHorizon)
@@ -355,13 +356,14 @@ func (w Window) check(c checker) {
 	law := w.MakeLaw()
 	switch {
 	case w.Law == "" && law == nil:
-		others := w.NoPause || w.NoQuota || w.Factor != 0 || w.Initial != 0 || w.Min != 0 || w.Max != 0 || w.Peers != 0
+		others := w.NoPause || w.NoQuota || w.FIFO || w.Shadow != 0 || w.Factor != 0 || w.Initial != 0 || w.Min != 0 || w.Max != 0 || w.Peers != 0
 		c.when(others, "law", `""`, "one: the other fields are about it")
 		return
 	case law == nil:
 		c.wrong(check.OneOf("law", w.Law, Laws()...))
 		return
 	}
+	c.time("shadow", w.Shadow)
 	cuts := w.Law == "" || w.Law == "tahoe" || w.Law == "reno" || w.Law == withoutIgnoredWord
 	c.when(w.Factor != 0 && !cuts, "factor", w.Factor, "none with law: %s", w.Law)
 	_, err := limiter.NewGate(law, w.settings(nil))

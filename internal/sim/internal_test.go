@@ -244,13 +244,18 @@ func (p *picker) fill(v reflect.Value, nth byte, keep func() bool) {
 			words := words[v.Type().Name()+"."+tag.Get("yaml")]
 			*to = words[int(b)%len(words)]
 		default:
-			if f.Kind() == reflect.Struct {
+			switch f.Kind() {
+			case reflect.Struct:
 				p.fill(f, nth, keep)
 				continue
-			}
-			f.Set(reflect.MakeSlice(f.Type(), 1+int(b%2), 2))
-			for i := range f.Len() {
-				p.fill(f.Index(i), 1, func() bool { return true })
+			case reflect.Pointer:
+				f.Set(reflect.New(f.Type().Elem()))
+				p.fill(f.Elem(), nth, keep)
+			default:
+				f.Set(reflect.MakeSlice(f.Type(), 1+int(b%2), 2))
+				for i := range f.Len() {
+					p.fill(f.Index(i), 1, func() bool { return true })
+				}
 			}
 		}
 		if !keep() {

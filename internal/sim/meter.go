@@ -24,8 +24,9 @@ type meter struct {
 	// interactive and background are the operations of the two kinds.
 	interactive, background struct{ born, done int }
 	// watched has the counts in the time of the watch: requests sent, requests that ended without success,
-	// operations done, and the most attempts that clients waited for. watchedDone has the operations by client.
+	// operations done, and the most attempts that clients waited for. watchedTime has the latencies of those, watchedDone their number by client.
 	watched     struct{ sent, errors, done, peak int }
+	watchedTime []time.Duration
 	watchedDone []float64
 	regained    regained
 	tracer      tracer
@@ -91,6 +92,7 @@ func (m *meter) done(e *engine, op *operation) {
 	m.regained.done(e.now)
 	if e.scenario.watches(e.now) {
 		m.watched.done++
+		m.watchedTime = append(m.watchedTime, e.now-op.born)
 		m.watchedDone[op.client.id]++
 	}
 }
@@ -102,6 +104,7 @@ func (m *meter) over() bool { return m.Done+m.GivenUp == m.Operations }
 func (m *meter) result(e *engine) Result {
 	m.Ended, m.End, m.Events, m.Optimum = e.ended, e.now, e.events, e.scenario.Optimum
 	m.Attempts, m.Refused, m.Failed, m.TimedOut = m.counts[requests], m.counts[refusals], m.counts[failures], m.counts[timeouts]
+	m.Shadow = e.shadow()
 	m.Interval, m.Traces = m.tracer.traces(e)
 	m.ofOperations(e)
 	m.ofRequests(e.scenario)
@@ -207,7 +210,10 @@ func (m *meter) ofWatch(s Scenario) {
 		capacity = s.Server.capacity(s.WatchFrom, min(m.End, s.WatchFrom+s.WatchFor))
 	}
 	m.ratio("watch_use", float64(m.watched.done), capacity)
+	m.measure("watch_sent", float64(m.watched.sent), watched)
 	m.ratio("watch_attempts_per_op", float64(m.watched.sent), float64(m.watched.done))
+	slices.Sort(m.watchedTime)
+	m.measure("watch_p99_s", percentile(m.watchedTime, 99), len(m.watchedTime) > 0)
 	m.measure("watch_errors", float64(m.watched.errors), watched)
 	m.measure("watch_peak_in_flight", float64(m.watched.peak), watched)
 	m.measure("watch_jain", fairness(m.watchedDone), m.watched.done > 0)

@@ -5,8 +5,8 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	loop "github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/line"
 	"github.com/aimd-go/aimd/limiter"
-	"github.com/aimd-go/aimd/queue"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
@@ -19,7 +19,7 @@ type party struct {
 	id int32
 	// core is the gate of the limiter, or nil, and waiting its queue.
 	core    *limiter.Gate
-	waiting queue.Queue[*operation]
+	waiting line.Line[*operation]
 	// wake is the time when the core must be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards, or nil.
@@ -43,14 +43,16 @@ type client struct {
 type operation struct {
 	id     int32
 	client *client
-	item   queue.Item[*operation]
-	// born is the time when it was born, sent when its first attempt was sent, negative before.
-	born, sent time.Duration
+	wait   line.Waiter[*operation]
+	// born is the time when it was born, sent when its first attempt was sent, negative before, and last when the latest was.
+	born, sent, last time.Duration
+	// flying is its latest attempt, negative before the first.
+	flying int32
 	// failures is the number of attempts that failed, and waited the backoff's own wait after the last one, without a
 	// Retry-After: loop.Failure's Last.
 	failures int
 	waited   time.Duration
-	// number counts the operations of the run from 0, in the order of their birth.
+	// number counts the operations of the run from 0, in the order of their birth; -1 when it is over.
 	number     int
 	background bool
 }
@@ -119,17 +121,20 @@ func checked[T any](v T, err error) T {
 // bear makes a new operation for a client.
 func (e *engine) bear(c *client) {
 	id, op := e.operations.take()
-	*op = operation{id: id, client: c, born: e.now, sent: -1, number: e.meter.Operations}
-	op.item.Value = op
+	*op = operation{id: id, client: c, born: e.now, sent: -1, flying: -1, number: e.meter.Operations}
+	op.wait.Value = op
 	op.background = e.scenario.Clients.background(op.number)
 	e.meter.born(op)
+	if d := e.scenario.Clients.Deadline; d > 0 {
+		e.after(d, leaveKind, id, uint32(op.number))
+	}
 	switch {
 	case !e.admitted(op):
 		e.giveUp(op)
 	case c.core == nil:
 		e.try(op)
 	default:
-		c.waiting.Push(&op.item)
+		c.waiting.Push(e.waits(op))
 		e.drain(c.party)
 	}
 }
@@ -152,13 +157,13 @@ func (e *engine) giveUp(op *operation) {
 // drain sends the operations that the limiter admits, and arms its timer.
 func (e *engine) drain(p *party) {
 	for e.fleet == nil || e.fleet.may(p) {
+		w := e.turn(p)
 		t, ok := p.core.Next(e.now, p.waiting.Len())
 		if !ok {
 			break
 		}
-		i, _ := p.waiting.Ends()
-		p.waiting.Remove(i)
-		e.send(i.Value, t)
+		p.waiting.Went(w)
+		e.send(w.Value, t)
 	}
 	if at, ok := p.core.Deadline(p.waiting.Len()); ok && at != p.wake {
 		p.wake = at
@@ -189,7 +194,7 @@ func (e *engine) send(op *operation, t window.Ticket) {
 	if e.fleet != nil {
 		e.fleet.members[op.client.id].sent++
 	}
-	if op.sent < 0 {
+	if op.last, op.flying = e.now, id; op.sent < 0 {
 		op.sent = e.now
 	}
 	e.after(e.random.spread(e.scenario.Server.Connect, e.scenario.Server.ConnectSpread), arriveKind, id, a.gen)
@@ -276,10 +281,13 @@ func (e *engine) failed(op *operation, v verdict.Verdict) {
 	case !again, op.background && e.strategy.Interactive:
 		e.meter.GivenUp++
 		e.over(op)
+	case e.scenario.Clients.Deadline > 0 && e.now+d > op.born+e.scenario.Clients.Deadline: // too late for another
+		e.meter.GivenUp++
+		e.over(op)
 	case !e.admitted(op):
 		e.giveUp(op)
 	default:
-		e.after(e.late(d), retryKind, op.id, 0)
+		e.after(e.late(d), retryKind, op.id, uint32(op.number))
 	}
 }
 
@@ -308,7 +316,7 @@ func (e *engine) delay(op *operation, v verdict.Verdict) (time.Duration, bool) {
 
 func (e *engine) retried(op *operation) {
 	if c := op.client; c.core != nil {
-		c.waiting.PutBack(&op.item)
+		c.waiting.PutBack(e.waits(op))
 		e.drain(c.party)
 		return
 	}
@@ -317,6 +325,7 @@ func (e *engine) retried(op *operation) {
 
 func (e *engine) over(op *operation) {
 	c := op.client
+	op.number = -1
 	e.operations.give(op.id)
 	e.born.finished(e, c)
 }

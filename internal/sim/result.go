@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -48,6 +49,9 @@ type Result struct {
 	// traces is the value at the end of that time. "concurrency" is the number of requests at the server. "cwnd"
 	// and "ssthresh" are the sums over the limiters, only with a window. The last interval may be cut short.
 	Traces map[string][]float64
+
+	// Shadow is what the limiters would have held while they only watched (Window.Shadow).
+	Shadow limiter.Shadow
 
 	measures []Measure
 }

@@ -84,6 +84,11 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	if e.fleet != nil {
 		e.fleet.begin()
 	}
+	if d := st.Window.Shadow; d > 0 {
+		for _, p := range e.parties {
+			e.at(d, lightsKind, p.id, 0)
+		}
+	}
 	e.born.init(e)
 	e.stopLater(0)
 	return e
@@ -144,13 +149,13 @@ func (e *engine) stopLater(from time.Duration) {
 	}
 }
 
-// waits reports whether an event is the clients' own, and they stand still.
-func (e *engine) waits(k kind) bool {
-	return e.now < e.stopped && slices.Contains([]kind{bornKind, burstKind, turnKind, retryKind, wakeKind, timeoutKind}, k)
+// stands reports whether an event is the clients' own, and they stand still.
+func (e *engine) stands(k kind) bool {
+	return e.now < e.stopped && slices.Contains([]kind{bornKind, burstKind, turnKind, retryKind, wakeKind, timeoutKind, leaveKind}, k)
 }
 
 func (e *engine) handle(v event) {
-	if e.waits(v.kind) {
+	if e.stands(v.kind) {
 		e.at(e.stopped, v.kind, v.id, v.gen)
 		return
 	}
@@ -161,8 +166,17 @@ func (e *engine) handle(v event) {
 		e.born.bursts(e)
 	case turnKind:
 		e.born.turn(e, &e.clients[v.id])
-	case retryKind:
-		e.retried(e.operations.at(v.id))
+	case retryKind, leaveKind:
+		op := e.operations.at(v.id)
+		switch {
+		case uint32(op.number) != v.gen: // it is over
+		case v.kind == leaveKind:
+			e.leaves(op)
+		default:
+			e.retried(op)
+		}
+	case lightsKind:
+		e.lights(e.parties[v.id])
 	case wakeKind:
 		e.drain(e.parties[v.id])
 	case reportKind, storeKind, replyKind, tickKind:
@@ -215,7 +229,7 @@ func (e *engine) attempted(v event, a *attempt) {
 // end fewer may be better: of some concurrencies the best is taken, within 3% of a search of all (see the test).
 func optimum(s Scenario, seed uint64) time.Duration {
 	s.NoTraces = true
-	s.Clients.Timeout, s.Clients.StopFor = 0, 0
+	s.Clients.Timeout, s.Clients.Deadline, s.Clients.StopFor = 0, 0, 0
 	s.Server.Reserve = 0
 	var best time.Duration
 	for _, most := range s.concurrencies() {

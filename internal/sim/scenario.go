@@ -119,6 +119,9 @@ type Clients struct {
 	// Timeout is the time for which a client waits for an answer; 0: for ever. The server keeps a request that the
 	// client gave up.
 	Timeout time.Duration `yaml:"timeout"`
+	// Deadline is the time after its birth at which the caller of an operation leaves; 0: never. The server keeps the request, and
+	// a limiter does not send what is too late.
+	Deadline time.Duration `yaml:"deadline"`
 	// Lateness bounds the random lateness of the clients' timers: the end of a wait, of a pause or gap of a
 	// limiter, or of a Timeout. On real machines it is 1 ms. From 0 to 1m.
 	Lateness time.Duration `yaml:"lateness"`

@@ -68,6 +68,10 @@ type Window struct {
 	NoPause bool `yaml:"no_pause"`
 	// NoQuota makes the limiter ignore the quotas that a service reports.
 	NoQuota bool `yaml:"no_quota"`
+	// FIFO makes its queue first in, first out: it knows no deadlines, as that of a semaphore.
+	FIFO bool `yaml:"fifo"`
+	// Shadow is the time from the start for which it only watches (aimd.Config.Shadow).
+	Shadow time.Duration `yaml:"shadow"`
 	// NewLaw is used instead of Law if it is not nil.
 	NewLaw window.NewLaw `yaml:"-"`
 }
@@ -93,7 +97,7 @@ func (w Window) MakeLaw() window.NewLaw {
 }
 
 func (w Window) settings(r *rand.Rand) limiter.Settings {
-	s := limiter.Settings{Window: window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max, Peers: w.Peers}, Rand: r}
+	s := limiter.Settings{Window: window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max, Peers: w.Peers}, Shadow: w.Shadow > 0, Rand: r}
 	if w.NoPause {
 		s.PauseMax = -1
 	}
