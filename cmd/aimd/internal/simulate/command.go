@@ -26,7 +26,7 @@ var help embed.FS
 func Command() *cobra.Command {
 	return cli.Group(cli.Help(help, &cobra.Command{
 		Use: "sim", Short: "Simulate what a strategy does to a service, on virtual time",
-	}), runCommand(), listCommand(), showCommand(), figuresCommand(), schemaCommand())
+	}), runCommand(), sweepCommand(), listCommand(), showCommand(), figuresCommand(), schemaCommand())
 }
 
 func listCommand() *cobra.Command {

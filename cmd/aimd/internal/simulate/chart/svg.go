@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -36,9 +37,10 @@ type Figure struct {
 	// Name is the file's name without extension.
 	Name, Caption string
 	Plots         []*plot.Plot
-	// Height is the height of each plot.
-	Height vg.Length
-	Legend plot.Legend
+	// Height is the height of each plot, and Columns the number of plots side by side; 0: one.
+	Height  vg.Length
+	Columns int
+	Legend  plot.Legend
 }
 
 // newFigure returns a figure without plots, whose plots will have that height.
@@ -82,13 +84,12 @@ func logarithmic(a *plot.Axis) {
 func (f Figure) draw(c draw.Canvas) {
 	// A dark screen inverts what is drawn. It does not invert the background of an SVG that is a file.
 	c.FillPolygon(color.White, []vg.Point{c.Min, {X: c.Max.X, Y: c.Min.Y}, c.Max, {X: c.Min.X, Y: c.Max.Y}})
-	rows := make([][]*plot.Plot, len(f.Plots))
-	for i, p := range f.Plots {
-		rows[i] = []*plot.Plot{p}
-	}
-	tiles := draw.Tiles{Cols: 1, Rows: len(rows), PadTop: f.legendHeight(), PadLeft: vg.Points(6), PadRight: vg.Points(10), PadY: vg.Points(4)}
+	rows := slices.Collect(slices.Chunk(f.Plots, max(1, f.Columns)))
+	tiles := draw.Tiles{Cols: max(1, f.Columns), Rows: len(rows), PadTop: f.legendHeight(), PadLeft: vg.Points(6), PadRight: vg.Points(10), PadX: vg.Points(8), PadY: vg.Points(4)}
 	for i, at := range plot.Align(rows, tiles, c) {
-		f.Plots[i].Draw(at[0])
+		for j := range at {
+			rows[i][j].Draw(at[j])
+		}
 	}
 	f.Legend.Draw(draw.Crop(c, vg.Points(40), 0, 0, -vg.Points(4)))
 }
@@ -97,7 +98,9 @@ func (f Figure) legendHeight() vg.Length {
 	return f.Legend.Rectangle(draw.Canvas{}).Size().Y + vg.Points(10)
 }
 
-func (f Figure) height() vg.Length { return f.legendHeight() + vg.Length(len(f.Plots))*f.Height }
+func (f Figure) height() vg.Length {
+	return f.legendHeight() + vg.Length(len(f.Plots)/max(1, f.Columns))*f.Height
+}
 
 // frame is an SVG around gonum's: it has its fonts, or others of the same measures, and
 // is dark if the reader's screen is.
