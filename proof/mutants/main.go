@@ -134,6 +134,15 @@ func (h *house) switched(dir, path string) string {
 		inserts[from.Offset] += fmt.Sprintf(form, m.at)
 		inserts[to.Offset] = end + inserts[to.Offset]
 	}
+	calls := func(list []ast.Stmt) {
+		for _, s := range list {
+			if s, is := s.(*ast.ExprStmt); is {
+				if call, is := s.X.(*ast.CallExpr); is && fmt.Sprint(call.Fun) != "panic" { // a function may end with it
+					around(s, "if !mutant(%q) { ", " }")
+				}
+			}
+		}
+	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.IfStmt:
@@ -146,10 +155,12 @@ func (h *house) switched(dir, path string) string {
 					}
 				}
 			}
-		case *ast.ExprStmt:
-			if call, is := n.X.(*ast.CallExpr); is && fmt.Sprint(call.Fun) != "panic" { // a function may end with it
-				around(n, "if !mutant(%q) { ", " }")
-			}
+		case *ast.BlockStmt:
+			calls(n.List)
+		case *ast.CaseClause:
+			calls(n.Body)
+		case *ast.CommClause:
+			calls(n.Body)
 		}
 		return true
 	})
