@@ -1,6 +1,7 @@
 package answer_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -28,7 +29,12 @@ func TestHowMuchOfADocumentIsRead(t *testing.T) {
 		assert.Equal(t, want, found(document, "s"), "%d bytes", bytes)
 	}
 	assert.Len(t, answer.Read(400, nil, []byte(strings.Repeat("no ", 8<<10)), noon).Text, 8<<10)
-	assert.Len(t, answer.Read(400, nil, []byte("["+strings.Repeat(code+",", 40)), noon).Codes, 32)
+	several := "[" + code + "," + code
+	for i := range 31 {
+		assert.Len(t, answer.Read(400, nil, []byte(several), noon).Codes, 1+i, "each once")
+		several += fmt.Sprintf(`,{"code":"c%d"}`, i)
+	}
+	assert.Len(t, answer.Read(400, nil, []byte(several+`,{"code":"one more"}`), noon).Codes, 32)
 	for length, want := range map[int]int{128: 1, 129: 0} {
 		assert.Len(t, answer.Read(400, nil, []byte(strings.Repeat("x", length)), noon).Codes, want, "a code of %d", length)
 	}

@@ -3,6 +3,7 @@ package answer
 import (
 	"bytes"
 	"html"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -16,6 +17,8 @@ const (
 	// documents have a few.
 	mostCodes = 32
 	mostTold  = 4
+	// mostSaid is the number of values of an error that are read. Our choice: real documents have a few.
+	mostSaid = 512
 )
 
 // reader fills an Answer.
@@ -26,6 +29,8 @@ type reader struct {
 	text []byte
 	// tolds counts the keys that were read as a time.
 	tolds int
+	// saids counts the values that were read.
+	saids int
 	// spoken is the quota that the document of a success reports; its Name is empty without one.
 	spoken Quota
 }
@@ -107,11 +112,19 @@ func (r *reader) json(body string) {
 // within is the status that the codes name, or 0.
 func (a *Answer) within() int {
 	for _, code := range a.Codes {
-		if status, err := strconv.Atoi(code); err == nil && status >= 400 && status < 600 {
+		if status := statusOf(code); status >= 400 && status < 600 {
 			return status
 		}
 	}
 	return 0
+}
+
+// statusOf is the number of three digits that a code is, 0 if it is none. An error of strconv would cost two allocations.
+func statusOf(code string) (status int) {
+	if len(code) == 3 && strings.Trim(code, "0123456789") == "" {
+		status, _ = strconv.Atoi(code)
+	}
+	return status
 }
 
 // role is what the value of a key is.
@@ -146,7 +159,7 @@ func (r *reader) said(key string, kind byte, value string) {
 	if kind == bareToken && !strings.Contains("0123456789-", value[:1]) { // true, false, null
 		return
 	}
-	if key == "" {
+	if r.saids++; key == "" || r.saids > mostSaid {
 		return
 	}
 	var folded [longestCode]byte
@@ -177,12 +190,14 @@ func (r *reader) named() {
 	}
 }
 
+// code notes a code that was not there before.
 func (a *Answer) code(code string) {
-	if len(a.Codes) < mostCodes {
-		if code = fold(code); code != "" {
-			a.Codes = append(a.Codes, code)
-		}
+	var space [longestCode]byte
+	folded := appendFolded(space[:0], code)
+	if len(folded) == 0 || len(a.Codes) == mostCodes || slices.ContainsFunc(a.Codes, func(known string) bool { return known == string(folded) }) {
+		return
 	}
+	a.Codes = append(a.Codes, string(folded))
 }
 
 // says adds to the message, without the escapes of JSON.

@@ -238,7 +238,7 @@ func first(value string) float64 {
 // least is the least of a value's numbers: a gateway and the service behind it add theirs.
 func least(value string) float64 {
 	n := first(value)
-	for part := range strings.SplitSeq(value, ",") {
+	for _, part := range items(value) {
 		if m := first(part); m >= 0 {
 			n = min(n, m)
 		}

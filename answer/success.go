@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"strconv"
 	"strings"
 	"time"
 )
@@ -307,8 +306,7 @@ func (s *success) refuses(code string) bool {
 
 // refuses reports whether a code, or a status, refuses for load.
 func refuses(code string) bool {
-	if len(code) == 3 && strings.Trim(code, "0123456789") == "" {
-		status, _ := strconv.Atoi(code)
+	if status := statusOf(code); status > 0 {
 		return statuses[status] == Refused
 	}
 	m, known, _ := (&Answer{Codes: []string{fold(code)}}).worded()
