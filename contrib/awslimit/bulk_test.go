@@ -2,21 +2,15 @@ package awslimit_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -24,112 +18,6 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/internal/s3test"
 )
-
-// Of 300 objects, put from 64 goroutines, none is lost.
-func TestBulkUploadLosesNothing(t *testing.T) {
-	for _, retries2026 := range []string{"", "true"} {
-		t.Run("AWS_NEW_RETRIES_2026="+retries2026, func(t *testing.T) {
-			t.Setenv("AWS_NEW_RETRIES_2026", retries2026)
-			synctest.Test(t, func(t *testing.T) {
-				s := newStore(t, slots(8, 10*time.Millisecond))
-				l := newLimiter(t, aimd.Config{})
-				c := s.client(l)
-				want, keys := map[string]string{}, make(chan string)
-				var all sync.WaitGroup
-				for range 64 {
-					all.Go(func() {
-						for key := range keys {
-							assert.NoError(t, put(t.Context(), c, key, strings.Repeat(key, 100)))
-						}
-					})
-				}
-				for i := range 300 {
-					key := fmt.Sprintf("object-%03d", i)
-					want[key] = sum(strings.Repeat(key, 100))
-					keys <- key
-				}
-				close(keys)
-				all.Wait()
-				require.Equal(t, want, s.content(t))
-				requests, refused := s.Counts()
-				require.NotZero(t, refused, "a window of 20 overshoots 8 slots")
-				require.EqualValues(t, requests, l.Snapshot().Attempts, "one attempt for each request")
-				requireOutcomes(t, l, outcomes{successes: 300, overloads: uint64(refused)})
-			})
-		})
-	}
-}
-
-// Whatever goes wrong, in whatever order: every slot comes back, once.
-func TestNothingLeaksInDisorder(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t, slots(8, time.Millisecond), scripted(func(w http.ResponseWriter, r *http.Request) bool {
-			switch rand.IntN(8) {
-			case 0:
-				s3test.Refuse(w, r)
-			case 1:
-				s3test.Answer(w, r, http.StatusInternalServerError, "")
-			case 2:
-				s3test.Answer(w, r, http.StatusOK, slowDown)
-			case 3:
-				w.Header().Set("Content-Length", "100")
-				_, _ = io.WriteString(w, "cut")
-				// Once an answer has begun, net/http does not repeat the request on its own.
-				_ = http.NewResponseController(w).Flush()
-				panic(http.ErrAbortHandler)
-			case 4:
-				hang(r)
-			default:
-				return false
-			}
-			return true
-		}))
-		l := newLimiter(t, aimd.Config{})
-		c := s.client(l)
-		require.NoError(t, s.put("k", strings.Repeat("x", 1<<16)))
-		var wg sync.WaitGroup
-		for range 32 {
-			wg.Go(func() {
-				for range 20 {
-					disorderly(t.Context(), c)
-				}
-			})
-		}
-		wg.Wait()
-		// A body that was left open is released on its context's own goroutine.
-		settled(t, l, func(s aimd.Snapshot) bool { return s.InFlight == 0 })
-		requireIdle(t, l)
-		requests, _ := s.Counts()
-		require.GreaterOrEqual(t, l.Snapshot().Attempts, uint64(requests), "some are cancelled before the server sees them")
-		now := l.Snapshot()
-		require.NotZero(t, now.Successes)
-		require.NotZero(t, now.Overloads)
-		require.NotZero(t, now.Neutrals)
-	})
-}
-
-// disorderly runs one operation that may be cut short anywhere.
-func disorderly(ctx context.Context, c *s3.Client) {
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(rand.IntN(100))*time.Millisecond)
-	defer cancel()
-	if rand.IntN(2) == 0 {
-		_ = put(ctx, c, "other", "x")
-		return
-	}
-	out, err := get(ctx, c, "k")
-	if err != nil {
-		return
-	}
-	switch rand.IntN(3) {
-	case 0:
-		_, _ = io.Copy(io.Discard, out.Body)
-	case 1:
-		_, _ = io.CopyN(io.Discard, out.Body, 10)
-	}
-	if rand.IntN(2) == 0 {
-		_ = out.Body.Close()
-	}
-}
 
 // Each part is an attempt with a slot of its own, and the 200 of CompleteMultipartUpload may still say
 // SlowDown inside.

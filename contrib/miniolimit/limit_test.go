@@ -3,8 +3,6 @@ package miniolimit_test
 import (
 	"bytes"
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -27,7 +24,6 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -37,47 +33,6 @@ import (
 	"github.com/aimd-go/aimd/internal/s3test"
 	"github.com/aimd-go/aimd/verdict"
 )
-
-// Of 300 objects, put from 64 goroutines, none is lost.
-func TestBulkUploadLosesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t, 8, 10*time.Millisecond, nil)
-		l := newLimiter(t, aimd.Config{})
-		c := s.client(t, l)
-		want, keys := map[string]string{}, make(chan string)
-		var all sync.WaitGroup
-		for range 64 {
-			all.Go(func() {
-				for key := range keys {
-					assert.NoError(t, put(t.Context(), c, key, strings.Repeat(key, 100)))
-				}
-			})
-		}
-		for i := range 300 {
-			key := fmt.Sprintf("object-%03d", i)
-			sum := md5.Sum([]byte(strings.Repeat(key, 100)))
-			want[key] = hex.EncodeToString(sum[:])
-			keys <- key
-		}
-		close(keys)
-		all.Wait()
-
-		list, err := s.backend.ListBucket(bucket, nil, gofakes3.ListBucketPage{})
-		require.NoError(t, err)
-		got := map[string]string{}
-		for _, o := range list.Contents {
-			got[o.Key] = strings.Trim(o.ETag, `"`)
-		}
-		require.Equal(t, want, got)
-		requests, refused := s.Counts()
-		require.NotZero(t, refused, "a window of 20 overshoots 8 slots")
-		now := l.Snapshot()
-		require.EqualValues(t, requests, now.Attempts, "one attempt for each request")
-		require.EqualValues(t, 300, now.Successes)
-		require.EqualValues(t, refused, now.Overloads)
-		requireIdle(t, l)
-	})
-}
 
 func TestArgumentsThatAreNil(t *testing.T) {
 	require.EqualError(t, miniolimit.Limit(nil, newLimiter(t, aimd.Config{})), "miniolimit: options: nil is not allowed")
