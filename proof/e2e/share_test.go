@@ -18,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
@@ -297,4 +298,29 @@ func (e *errands) fair(kill, killed int) (least float64, line string) {
 		}
 	}
 	return least, line
+}
+
+// Two proxies with one store have the window of one: a service that takes more refuses hardly any.
+func TestTwoProxiesShareAWindow(t *testing.T) {
+	beside(t)
+	const window, n = 8, 400
+	r, b := startRedis(t), (&backend{slots: window * 3 / 2, delay: 50 * time.Millisecond}).serve(t)
+	var all sync.WaitGroup
+	for i := range 2 {
+		g := startGuard(t, b.address, "--one", "--max-window", fmt.Sprint(window), "--share", "redis://"+r.address)
+		all.Go(func() {
+			together(40, n, func(j int) {
+				req, err := http.NewRequest(http.MethodPut, fmt.Sprintf("http://%s/%d/%d", g.address, i, j), nil)
+				if assert.NoError(t, err) {
+					assert.NoError(t, exchange(engineClient(), req))
+				}
+			})
+		})
+	}
+	all.Wait()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	figures.log(t, "%d of %d attempts were refused", b.refused, b.requests)
+	require.Len(t, b.done, 2*n)
+	require.LessOrEqual(t, b.refused, n/20)
 }
