@@ -34,24 +34,33 @@ func (f *Fleet) reports(run int64, law window.NewLaw, initial float64) {
 		f.follow()
 		leads()
 		f.mu.Lock()
-		every := f.member.Every()
+		every := f.every()
 		f.mu.Unlock()
-		f.sleep(time.Duration(float64(every) * (0.9 + 0.2*rand.Float64()))) // not all at once
+		f.sleep(time.Duration(float64(every)*(0.9+0.2*rand.Float64())), f.woken) // not all at once
 	}
 }
 
-func (f *Fleet) sleep(d time.Duration) {
+// every is the time between two reports.
+func (f *Fleet) every() time.Duration {
+	if f.rests {
+		return max(resting, f.member.Every())
+	}
+	return f.member.Every()
+}
+
+func (f *Fleet) sleep(d time.Duration, woken <-chan struct{}) {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
+	case <-woken:
 	case <-f.ctx.Done():
 	}
 }
 
 // lease is the lease of a row, and how long a call may take. It is as long as four reports take in fact, as on a busy machine.
 func (f *Fleet) lease() (lease, call time.Duration) {
-	lease = fleet.Lease(max(f.late, f.member.Every()))
+	lease = fleet.Lease(max(f.late, f.every()))
 	return lease, lease / 2
 }
 
@@ -63,6 +72,10 @@ func (f *Fleet) report(l fleet.Load, patience time.Duration) (begins int64) {
 		f.late = max(f.late*9/10, sent-f.reported)
 	}
 	f.reported = max(sent, 1)
+	if l.Queued > 0 || l.Flying > 0 || l.Sent != f.sent || f.member.Mode() != fleet.Shared {
+		f.sent, f.worked = l.Sent, sent
+	}
+	f.rests = sent-f.worked > tired
 	row, err := json.Marshal(f.member.Report(sent, l))
 	lease, call := f.lease()
 	f.mu.Unlock()
@@ -133,20 +146,27 @@ func (f *Fleet) log(news string, s aimd.Share, away error) {
 // lead is the leader, until another one leads.
 func (f *Fleet) lead(run int64, law window.NewLaw, initial float64) {
 	defer f.done.Done()
-	l := fleet.Leader{ID: f.id, Law: law, Initial: initial}
+	l, worked := fleet.Leader{ID: f.id, Law: law, Initial: initial}, f.now()
 	for f.ctx.Err() == nil {
-		if err := f.step(&l, run); errors.Is(err, ErrLost) {
+		work, err := f.step(&l, run)
+		if errors.Is(err, ErrLost) {
 			return
+		}
+		if work {
+			worked = f.now()
 		}
 		f.mu.Lock()
 		every := f.member.Every()
 		f.mu.Unlock()
-		f.sleep(fleet.Tick(every))
+		if f.now()-worked > tired {
+			every = max(resting, every)
+		}
+		f.sleep(fleet.Tick(every), nil)
 	}
 }
 
-// step takes the rows, and says what follows from them.
-func (f *Fleet) step(l *fleet.Leader, run int64) error {
+// step takes the rows, and says what follows from them. work: a process has some.
+func (f *Fleet) step(l *fleet.Leader, run int64) (work bool, err error) {
 	f.mu.Lock()
 	lease, call := f.lease()
 	l.Delay = 2 * f.delay
@@ -157,13 +177,14 @@ func (f *Fleet) step(l *fleet.Leader, run int64) error {
 	defer cancel()
 	all, err := f.config.Store.Lead(ctx, f.id, run, nil, lease)
 	if err != nil {
-		return err
+		return false, err
 	}
 	rows := make(map[string]fleet.Row, len(all))
 	for id, data := range all {
 		var r fleet.Row
 		if json.Unmarshal(data, &r) == nil && r.Weight > 0 { // one of another version has no share here
 			rows[id] = r
+			work = work || r.Flying > 0 || r.Queued > 0
 		}
 	}
 	c := f.limiter.Snapshot().Config
@@ -171,13 +192,13 @@ func (f *Fleet) step(l *fleet.Leader, run int64) error {
 	now := f.now()
 	m, ok := l.Step(now, now+apart, rows, said)
 	if !ok {
-		return nil
+		return work, nil
 	}
 	data, err := json.Marshal(m)
 	if err == nil {
 		_, err = f.config.Store.Lead(ctx, f.id, run, data, lease)
 	}
-	return err
+	return work, err
 }
 
 // locked is a law whose member others use, too. apart is the time since Join less that of the limiter.
@@ -191,6 +212,13 @@ type locked struct {
 func (l locked) Answered(now time.Duration, s window.State, a window.End) window.State {
 	l.f.mu.Lock()
 	defer l.f.mu.Unlock()
+	if l.f.rests {
+		l.f.rests = false
+		select {
+		case l.f.woken <- struct{}{}:
+		default:
+		}
+	}
 	return l.Law.Answered(now+l.apart, s, a)
 }
 

@@ -45,6 +45,11 @@ type Fleet struct {
 	away  error
 	// late is the longest time of late between two reports, and reported that of the last.
 	late, reported time.Duration
+	// rests: the process has had no work for a while, since worked, when it had sent so much. woken is told of the next answer.
+	rests  bool
+	sent   float64
+	worked time.Duration
+	woken  chan struct{}
 	// leads is the run by which the process leads, 0: it does not.
 	leads  int64
 	logged string
@@ -54,6 +59,8 @@ type Fleet struct {
 const (
 	// hello is the longest that Join waits for the store, and goodbye Close.
 	hello, goodbye = 2 * time.Second, time.Second
+	// After tired without work a process rests: it reports once in resting. A program may have a fleet for each of its customers.
+	tired, resting = 10 * time.Second, time.Second
 )
 
 var errNoNew = errors.New("share: New: the fleet has its limiter, or is closed; want one Join for each limiter")
@@ -72,7 +79,7 @@ func Join(c Config) (*Fleet, error) {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
-	f := &Fleet{config: c, id: rand.Text()[:12], made: time.Now()}
+	f := &Fleet{config: c, id: rand.Text()[:12], made: time.Now(), woken: make(chan struct{}, 1)}
 	f.member = fleet.NewMember(f.id, c.Weight)
 	f.ctx, f.stop = context.WithCancel(context.Background())
 	if f.report(fleet.Load{}, hello); errors.Is(f.away, ErrRefused) {

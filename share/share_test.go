@@ -272,3 +272,37 @@ func TestAStoreThatIsAwayAtTheStart(t *testing.T) {
 		require.Error(t, err)
 	})
 }
+
+// A fleet without work asks the store once a second, and one that has work again ten times a second at once.
+func TestAFleetWithoutWorkRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(sharetest.Memory)
+		var all []*process
+		for range 3 {
+			all = append(all, begin(t, store, aimd.Config{}))
+		}
+		calls := func(d time.Duration) float64 {
+			before := store.Calls()
+			time.Sleep(d)
+			return float64(store.Calls()-before) / d.Seconds()
+		}
+		assert.InDelta(t, 3*10+2/0.04, calls(8*time.Second), 4)
+		time.Sleep(4 * time.Second)
+		atRest := calls(30 * time.Second)
+		assert.InDelta(t, 3+2/0.4, atRest, 1, "reports, and two calls of the leader")
+		ctx, stop := context.WithCancel(t.Context())
+		all[2].done.Go(func() {
+			for ctx.Err() == nil {
+				_ = all[2].lim.Do(ctx, func(context.Context) error { time.Sleep(50 * time.Millisecond); return nil })
+			}
+		})
+		time.Sleep(time.Second)
+		assert.InDelta(t, 2+10+2/0.04, calls(10*time.Second), 3)
+		stop()
+		all[2].done.Wait()
+		for _, p := range all {
+			p.stop = func() {}
+			p.end(t)
+		}
+	})
+}

@@ -10,8 +10,8 @@
 // arguments, starts JobTimeout, and calls the hooks WorkBegin and WorkEnd again. JobTimeout does not run while the
 // job waits. Any other error goes to river unchanged. If the service has never answered, a job fails
 // after aimd.Config.FirstContact, which is an attempt for river. Give the queue more workers (MaxWorkers) than
-// the service has slots, since only a job with a worker can use a slot. Each process has its own limiter.
-// docs/engines.md of the repository compares the engines, with figures.
+// the service has slots, since only a job with a worker can use a slot. Each process has its own limiter,
+// unless it is that of a fleet (package share). docs/engines.md of the repository compares the engines, with figures.
 //
 // # When a job is handed back
 //

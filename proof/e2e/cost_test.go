@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -15,46 +16,55 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/pgshare"
 	"github.com/aimd-go/aimd/contrib/redisshare"
 	"github.com/aimd-go/aimd/share"
 )
 
-// populate has n members of a fleet in this process, each with a request a second, until the function ends it.
-func populate(t *testing.T, n int, store share.Store) (end func()) {
+// row and message are as long as those of a fleet at work.
+const (
+	row     = `{"w":1,"q":12,"f":3.0412,"s":15.2031,"k":512,"a":123456,"r":1234,"t":24691200000000,"u":1234000000,"o":{"w":90.51,"s":90.51,"t":200000000}}`
+	message = `{"l":"ABCDEFGHIJKL","w":90.51,"s":90.51,"t":200000000,"n":1000,"e":1000000000,"c":123456.21,"r":0.4512,"at":1795869191000000000,"ls":{"h":0.0905,"e":0.0905},"lr":{"h":0,"e":0},"la":{"h":0,"e":0}}`
+)
+
+// populate calls the store as a fleet of n does, until the function ends it.
+func populate(t *testing.T, n int, s share.Store) (end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
+	every := max(100*time.Millisecond, time.Duration(n)*time.Millisecond)
 	var all sync.WaitGroup
-	for i := range n {
+	repeat := func(every time.Duration, call func() error) {
 		all.Go(func() {
-			time.Sleep(time.Duration(i) * 2 * time.Millisecond)
-			fleet, err := share.Join(share.Config{Store: store, Logger: quiet})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer fleet.Close()
-			lim, err := fleet.New(aimd.Config{})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			for ctx.Err() == nil {
-				_, _ = aimd.Do(ctx, lim, func(ctx context.Context) (int, error) {
-					time.Sleep(100 * time.Millisecond)
-					return 0, nil
-				})
-				time.Sleep(900 * time.Millisecond)
+			time.Sleep(rand.N(every))
+			for tick := time.NewTicker(every); ctx.Err() == nil; <-tick.C {
+				if err := call(); err != nil && ctx.Err() == nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
+	id := func(i int) string { return fmt.Sprintf("process%05d", i) }
+	first, err := s.Report(ctx, id(0), []byte(row), time.Hour)
+	require.NoError(t, err)
+	for i := range n {
+		repeat(every, func() error {
+			_, err := s.Report(ctx, id(i), []byte(row), time.Minute)
+			return err
+		})
+	}
+	repeat(every*2/5, func() error {
+		_, err := s.Lead(ctx, id(0), first.Run, nil, time.Hour)
+		if err == nil {
+			_, err = s.Lead(ctx, id(0), first.Run, []byte(message), time.Hour)
+		}
+		return err
+	})
 	return func() { cancel(); all.Wait() }
 }
 
 // rates are counters of a server over a time, each second.
 func rates(t *testing.T, read func() map[string]float64) (rates map[string]float64) {
-	settled, over := amount(15*time.Second, 5*time.Second), amount(20*time.Second, 5*time.Second)
-	time.Sleep(settled)
+	over := amount(20*time.Second, 4*time.Second)
+	time.Sleep(3 * time.Second)
 	before, began := read(), time.Now()
 	time.Sleep(over)
 	rates = read()
@@ -66,7 +76,7 @@ func rates(t *testing.T, read func() map[string]float64) (rates map[string]float
 
 // What a fleet costs its store: the commands a second that docs/fleet.md names, and at most 1 KB for each process.
 func TestWhatAFleetCostsItsStore(t *testing.T) {
-	for _, n := range []int{30, amount(1000, 100)} {
+	for _, n := range []int{30, 1000} {
 		t.Run(fmt.Sprint("redis ", n), func(t *testing.T) {
 			r := startRedis(t)
 			s := redisshare.Store{Client: client(t, redis.NewClient(&redis.Options{Addr: r.address, ContextTimeoutEnabled: true})), Name: "x"}
