@@ -21,7 +21,7 @@
 # make packages what people install who have no Go, in the new folder OUT: archives, packages, an image
 
 # Modules that go.work does not have: what they require would be in the builds of all others. Only make proof builds them.
-APART     := release/dist
+APART     := release/dist proof/peers
 ALL       := $(filter-out $(APART),$(patsubst %/,%,$(dir $(shell git ls-files 'go.mod' '*/go.mod'))))
 PROOF     := $(filter proof%,$(ALL))
 # What a push tests. Nothing requires a module below proof.

@@ -13,6 +13,7 @@
 // TestAnyLanguage, TestThreePrograms and TestRestarts run python3 and curl through aimd proxy.
 //
 // TestPackages makes what people install who have no Go, and runs it from an archive, a deb, an rpm, the image and npm.
+// TestPeers has aimd upload beside s5cmd, rclone and mc; the environment variable S5CMD names its program.
 //
 // TestInterruptedUploads stops and kills the process of aimd upload.
 // TestUploadsInCompany runs thirty of it on one store.
