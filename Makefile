@@ -37,7 +37,7 @@ ROWS      ?= PostsBehindNginx|Storm|ThreePrograms|Restarts|StoreChanges|Resets|I
 
 # Models of minutes in virtual time, which take five seconds and more each under the race detector. internal/rules holds
 # that each is a test.
-SLOW      ?= PromptsOfManyTokens|TheUsageOfAnswers|ALookTooEarlyCostsAJobLittle|BackupOfTheLastItems|ABatchWithOneDeadlineHasItsTurns|EachStepOfTheText|ALimiterForReadsAndOneForWrites|ALongSuccessPassesWithConstantMemory|FormsOfARefusalWithinA200|ReportsWithinDoLeaveNothing|RequestsWithDeadlinesAreAnsweredInTime|WhichLawServes|ASpikeOfProgramsThatSayWhenTheyLeave|ManyLimitersCostNoMoreThanFew
+SLOW      ?= ALookTooEarlyCostsAJobLittle|ABatchWithOneDeadlineHasItsTurns|EachStepOfTheText|ALongSuccessPassesWithConstantMemory|FormsOfARefusalWithinA200|ReportsWithinDoLeaveNothing|RequestsWithDeadlinesAreAnsweredInTime|ASpikeOfProgramsThatSayWhenTheyLeave|ManyLimitersCostNoMoreThanFew
 
 # The packages of the tool that start goroutines. internal/rules holds that none is missing.
 RACED     := $(addprefix ./cmd/aimd/internal/,cli demo/race livepage progress proxy simulate/experiment upload)
@@ -46,7 +46,7 @@ RACED     := $(addprefix ./cmd/aimd/internal/,cli demo/race livepage progress pr
 
 # vet is part of make lint.
 test:
-	$(TEST) $(PACKAGES)
+	$(TEST) $(PACKAGES) ./proof/harm
 
 # The simulator and the rules of the pages start no goroutine, and would take ten times as long. The detector would
 # sleep for a second at each package's end.
@@ -83,7 +83,7 @@ proof:
 	$(MAKE) race SLOW=
 	for m in $(APART); do (cd $$m && export GOWORK=off && go mod tidy -diff && go vet ./...) || exit; done
 	$(TEST) $(patsubst %,./%/...,$(filter-out proof/e2e,$(PROOF)))
-	$(TEST) ./internal/sim -run '^TestHarm$$' -args -set 0
+	$(TEST) ./proof/harm -run '^TestHarm$$' -args -set 0
 	$(TEST) ./cmd/aimd/internal/simulate -run '^TestBuiltin' -args -laws
 	GOOS=windows go vet ./cmd/aimd/... ./examples/storm/...
 	$(MAKE) figures

@@ -1,4 +1,5 @@
-package sim_test
+// Package harm compares the law with the others at services drawn by chance. make test draws one set, make proof ten.
+package harm
 
 import (
 	"cmp"
@@ -22,6 +23,11 @@ const (
 	mostSlow, slowOfTen = 40, 250
 	// Services at which the law does not end within two hours, and one of the other two does.
 	mostOpen, openOfTen = 4, 15
+)
+
+const (
+	ms  = time.Millisecond
+	sec = time.Second
 )
 
 // set numbers the services.
@@ -63,9 +69,9 @@ func (h harm) String() string {
 // ordinary: answers differ in length, or are long; an excess is followed by a block; refused requests count. A service
 // depends on its set and its number alone, and can be run by it, here number 118 of the first set:
 //
-//	go test ./internal/sim -v -run TestHarm/at/118
+//	go test ./proof/harm -v -run TestHarm/at/118
 //
-// Another set, as of go test ./internal/sim -v -run TestHarm -args -set 12, shows whether a law was made for the first ones. The
+// Another set, as of go test ./proof/harm -v -args -set 12, shows whether a law was made for the first ones. The
 // sum holds a law's harm: one set scatters by a half.
 func TestHarm(t *testing.T) {
 	first, sets := max(1, *set), 1
@@ -344,4 +350,19 @@ func (d drawing) limit(v *sim.Server) string {
 		v.Slots = d.count(5, 400)
 		return fmt.Sprintf("%d slots", v.Slots)
 	}
+}
+
+func named(t *testing.T, name string) sim.Strategy {
+	t.Helper()
+	st, ok := sim.StrategyNamed(name)
+	require.True(t, ok, name)
+	return st
+}
+
+// value is the measure with that name, of which there is one.
+func value(t *testing.T, r sim.Result, name string) sim.Measure {
+	t.Helper()
+	found := slices.DeleteFunc(r.Measures(), func(m sim.Measure) bool { return m.Name != name })
+	require.Len(t, found, 1, name)
+	return found[0]
 }
