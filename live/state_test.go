@@ -78,6 +78,17 @@ func TestTheStateSaysWhatHoldsTheLimiter(t *testing.T) {
 	}
 }
 
+// In shadow the page says what would have been held.
+func TestThePageSaysWhatShadowWouldHold(t *testing.T) {
+	s := &series{source: source{limiter: new(aimd.Limiter)}}
+	s.now = sample{time.Now(), aimd.Snapshot{Config: aimd.Config{Shadow: true}}}
+	s.now.Shadow.Sent, s.now.Shadow.Held = 40, 12
+	s.past = []sample{s.now}
+	require.Equal(t, "shadow: would have held 12 of 40 for 0s each; refused: 0 of those, 0 of the others", s.view(time.Now(), 0, true).Words)
+	s.now.Config.Shadow = false
+	require.Empty(t, s.view(time.Now(), 0, true).Words)
+}
+
 // A window of 0 means on the page that there is none.
 func TestASmallWindowIsNotShownAsNone(t *testing.T) {
 	require.Equal(t, 0.01, sample{Snapshot: aimd.Snapshot{State: window.State{Cwnd: 0.001}}}.row()[1])

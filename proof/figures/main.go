@@ -74,6 +74,8 @@ var sources = []source{
 	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "regain_s.median")},
 	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "first_send_p99_s.median")},
 	{page: "docs/laws.md", head: "| service: time @ attempts", folder: "proof/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
+	{page: "docs/laws.md", head: "| load: goodput", folder: "proof/rivals", command: "sweep --json", of: sweeps},
+	{page: "docs/laws.md", head: "| below the best | probe", folder: "proof/rivals", command: "sweep --json", of: scenarios("goodput")},
 	{page: "docs/fleet.md", head: "| processes |", command: "sim run fleet --json", of: fleets},
 	{page: "docs/fleet.md", head: "| clients × slots |", command: "sim run law-fleet-jobs law-fleet-long --json", of: company},
 	{page: "docs/quota.md", head: "| quota | unread |", command: "sim run told --json", of: quotas},
@@ -127,6 +129,14 @@ func scenarios(paths ...string) func(row, column string, all []point) ([]point, 
 		}
 		return nil, nil
 	}
+}
+
+// sweeps are the means of the sweep over its services: a load in a row, a strategy in a column.
+func sweeps(row, column string, all []point) ([]point, []string) {
+	if row == "below the best" {
+		return find(all, "scenario", row, "strategy", column), []string{"below", "of"}
+	}
+	return find(all, "scenario", "mean at "+row, "strategy", column), []string{"goodput", "p99_s", "attempts"}
 }
 
 func fleets(row, column string, all []point) ([]point, []string) {

@@ -54,6 +54,9 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "matrix" {
 		os.Exit(matrix(os.Args[2:], os.Stdout, os.Stderr))
 	}
+	if len(os.Args) > 1 && os.Args[1] == "sweep" {
+		os.Exit(sweepCommand(os.Args[2:], os.Stdout, os.Stderr))
+	}
 	tool.Main(laws())
 }
 

@@ -125,8 +125,8 @@ type line struct {
 	Goodput  float64 `json:"goodput"`
 	P99      float64 `json:"p99_s"`
 	Attempts float64 `json:"attempts"`
-	Below    int     `json:"below,omitempty"`
-	Of       int     `json:"of,omitempty"`
+	Below    int     `json:"below"`
+	Of       int     `json:"of"`
 }
 
 func newLine(l chart.Load) line {

@@ -70,7 +70,7 @@ func Sweep(all []Load, strategies []string) Figure {
 		points := meansOf(all, func(l Load) bool { return l.Kind == kind })
 		service := all[first].Service
 		f.loads(service+": goodput", points, strategies, func(l Load) float64 { return l.Goodput }).Y.Max = 1.05
-		f.loads("p99 (s)", points, strategies, func(l Load) float64 { return l.P99 })
+		f.loads("p99 (s)", points, strategies, func(l Load) float64 { return l.P99 }).Y.Max = 1
 		f.loads("attempts for each done", points, strategies, func(l Load) float64 { return l.Sent / max(1, l.Done) }).Y.Max = 5
 	}
 }
@@ -82,7 +82,7 @@ func (f *Figure) loads(title string, all []Load, strategies []string, of func(Lo
 		line, _ := nth(n)
 		curve := &plotter.Line{LineStyle: line}
 		for _, l := range all {
-			if l.Strategy == name && l.Done > 0 {
+			if l.Strategy == name && (l.Done > 0 || len(f.Plots)%f.Columns == 1) { // nothing done is a goodput, too
 				curve.XYs = append(curve.XYs, plotter.XY{X: l.Load, Y: of(l)})
 			}
 		}
