@@ -73,7 +73,7 @@ var sources = []source{
 	{page: "docs/laws.md", head: "| time @ attempts", command: laws, of: scenarios("span.median", "attempts_per_op.median")},
 	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "regain_s.median")},
 	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "first_send_p99_s.median")},
-	{page: "docs/laws.md", head: "| service: time @ attempts", folder: "proof/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
+	{page: "proof/rivals/matrix.md", head: "| service: time @ attempts", folder: "proof/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
 	{page: "docs/laws.md", head: "| load: goodput", folder: "proof/rivals", command: "sweep --json", of: sweeps},
 	{page: "docs/laws.md", head: "| below the best | probe", folder: "proof/rivals", command: "sweep --json", of: scenarios("goodput")},
 	{page: "docs/fleet.md", head: "| processes |", command: "sim run fleet --json", of: fleets},

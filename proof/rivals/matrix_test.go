@@ -57,10 +57,10 @@ func simRun(t *testing.T, words ...string) (out []byte, said string) {
 	return out, stderr.String()
 }
 
-// docs/laws.md explains each bold row of its table, and no other. What it advises for the tool's own services
+// matrix.md explains each bold row of its table, and no other. What it advises for the tool's own services
 // takes that time; the files of published hold the rest.
 func TestThePageExplainsItsLosses(t *testing.T) {
-	text, err := os.ReadFile("../../docs/laws.md")
+	text, err := os.ReadFile("matrix.md")
 	require.NoError(t, err)
 	names := func(pattern string) (all []string) {
 		for _, m := range regexp.MustCompile(pattern).FindAllSubmatch(text, -1) {
@@ -72,7 +72,7 @@ func TestThePageExplainsItsLosses(t *testing.T) {
 	for _, r := range rivals {
 		head += " " + r.name + " |"
 	}
-	assert.Contains(t, string(text), head, "make the table of docs/laws.md and its figure again: proof/benchmarks/README.md")
+	assert.Contains(t, string(text), head, "make the table of matrix.md and its figure again: proof/benchmarks/README.md")
 	bold := names(`(?m)^\| \*\*([\w-]+)\*\* \|`)
 	assert.Greater(t, len(bold), 5)
 	assert.ElementsMatch(t, bold, names(`(?m)^- \*\*([\w-]+)\*\*:`))
@@ -91,9 +91,9 @@ func TestThePageExplainsItsLosses(t *testing.T) {
 	}
 }
 
-// docs/laws.md names each row of its table at which a law of 2026 takes more than a tenth less time than ours.
+// matrix.md names each row of its table at which a law of 2026 takes more than a tenth less time than ours.
 func TestThePageNamesWhatIsQuicker(t *testing.T) {
-	text, err := os.ReadFile("../../docs/laws.md")
+	text, err := os.ReadFile("matrix.md")
 	require.NoError(t, err)
 	cells := func(line string) []string {
 		return strings.Split(strings.Trim(strings.ReplaceAll(line, "**", ""), "| "), " | ")
