@@ -416,15 +416,19 @@ func TestAPanicOfTheProgramsCodeClosesTheAnswer(t *testing.T) {
 		return answers(503, nil, closing{strings.NewReader("x"), &closed})(r)
 	})
 	l, odd := narrow(t, aimd.Config{}), narrow(t, classifies)
-	retrier, err := httplimit.NewRetrier(&httplimit.Transport{Base: refuses, Limiter: l, Read: reads}, nil)
-	require.NoError(t, err)
+	var retriers []http.RoundTripper
+	for _, under := range []*httplimit.Transport{{Base: refuses, Limiter: l, Read: reads}, {Base: refuses, Limiter: odd}} {
+		r, err := httplimit.NewRetrier(under, nil)
+		require.NoError(t, err)
+		retriers = append(retriers, r)
+	}
 	for _, over := range []http.RoundTripper{
-		&httplimit.Transport{Base: refuses, Limiter: l, Read: reads}, limited(refuses, odd), clientOn(refuses, odd).Transport, retrier,
+		&httplimit.Transport{Base: refuses, Limiter: l, Read: reads}, limited(refuses, odd), clientOn(refuses, odd).Transport, retriers[0], retriers[1],
 	} {
 		require.PanicsWithValue(t, "no", func() { _, _ = over.RoundTrip(get(t.Context(), anyURL)) })
 		require.Equal(t, opened, closed)
 	}
-	require.Equal(t, 4, opened)
+	require.Equal(t, 5, opened)
 	require.Zero(t, l.Snapshot().InFlight+odd.Snapshot().InFlight)
 }
 

@@ -54,6 +54,9 @@ func TestManyLimitersCostNoMoreThanFew(t *testing.T) {
 // A window that goes up at once is a decision, too, and no fall.
 func TestAJumpUpwardIsNoFall(t *testing.T) {
 	for after, want := range map[float64]event.Kind{84: "grew", 4: "shrank"} {
-		assert.Equal(t, want, tell(aimd.Event{Kind: event.Answered, Outcome: window.Success, Before: 8, Window: window.State{Cwnd: after}}).Kind)
+		e := aimd.Event{Kind: event.Answered, Outcome: window.Success, Before: 8, Window: window.State{Cwnd: after}}
+		assert.Equal(t, want, tell(e).Kind)
+		e.Outcome = window.Overload // it made a cut deeper
+		assert.Equal(t, event.Cut, tell(e).Kind)
 	}
 }

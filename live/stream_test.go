@@ -131,6 +131,8 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 		time.Sleep(time.Minute)
 		p := open(t, live.Handler(live.Of(l)), "250ms")
 		require.Equal(t, "text/event-stream", p.header.Get("Content-Type"))
+		require.Equal(t, "nosniff", p.header.Get("X-Content-Type-Options"))
+		require.Equal(t, "no", p.header.Get("X-Accel-Buffering"))
 		first := p.told()
 		require.Len(t, first, 1, "at once")
 		got := first[0].Limiters[0]
@@ -355,6 +357,7 @@ func TestAtMostSoManyPages(t *testing.T) {
 		}
 		w := get(h, "/events")
 		require.Equal(t, http.StatusServiceUnavailable, w.Code)
+		require.Equal(t, "5", w.Header().Get("Retry-After"))
 		require.Contains(t, w.Body.String(), "16 pages are open already")
 		all[3].close()
 		require.Len(t, open(t, h, "1s").told(), 1)
