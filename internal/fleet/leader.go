@@ -202,7 +202,7 @@ func (l *Leader) rank(now time.Duration, rows map[string]Row) {
 func (l *Leader) learn(now time.Duration, sum Counts, flying float64) {
 	n := sum.Accepted + sum.Refused
 	if span := (now - l.last).Seconds(); span > 0 {
-		part := -math.Expm1(-span / remembers.Seconds())
+		part := min(1, span/min(remembers, now-l.begun+1).Seconds())
 		l.took += (float64(sum.Accepted)/span - l.took) * part
 		l.ends += (float64(n)/span - l.ends) * min(1, span/max(0.5, l.state.Trip.Seconds()))
 	}

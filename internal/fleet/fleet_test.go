@@ -1,0 +1,206 @@
+package fleet
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/internal/probe"
+	"github.com/aimd-go/aimd/window"
+)
+
+func wants(all ...float64) map[string]Row {
+	rows := map[string]Row{}
+	for i, w := range all {
+		rows[fmt.Sprint(i)] = Row{Weight: 1, Flying: w}
+	}
+	return rows
+}
+
+func TestTheLevelIsMaxMin(t *testing.T) {
+	for _, c := range []struct {
+		rows        map[string]Row
+		most, equal float64
+	}{
+		{wants(100, 100, 100, 100), 25, 25},
+		{wants(10, 10, 100, 100), 40, 25},
+		{wants(10, 30, 100, 100), 30, 25},
+		{wants(1, 2, 3), 100. / 3, 100. / 3},
+		{wants(1, 2, 60), 60, 100. / 3},
+		{wants(1, 2, 300), 97, 100. / 3},
+	} {
+		l := level(100, c.rows, Row.slots)
+		assert.InDelta(t, c.most, l.Most, 1e-9, "%v", c)
+		assert.InDelta(t, c.equal, l.Equal, 1e-9, "%v", c)
+	}
+	heavy := map[string]Row{"a": {Weight: 4, Queued: 900}, "b": {Weight: 1, Queued: 900}}
+	require.Equal(t, Level{Most: 20, Equal: 20}, level(100, heavy, Row.slots))
+}
+
+func TestAPartIsWhatAProcessWantsWithinTheLevel(t *testing.T) {
+	l := Level{Most: 40, Equal: 10}
+	assert.Equal(t, 40., l.part(1, demand{30, 90}))
+	assert.Equal(t, 35., l.part(1, demand{20, 35}), "and no more")
+	assert.Equal(t, 37.5, l.part(1, demand{30, 30}), "a quarter more than it uses")
+	assert.Equal(t, 10., l.part(1, demand{1, 1}), "an equal part, for when it wakes")
+	assert.Equal(t, 20., l.part(2, demand{1, 1}))
+	assert.InDelta(t, 31.8, l.sure(1, demand{30, 30}), 1e-9, "a twentieth more, while nobody hears of it")
+	assert.InDelta(t, 0.3, l.sure(1, demand{0, 0}), 1e-9, "a little of an equal part, so that it is not stuck")
+	assert.Equal(t, 40., l.sure(1, demand{39, 39}))
+	assert.InDelta(t, 15, Row{Rate: 2, Amount: 10, Queued: 1}.amount().wants, 1e-9, "what waits costs as much as what was sent")
+}
+
+func TestTheNumbersOfAFleet(t *testing.T) {
+	assert.Equal(t, 100*time.Millisecond, Interval(1))
+	assert.Equal(t, 100*time.Millisecond, Interval(100))
+	assert.Equal(t, time.Second, Interval(1000))
+	assert.Equal(t, 40*time.Millisecond, Tick(100*time.Millisecond))
+	assert.Equal(t, time.Second, Lease(100*time.Millisecond))
+	assert.Equal(t, 4*time.Second, Lease(time.Second))
+}
+
+// At any time the whole attempts of all are the window, and over ten seconds each has its share.
+func TestWholeAttemptsAreTheWindow(t *testing.T) {
+	const n, share = 10, 3.7
+	mean := [n]float64{}
+	for at := time.Duration(0); at < rotation; at += rotation / 100 {
+		sum := 0.
+		for rank := range n {
+			w := whole(share, rank, n, at)
+			sum += w
+			mean[rank] += w / 100
+		}
+		assert.InDelta(t, n*share, sum, 1.01)
+	}
+	for _, m := range mean {
+		assert.InDelta(t, share, m, 0.02)
+	}
+}
+
+func newLeader() *Leader {
+	return &Leader{ID: "a", Law: probe.New, Max: window.MaxWindow, Delay: 10 * time.Millisecond}
+}
+
+func row(rank int, flying float64) Row { return Row{Weight: 1, Rank: rank, Flying: flying, Queued: 90} }
+
+// One that comes has no share before the others have heard of it, and their attempts have made room.
+func TestANewcomerWaitsForRoom(t *testing.T) {
+	l := newLeader()
+	rows := map[string]Row{"a": row(-1, 0)}
+	now := time.Duration(0)
+	step := func(d time.Duration) Message {
+		now += d
+		m, ok := l.Step(now, now, rows, Message{})
+		require.True(t, ok)
+		return m
+	}
+	require.Equal(t, map[string]int{"a": 0}, step(0).Ranks, "alone, it has all")
+	rows["a"] = row(0, 20)
+	r := rows["a"]
+	r.Accepted, r.Trips = 20, 20*200*time.Millisecond
+	rows["a"] = r
+	require.Empty(t, step(50*time.Millisecond).Ranks, "it knows its rank")
+	rows["b"] = row(-1, 0)
+	m := step(50 * time.Millisecond)
+	require.Empty(t, m.Ranks)
+	require.InDelta(t, m.Cwnd/2, m.Slots.Most, 0.01, "the other is told at once")
+	require.Empty(t, step(50*time.Millisecond).Ranks)
+	require.Empty(t, step(100*time.Millisecond).Ranks, "the other has heard of it, but there is no room")
+	r.Flying = 9
+	rows["a"] = r
+	require.Equal(t, map[string]int{"b": 1}, step(50*time.Millisecond).Ranks)
+	delete(rows, "a")
+	rows["b"] = row(1, 9)
+	require.Equal(t, map[string]int{"b": 0}, step(50*time.Millisecond).Ranks, "ranks have no gaps")
+}
+
+// A leader that follows another one, or comes back, takes the window over when all can have reported.
+func TestALeaderTakesTheWindowOver(t *testing.T) {
+	said := Message{Window: Window{Cwnd: 50, Ssthresh: 40, Trip: 200 * time.Millisecond}, Every: 100 * time.Millisecond, Processes: 2}
+	known := map[string]Row{"a": row(0, 25), "b": row(1, 25)}
+	for id, r := range known {
+		r.Knows = said.Window
+		known[id] = r
+	}
+	for name, said := range map[string]Message{"with the store's data": said, "with an empty store": {}} {
+		l := newLeader()
+		_, ok := l.Step(time.Second, time.Second, known, said)
+		require.False(t, ok, name)
+		_, ok = l.Step(time.Second+100*time.Millisecond, 0, known, said)
+		require.False(t, ok, name)
+		m, ok := l.Step(time.Second+160*time.Millisecond, 0, known, said)
+		require.True(t, ok, name)
+		require.InDelta(t, 50, m.Cwnd, 0.01, name)
+		require.InDelta(t, 40, m.Ssthresh, 0.01, name)
+		require.Empty(t, m.Ranks, "all keep their ranks")
+		_, ok = l.Step(3*time.Second, 0, known, m)
+		require.False(t, ok, "%s: it was away for longer than a lease", name)
+	}
+}
+
+// Counts are since the process joined: what was counted before a leader saw it counts for nobody, and a report that is lost
+// loses nothing.
+func TestTheSumsAreOfWhatIsNew(t *testing.T) {
+	l := newLeader()
+	r := row(0, 1)
+	r.Counts = Counts{Accepted: 1000, Refused: 500, Trips: time.Hour}
+	sum, flying := l.sums(map[string]Row{"a": r})
+	require.Equal(t, Counts{}, sum)
+	require.Equal(t, 1., flying)
+	r.Counts = Counts{Accepted: 1003, Refused: 501, Trips: time.Hour + 3*time.Second, RefusedTrips: time.Second}
+	sum, _ = l.sums(map[string]Row{"a": r})
+	require.Equal(t, Counts{Accepted: 3, Refused: 1, Trips: 3 * time.Second, RefusedTrips: time.Second}, sum)
+}
+
+// A process keeps its share for a lease and a minute, unless three of ten of twenty answers are refused.
+func TestHowLongAShareHolds(t *testing.T) {
+	said := Message{
+		Window: Window{Cwnd: 8, Ssthresh: 8, Trip: time.Second}, Processes: 2, Every: 100 * time.Millisecond, Safe: 1,
+		Slots: Level{Most: 4, Equal: 4}, Ranks: map[string]int{"a": 0},
+	}
+	at := func(m *Member, now time.Duration) Mode {
+		return m.Share(now, now, window.State{Cwnd: 1, Trip: time.Second}).Mode
+	}
+	begin := func() *Member {
+		m := NewMember("a", 1)
+		require.Equal(t, Alone, at(&m, 0))
+		m.Heard(0, Message{}, time.Second)
+		require.Equal(t, Waiting, at(&m, 0))
+		m.Report(time.Second, Load{Queued: 5, Flying: 4})
+		m.Heard(time.Second, said, time.Second)
+		require.Equal(t, Shared, at(&m, time.Second))
+		return &m
+	}
+	m := begin()
+	require.Equal(t, Shared, at(m, 2*time.Second-1))
+	require.Equal(t, Silent, at(m, 2*time.Second))
+	require.Equal(t, Silent, at(m, 62*time.Second-1))
+	s := m.Share(62*time.Second, 62*time.Second, window.State{Trip: time.Second})
+	require.Equal(t, Alone, s.Mode)
+	require.Equal(t, window.State{Cwnd: 4, Ssthresh: 4, Trip: time.Second, Pace: window.CatchUp}, s.State, "from the share on")
+	require.False(t, m.Share(63*time.Second, 0, window.State{}).Set)
+
+	for _, refused := range []int{6, 7} {
+		m = begin()
+		for i := range 40 { // those before do not count
+			m.Ended(time.Second+time.Duration(i), window.End{Outcome: window.Overload, Flying: 1})
+		}
+		for i := range 20 {
+			require.Equal(t, Silent, at(m, 3*time.Second))
+			o := window.Success
+			if i < refused {
+				o = window.Overload
+			}
+			m.Ended(3*time.Second, window.End{Outcome: o, Flying: 1})
+		}
+		require.Equal(t, map[int]Mode{6: Silent, 7: Alone}[refused], at(m, 3*time.Second))
+	}
+
+	n := NewMember("c", 1)
+	n.Heard(0, Message{}, time.Second)
+	require.Equal(t, Waiting, at(&n, patience))
+	require.Equal(t, Alone, at(&n, patience+201*time.Millisecond), "nobody leads")
+}

@@ -1,0 +1,303 @@
+package share_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/event"
+	"github.com/aimd-go/aimd/internal/sharetest"
+	"github.com/aimd-go/aimd/share"
+)
+
+// line is one process's way to the store. It may be cut.
+type line struct {
+	share.Store
+	cut  atomic.Bool
+	lost atomic.Int64
+}
+
+func (l *line) Report(ctx context.Context, id string, row []byte, lease time.Duration) (share.Answer, error) {
+	if l.cut.Load() {
+		return share.Answer{}, sharetest.ErrAway
+	}
+	return l.Store.Report(ctx, id, row, lease)
+}
+
+func (l *line) Lead(ctx context.Context, id string, run int64, message []byte, lease time.Duration) (map[string][]byte, error) {
+	if l.cut.Load() {
+		return nil, sharetest.ErrAway
+	}
+	rows, err := l.Store.Lead(ctx, id, run, message, lease)
+	if errors.Is(err, share.ErrLost) {
+		l.lost.Add(1)
+	}
+	return rows, err
+}
+
+// crowd is n processes that always have work, at a service of slots.
+type crowd struct {
+	t       *testing.T
+	store   *sharetest.Memory
+	service *service
+	lines   []*line
+	all     []*process
+}
+
+func together(t *testing.T, n int, s *service) *crowd {
+	c := &crowd{t: t, store: new(sharetest.Memory), service: s}
+	for range n {
+		c.join(aimd.Config{})
+	}
+	return c
+}
+
+func (c *crowd) join(config aimd.Config) {
+	l := &line{Store: c.store}
+	p := begin(c.t, l, config)
+	p.works(c.service, len(c.all), 2*c.service.slots/3+1, 0, one)
+	c.lines, c.all = append(c.lines, l), append(c.all, p)
+}
+
+// watch is the use of the slots, and the attempts for each success.
+func (c *crowd) watch(what string, d time.Duration) (use, attempts float64) {
+	c.service.since()
+	time.Sleep(d)
+	taken, refused, _ := c.service.since()
+	use = float64(taken) * c.service.takes.Seconds() / float64(c.service.slots) / d.Seconds()
+	attempts = float64(taken+refused) / float64(max(1, taken))
+	c.t.Logf("%s: %.3f @ %.3f", what, use, attempts)
+	return use, attempts
+}
+
+func (c *crowd) leader() int {
+	for i, p := range c.all {
+		if s := p.lim.Snapshot().Share; s.Leads && s.Mode == "shared" {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *crowd) end() {
+	for _, p := range c.all {
+		p.end(c.t)
+	}
+}
+
+// The store goes away, comes back with its data, goes away, and comes back empty.
+func TestAStoreThatGoesAndComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := together(t, 10, &service{slots: 40, takes: 300 * time.Millisecond})
+		time.Sleep(15 * time.Second)
+		for _, empty := range []bool{false, true} {
+			use, attempts := c.watch("there", 10*time.Second)
+			assert.GreaterOrEqual(t, use, 0.9)
+			assert.LessOrEqual(t, attempts, 1.1)
+			c.store.Fails(sharetest.ErrAway)
+			use, attempts = c.watch("away", 30*time.Second)
+			assert.GreaterOrEqual(t, use, 0.85)
+			assert.LessOrEqual(t, attempts, 1.1)
+			require.Equal(t, "silent", c.all[3].lim.Snapshot().Share.Mode)
+			if empty {
+				c.store.Forgets()
+			}
+			c.store.Fails(nil)
+			use, attempts = c.watch(fmt.Sprintf("back, empty %v", empty), 5*time.Second)
+			assert.GreaterOrEqual(t, use, 0.85)
+			assert.LessOrEqual(t, attempts, 1.1)
+			require.Equal(t, "shared", c.all[3].lim.Snapshot().Share.Mode)
+		}
+		c.end()
+	})
+}
+
+// After a minute of silence each has a law of its own.
+func TestAStoreThatIsAwayForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := together(t, 6, &service{slots: 40, takes: 300 * time.Millisecond})
+		time.Sleep(15 * time.Second)
+		c.store.Fails(sharetest.ErrAway)
+		time.Sleep(59 * time.Second)
+		require.Equal(t, "silent", c.all[3].lim.Snapshot().Share.Mode)
+		time.Sleep(4 * time.Second)
+		require.Equal(t, "alone", c.all[3].lim.Snapshot().Share.Mode)
+		use, _ := c.watch("alone", 30*time.Second)
+		assert.GreaterOrEqual(t, use, 0.8)
+		c.store.Fails(nil)
+		time.Sleep(time.Second)
+		require.Equal(t, "shared", c.all[3].lim.Snapshot().Share.Mode)
+		c.end()
+	})
+}
+
+// The service loses most of its slots while the store is away. Processes whose answers are refused do not wait for the store.
+func TestRefusalsEndTheWaitForTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := together(t, 4, &service{slots: 40, takes: 300 * time.Millisecond})
+		time.Sleep(15 * time.Second)
+		c.store.Fails(sharetest.ErrAway)
+		time.Sleep(2 * time.Second)
+		c.service.mu.Lock()
+		c.service.slots = 10
+		c.service.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		for _, p := range c.all {
+			require.Equal(t, "alone", p.lim.Snapshot().Share.Mode)
+		}
+		_, attempts := c.watch("a quarter of the slots", 20*time.Second)
+		assert.LessOrEqual(t, attempts, 1.6) // for 4 if all kept their shares
+		c.store.Fails(nil)
+		c.end()
+	})
+}
+
+// A leader that is cut off from the store is followed by another one, and when it is back it is fenced.
+func TestALeaderThatIsCutOffIsFenced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := together(t, 5, &service{slots: 20, takes: 200 * time.Millisecond})
+		time.Sleep(5 * time.Second)
+		old := c.leader()
+		require.GreaterOrEqual(t, old, 0)
+		c.lines[old].cut.Store(true)
+		time.Sleep(2 * time.Second)
+		next := c.leader()
+		require.GreaterOrEqual(t, next, 0, "another leads after its lease")
+		require.NotEqual(t, old, next)
+		require.Equal(t, "silent", c.all[old].lim.Snapshot().Share.Mode)
+		require.Zero(t, c.lines[old].lost.Load())
+		c.lines[old].cut.Store(false)
+		time.Sleep(time.Second)
+		require.Equal(t, int64(1), c.lines[old].lost.Load(), "it asks once more, and gives up")
+		require.Equal(t, next, c.leader())
+		require.Equal(t, "shared", c.all[old].lim.Snapshot().Share.Mode)
+		c.end()
+	})
+}
+
+// A store that begins to refuse is a line in the log, an event and the last share, not the end of a limiter.
+func TestAStoreThatRefusesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, log := new(sharetest.Memory), new(lines)
+		f, err := share.Join(share.Config{Store: store, Logger: log.logger()})
+		require.NoError(t, err)
+		var mu sync.Mutex
+		var last aimd.Event
+		lim, err := f.New(aimd.Config{Observer: func(e aimd.Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			if e.Kind == event.Share {
+				last = e
+			}
+		}})
+		require.NoError(t, err)
+		time.Sleep(3 * time.Second)
+		require.Equal(t, "shared", lim.Snapshot().Share.Mode)
+		store.Fails(fmt.Errorf("READONLY: %w", share.ErrRefused))
+		time.Sleep(3 * time.Second)
+		require.Equal(t, "silent", lim.Snapshot().Share.Mode)
+		require.Positive(t, lim.Snapshot().Share.Window)
+		require.Equal(t, 1, log.count("READONLY"), "%q", log.all)
+		mu.Lock()
+		require.ErrorIs(t, last.Err, share.ErrRefused)
+		require.Contains(t, last.String(), "share: silent")
+		mu.Unlock()
+		require.ErrorIs(t, f.Close(), share.ErrRefused)
+	})
+}
+
+// A process that closes leaves its share at once, and one that is killed after its lease.
+func TestWhoLeavesLeavesItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{slots: 30, takes: 200 * time.Millisecond}
+		c := together(t, 3, s)
+		time.Sleep(10 * time.Second)
+		before := c.all[0].lim.Snapshot().Share.Window
+		c.all[2].end(t)
+		time.Sleep(time.Second / 2)
+		require.Equal(t, 2, c.all[0].lim.Snapshot().Share.Processes)
+		require.InDelta(t, 1.5, c.all[0].lim.Snapshot().Share.Window/before, 0.4)
+		c.lines[1].cut.Store(true) // killed, as the store sees it
+		time.Sleep(3 * time.Second)
+		require.Equal(t, 1, c.all[0].lim.Snapshot().Share.Processes)
+		c.all[0].end(t)
+		c.all[1].end(t)
+	})
+}
+
+// Nothing of the store is on the path of an operation: a store that takes a second for each call delays none.
+func TestASlowStoreDelaysNoOperation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := new(sharetest.Memory)
+		store.Takes(time.Second)
+		p := begin(t, store, aimd.Config{})
+		time.Sleep(10 * time.Second)
+		start := time.Now()
+		for range 100 {
+			require.NoError(t, p.lim.Do(context.Background(), func(context.Context) error { return nil }))
+		}
+		require.Less(t, time.Since(start), 100*time.Millisecond)
+		p.stop = func() {}
+		p.end(t)
+	})
+}
+
+func TestWeights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{slots: 50, takes: 200 * time.Millisecond}
+		store := new(sharetest.Memory)
+		var all []*process
+		for i := range 5 {
+			f, err := share.Join(share.Config{Store: store, Logger: silent, Weight: map[bool]float64{true: 4, false: 1}[i == 0]})
+			require.NoError(t, err)
+			lim, err := f.New(aimd.Config{})
+			require.NoError(t, err)
+			p := &process{fleet: f, lim: lim}
+			p.works(s, i, 60, 0, one)
+			all = append(all, p)
+		}
+		time.Sleep(10 * time.Second)
+		s.since()
+		time.Sleep(20 * time.Second)
+		s.mu.Lock()
+		for i := 1; i < 5; i++ {
+			assert.InDelta(t, 4, float64(s.ofProcess[0])/float64(s.ofProcess[i]), 0.4)
+		}
+		s.mu.Unlock()
+		for _, p := range all {
+			p.end(t)
+		}
+	})
+}
+
+// A limiter is Reconfigured while it has a share: MaxRate is the fleet's.
+func TestReconfigureChangesTheFleetsQuota(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &crowd{t: t, store: new(sharetest.Memory), service: &service{slots: 1000, takes: 100 * time.Millisecond}}
+		for range 4 {
+			c.join(aimd.Config{MaxRate: 40})
+		}
+		rate := func() float64 {
+			time.Sleep(5 * time.Second)
+			c.service.since()
+			time.Sleep(10 * time.Second)
+			n, _, _ := c.service.since()
+			return float64(n) / 10
+		}
+		require.InDelta(t, 40, rate(), 2)
+		for _, p := range c.all {
+			require.NoError(t, p.lim.Reconfigure(func(c *aimd.Config) { c.MaxRate = 80 }))
+		}
+		require.InDelta(t, 80, rate(), 4)
+		c.end()
+	})
+}
