@@ -121,6 +121,8 @@ type view struct {
 	Words string `json:"w,omitempty"`
 	// Quotas are the quotas that the service reports now.
 	Quotas []aimd.Quota `json:"u,omitempty"`
+	// Share is that of a window that processes share.
+	Share *aimd.Share `json:"f,omitempty"`
 }
 
 // decision is an event with its words.
@@ -139,7 +141,7 @@ type decision struct {
 
 // view has the samples and decisions after the decision with that number, or the whole past.
 func (s *series) view(now time.Time, after uint64, all bool) view {
-	v := view{ID: s.id, State: s.state(now), Quotas: s.now.Quotas}
+	v := view{ID: s.id, State: s.state(now), Quotas: s.now.Quotas, Share: s.now.Share}
 	if v.State == "shadow" {
 		v.Words = "shadow: " + s.now.Shadow.String()
 	}

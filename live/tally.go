@@ -16,7 +16,7 @@ import (
 // Sum is the counters and the state of all limiters of one name.
 type Sum struct {
 	// Snapshot has the name. Its counters sum up all limiters that ever had the name. Its other fields sum up the
-	// present limiters, with three exceptions: Gap and PausedUntil are the largest, and Quotas are the quotas of
+	// present limiters, with four exceptions: Gap and PausedUntil are the largest, and Quotas and Share are those of
 	// one limiter, since limiters of one name spend the same quotas.
 	aimd.Snapshot
 	// Present is the number of present limiters; with 0 only the counters have a meaning.
@@ -79,7 +79,7 @@ func (t *Tally) Read() []Sum {
 	}
 	t.sums.each(func(s *Sum) {
 		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Present = 0, 0, 0, 0, 0
-		s.Gap, s.PausedUntil, s.Quotas = 0, time.Time{}, nil
+		s.Gap, s.PausedUntil, s.Quotas, s.Share = 0, time.Time{}, nil, nil
 	})
 	t.forget()
 	for _, m := range t.members {
@@ -138,6 +138,7 @@ func (m *member) read() {
 		if len(now.Quotas) > 0 {
 			s.Quotas = now.Quotas
 		}
+		s.Share = cmp.Or(now.Share, s.Share)
 		if now.PausedUntil.After(s.PausedUntil) {
 			s.PausedUntil = now.PausedUntil
 		}

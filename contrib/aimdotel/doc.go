@@ -28,6 +28,10 @@
 //	aimd.shadow.refused, aimd.shadow.above
 //	aimd.shadow.held_time      counter, s: how long those would have waited, as far as known
 //	aimd.open                  up-down counter, {answer}: stay open outside the window
+//	aimd.share                 gauge, {attempt}: share of a window that processes have together
+//	aimd.share.processes       gauge, {process}: their number
+//	aimd.share.leads           gauge, 1: whether this process computes the window
+//	aimd.share.heard           gauge, s: the time of the last answer of their store, since 1970
 //
 // The numbers of limiters with one name are added up; their largest gap and pause are shown. The counters of a name
 // keep the counts of an evicted limiter. If there are more keys than a Keyed holds, see [Registration.Evicted]. The

@@ -27,7 +27,8 @@ type instruments struct {
 	tooLate, aside                   metric.Int64ObservableCounter
 	shadowed, held, refused, above   metric.Int64ObservableCounter
 	heldFor                          metric.Float64ObservableCounter
-	quotaLost                        metric.Float64ObservableGauge
+	quotaLost, share, heard          metric.Float64ObservableGauge
+	processes, leads                 metric.Int64ObservableGauge
 }
 
 // Register measures the limiters, see the package, until the registration is unregistered. limiters
@@ -51,7 +52,7 @@ func Register(limiters func() iter.Seq2[string, *aimd.Limiter], opts ...Option) 
 		}
 		return nil
 	}, i.cwnd, i.ssthresh, i.gap, i.pausedUntil, i.quotaLimit, i.quotaLeft, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses, i.tooLate, i.aside, i.open,
-		i.shadowed, i.held, i.refused, i.above, i.heldFor, i.quotaLost)
+		i.shadowed, i.held, i.refused, i.above, i.heldFor, i.quotaLost, i.share, i.processes, i.leads, i.heard)
 	if err != nil {
 		return nil, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -69,7 +70,7 @@ type Registration struct {
 func (r *Registration) Evicted(l *aimd.Limiter) { r.tally.Evicted(l) }
 
 func newInstruments(m metric.Meter) (i instruments, err error) {
-	var errs [20]error
+	var errs [24]error
 	i.cwnd, errs[0] = m.Float64ObservableGauge("aimd.cwnd",
 		metric.WithUnit("{attempt}"), metric.WithDescription("Congestion window."))
 	i.ssthresh, errs[1] = m.Float64ObservableGauge("aimd.ssthresh",
@@ -110,6 +111,14 @@ func newInstruments(m metric.Meter) (i instruments, err error) {
 		metric.WithUnit("{attempt}"), metric.WithDescription("Refusals and time-outs in shadow of attempts that would have waited."))
 	i.quotaLost, errs[19] = m.Float64ObservableGauge("aimd.quota_refused",
 		metric.WithUnit("1"), metric.WithDescription("Share of what was spent of the quota that went to refused requests."))
+	i.share, errs[20] = m.Float64ObservableGauge("aimd.share",
+		metric.WithUnit("{attempt}"), metric.WithDescription("Share of a window that processes have together."))
+	i.processes, errs[21] = m.Int64ObservableGauge("aimd.share.processes",
+		metric.WithUnit("{process}"), metric.WithDescription("Processes that have the window together."))
+	i.leads, errs[22] = m.Int64ObservableGauge("aimd.share.leads",
+		metric.WithUnit("1"), metric.WithDescription("1 if this process computes the window of all."))
+	i.heard, errs[23] = m.Float64ObservableGauge("aimd.share.heard",
+		metric.WithUnit("s"), metric.WithDescription("Time of the last answer of their store, since 1970; 0 for none."))
 	if err := errors.Join(errs[:]...); err != nil {
 		return i, fmt.Errorf("aimdotel: %w", err)
 	}
@@ -127,6 +136,12 @@ func (i *instruments) observe(o metric.Observer, s live.Sum) {
 		o.ObserveInt64(i.inFlight, int64(s.InFlight), of)
 		o.ObserveInt64(i.queued, int64(s.Queued), of)
 		o.ObserveInt64(i.open, int64(s.Open), of)
+		if s.Share != nil {
+			o.ObserveFloat64(i.share, s.Share.Window, of)
+			o.ObserveInt64(i.processes, int64(s.Share.Processes), of)
+			o.ObserveInt64(i.leads, map[bool]int64{true: 1}[s.Share.Leads], of)
+			o.ObserveFloat64(i.heard, max(0, float64(s.Share.Heard.UnixMilli())/1000), of)
+		}
 		for _, q := range s.Quotas {
 			ofQuota := metric.WithAttributes(name, quotaKey.String(q.Name))
 			o.ObserveFloat64(i.quotaLimit, q.Limit, ofQuota)

@@ -38,6 +38,10 @@ var (
 	above       = desc("aimd_shadow_above_total", ofLimiter, "Refusals and time-outs in shadow of attempts that would have waited.")
 	quotaLost   = desc("aimd_quota_refused_ratio", ofQuota, "Share of what was spent of the quota that went to refused requests.")
 	open        = desc("aimd_open", ofLimiter, "Answers that stay open outside the window.")
+	ofFleet     = desc("aimd_share", ofLimiter, "Share of a window that processes have together, in attempts.")
+	processes   = desc("aimd_share_processes", ofLimiter, "Processes that have the window together.")
+	leads       = desc("aimd_share_leads", ofLimiter, "1 if this process computes the window of all.")
+	heard       = desc("aimd_share_heard_seconds", ofLimiter, "Time of the last answer of their store, in seconds since 1970; 0 for none.")
 )
 
 func desc(name string, labels []string, help string) *prometheus.Desc {
@@ -58,7 +62,7 @@ func New(limiters ...func() iter.Seq2[string, *aimd.Limiter]) *Collector {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cwnd, ssthresh, gap, pausedUntil, quotaLimit, quotaLeft, inFlight, queued, attempts, cuts, pauses, tooLate, aside, heldN, heldFor, shadowed, refused, above, quotaLost, open} {
+	for _, d := range []*prometheus.Desc{cwnd, ssthresh, gap, pausedUntil, quotaLimit, quotaLeft, inFlight, queued, attempts, cuts, pauses, tooLate, aside, heldN, heldFor, shadowed, refused, above, quotaLost, open, ofFleet, processes, leads, heard} {
 		to <- d
 	}
 }
@@ -80,6 +84,12 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 			gauge(inFlight, float64(s.InFlight))
 			gauge(queued, float64(s.Queued))
 			gauge(open, float64(s.Open))
+			if s.Share != nil {
+				gauge(ofFleet, s.Share.Window)
+				gauge(processes, float64(s.Share.Processes))
+				gauge(leads, map[bool]float64{true: 1}[s.Share.Leads])
+				gauge(heard, max(0, float64(s.Share.Heard.UnixMilli())/1000))
+			}
 			for _, q := range s.Quotas {
 				gauge(quotaLimit, q.Limit, q.Name)
 				gauge(quotaLeft, q.Left, q.Name)

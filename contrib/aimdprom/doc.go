@@ -27,6 +27,10 @@
 //	aimd_shadow_refused_total        refusals and time-outs,
 //	aimd_shadow_above_total          those of attempts that would have waited
 //	aimd_open                        answers that stay open outside the window
+//	aimd_share                       share of a window that processes have together (package share),
+//	aimd_share_processes             their number,
+//	aimd_share_leads                 whether this one computes the window,
+//	aimd_share_heard_seconds         the time of the last answer of their store
 //
 // The numbers of limiters with one name are added up; their largest gap and pause are shown. The counters of a name
 // keep the counts of an evicted limiter. If there are more keys than a Keyed holds, see [Collector.Evicted]. The

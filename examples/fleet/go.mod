@@ -6,10 +6,12 @@ require (
 	github.com/aimd-go/aimd v0.1.0
 	github.com/aimd-go/aimd/contrib/asynqlimit v0.1.0
 	github.com/aimd-go/aimd/contrib/awslimit v0.1.0
+	github.com/aimd-go/aimd/contrib/redisshare v0.1.0
 	github.com/aws/aws-sdk-go-v2 v1.48.0
 	github.com/aws/aws-sdk-go-v2/config v1.33.18
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.10
 	github.com/hibiken/asynq v0.26.0
+	github.com/redis/go-redis/v9 v9.14.1
 )
 
 require (
@@ -32,7 +34,6 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f // indirect
 	github.com/google/uuid v1.6.0 // indirect
-	github.com/redis/go-redis/v9 v9.14.1 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/spf13/cast v1.10.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
@@ -45,4 +46,5 @@ replace (
 	github.com/aimd-go/aimd => ../..
 	github.com/aimd-go/aimd/contrib/asynqlimit => ../../contrib/asynqlimit
 	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
+	github.com/aimd-go/aimd/contrib/redisshare => ../../contrib/redisshare
 )

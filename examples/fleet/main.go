@@ -22,10 +22,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/asynqlimit"
 	"github.com/aimd-go/aimd/contrib/awslimit"
+	"github.com/aimd-go/aimd/contrib/redisshare"
+	"github.com/aimd-go/aimd/share"
 )
 
 // fleet is one process.
@@ -39,7 +42,7 @@ type fleet struct {
 
 func main() {
 	log.SetFlags(0)
-	redis := flag.String("redis", "127.0.0.1:6379", "the `address` of Redis")
+	addr := flag.String("redis", "127.0.0.1:6379", "the `address` of Redis")
 	to := flag.String("to", "", "the destination, `s3://bucket/prefix`")
 	workers := flag.Int("workers", 64, "how many uploads wait or run at a time; the window decides how many run")
 	only := flag.Bool("work", false, "upload until a signal comes; without it, also list the tree, and count at the end")
@@ -55,7 +58,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	f := &fleet{redis: asynq.RedisClientOpt{Addr: *redis}, dir: flag.Arg(0), bucket: bucket, prefix: prefix}
+	f := &fleet{redis: asynq.RedisClientOpt{Addr: *addr}, dir: flag.Arg(0), bucket: bucket, prefix: prefix}
 	if err := f.run(ctx, *workers, *only); err != nil {
 		log.Fatal("fleet: ", err)
 	}
@@ -66,7 +69,14 @@ func (f *fleet) run(ctx context.Context, workers int, only bool) error {
 	if _, err := os.Stat(f.dir); err != nil {
 		return err
 	}
-	lim, err := aimd.New(aimd.Config{Name: "fleet"})
+	rdb := f.redis.MakeRedisClient().(redis.UniversalClient)
+	defer rdb.Close()
+	machines, err := share.Join(share.Config{Store: redisshare.Store{Client: rdb, Name: "fleet/" + f.bucket}})
+	if err != nil {
+		return err
+	}
+	defer machines.Close()
+	lim, err := machines.New(aimd.Config{Name: "fleet"})
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,12 @@ function detail(l) {
     text($('t-quota'), num(quota.left));
     text($('t-limit'), `of ${num(quota.limit)} ${quota.name}` + (quota.used_up_until ? ', ' + until(quota) : '') + (quota.refused >= .005 ? `, ${num(100 * quota.refused)}% spent by refusals` : ''));
   }
+  $('share').hidden = !l.f;
+  if (l.f) {
+    const silent = Math.round((end() - Date.parse(l.f.heard)) / 1000);
+    text($('t-share'), l.f.window ? num(l.f.window) : '–');
+    text($('t-fleet'), `${l.f.mode}, ${l.f.processes} processes` + (l.f.leads ? ', leads' : '') + (silent >= 2 ? `, store silent ${silent} s` : ''));
+  }
   const all = s[REFUSED] + s[TIMEOUTS];
   text($('t-lost'), `${num(all)} in all` + (all ? `, ${num(100 * all / (all + s[ACCEPTED]))}%` : ''));
 }

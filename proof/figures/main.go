@@ -76,7 +76,8 @@ var sources = []source{
 	{page: "proof/rivals/matrix.md", head: "| service: time @ attempts", folder: "proof/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
 	{page: "docs/laws.md", head: "| load: goodput", folder: "proof/rivals", command: "sweep --json", of: sweeps},
 	{page: "docs/laws.md", head: "| below the best | probe", folder: "proof/rivals", command: "sweep --json", of: scenarios("goodput")},
-	{page: "docs/fleet.md", head: "| processes |", command: "sim run fleet --json", of: fleets},
+	{page: "docs/fleet.md", head: "| processes |", command: "sim run fleet --json", of: fleets("probe")},
+	{page: "docs/fleet.md", head: "| with a store |", command: "sim run fleet --json", of: fleets("fleet")},
 	{page: "docs/fleet.md", head: "| clients × slots |", command: "sim run law-fleet-jobs law-fleet-long --json", of: company},
 	{page: "docs/quota.md", head: "| quota | unread |", command: "sim run told --json", of: quotas},
 }
@@ -139,12 +140,14 @@ func sweeps(row, column string, all []point) ([]point, []string) {
 	return find(all, "scenario", "mean at "+row, "strategy", column), []string{"goodput", "p99_s", "attempts"}
 }
 
-func fleets(row, column string, all []point) ([]point, []string) {
+func fleets(strategy string) func(row, column string, all []point) ([]point, []string) {
 	names := map[string]string{"100 slots, 0.5 s each": "fleet-slots", "a quota of 100 a second": "fleet-rate", "the same quota, refused requests count too": "fleet-rate-refused-count"}
-	if _, err := strconv.Atoi(row); err != nil {
-		return nil, nil
+	return func(row, column string, all []point) ([]point, []string) {
+		if _, err := strconv.Atoi(row); err != nil {
+			return nil, nil
+		}
+		return find(all, "scenario", names[column], "strategy", strategy, "clients.count", row), []string{"watch_use.median", "watch_attempts_per_op.median", "watch_jain.median"}
 	}
-	return find(all, "scenario", names[column], "strategy", "probe", "clients.count", row), []string{"watch_use.median", "watch_attempts_per_op.median", "watch_jain.median"}
 }
 
 // company are jobs of a fleet: clients and slots for each in a row, the length and the strategy in a column.
