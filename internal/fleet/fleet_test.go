@@ -58,7 +58,7 @@ func TestTheNumbersOfAFleet(t *testing.T) {
 	assert.Equal(t, 100*time.Millisecond, Interval(100))
 	assert.Equal(t, time.Second, Interval(1000))
 	assert.Equal(t, 40*time.Millisecond, Tick(100*time.Millisecond))
-	assert.Equal(t, time.Second, Lease(100*time.Millisecond))
+	assert.Equal(t, 800*time.Millisecond, Lease(100*time.Millisecond))
 	assert.Equal(t, 4*time.Second, Lease(time.Second))
 }
 

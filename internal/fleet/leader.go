@@ -51,8 +51,8 @@ const (
 	// shortest is the time between two reports of a process, in a fleet of up to a hundred; of a larger one a
 	// store gets a thousand reports a second.
 	shortest, perProcess = 100 * time.Millisecond, time.Millisecond
-	// shortestLease and leases are in Lease: one second, since a busy machine is slow.
-	shortestLease, leases = time.Second, 4
+	// shortestLease and leases are in Lease. 400 ms was too short on a busy machine.
+	shortestLease, leases = 800 * time.Millisecond, 4
 	// ticks: the leader looks at the sums after two fifths of that time.
 	ticks = 0.4
 	// remembers is the time of which what is safe is a mean.
