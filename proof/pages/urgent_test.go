@@ -103,25 +103,30 @@ func TestUrgentCallsBesideABatch(t *testing.T) {
 		"refuses": {rate: 12, from: 10 * time.Second, to: 70 * time.Second, p95: 150 * time.Millisecond, batch: 1.02},
 		"queues":  {queues: true, rate: 12, from: 10 * time.Second, to: 70 * time.Second, batch: 1.02},
 		// 1.25 times all slots for 20 s. With a quarter of the turns in place of the slots the p95 is 37 s.
-		"refuses, too many": {rate: 160, from: 10 * time.Second, to: 30 * time.Second, p95: 18 * time.Second, batch: 1.03},
+		"refuses, too many": {rate: 160, from: 10 * time.Second, to: 30 * time.Second, p95: 16 * time.Second, batch: 1.02},
 	} {
-		var ones, firsts []time.Duration
-		var one, urgent time.Duration
-		synctest.Test(t, func(t *testing.T) {
-			ones, one = besideABatch(t, &desk{queues: c.queues}, c.rate, c.from, c.to, t.Context())
-		})
-		synctest.Test(t, func(t *testing.T) {
-			firsts, urgent = besideABatch(t, &desk{queues: c.queues}, c.rate, c.from, c.to, aimd.Urgent(t.Context()))
-		})
-		at := func(waits []time.Duration, p int) time.Duration { return waits[(len(waits)-1)*p/100] }
-		t.Logf("%s: one queue p50 %v, p95 %v, batch %v; urgent p50 %v, p95 %v, batch %v", name,
-			at(ones, 50), at(ones, 95), one, at(firsts, 50), at(firsts, 95), urgent)
-		for p := range 101 {
-			assert.LessOrEqual(t, at(firsts, p), at(ones, p)+5*time.Millisecond, "%s, %d%%", name, p) // a refusal takes 5 ms
+		var batches []float64
+		for range 3 { // the order of goroutines is chance: one batch in forty is .027 longer
+			var ones, firsts []time.Duration
+			var one, urgent time.Duration
+			synctest.Test(t, func(t *testing.T) {
+				ones, one = besideABatch(t, &desk{queues: c.queues}, c.rate, c.from, c.to, t.Context())
+			})
+			synctest.Test(t, func(t *testing.T) {
+				firsts, urgent = besideABatch(t, &desk{queues: c.queues}, c.rate, c.from, c.to, aimd.Urgent(t.Context()))
+			})
+			at := func(waits []time.Duration, p int) time.Duration { return waits[(len(waits)-1)*p/100] }
+			t.Logf("%s: one queue p50 %v, p95 %v, batch %v; urgent p50 %v, p95 %v, batch %v", name,
+				at(ones, 50), at(ones, 95), one, at(firsts, 50), at(firsts, 95), urgent)
+			for p := range 101 {
+				assert.LessOrEqual(t, at(firsts, p), at(ones, p)+5*time.Millisecond, "%s, %d%%", name, p) // a refusal takes 5 ms
+			}
+			if c.p95 > 0 {
+				assert.LessOrEqual(t, at(firsts, 95), c.p95, name)
+			}
+			batches = append(batches, urgent.Seconds()/one.Seconds())
 		}
-		if c.p95 > 0 {
-			assert.LessOrEqual(t, at(firsts, 95), c.p95, name)
-		}
-		assert.LessOrEqual(t, urgent.Seconds(), c.batch*one.Seconds(), name)
+		slices.Sort(batches)
+		assert.LessOrEqual(t, batches[1], c.batch, name)
 	}
 }
