@@ -18,6 +18,7 @@ func (e *engine) waits(op *operation) *line.Waiter[*operation] {
 // turn is the operation whose turn it is, nil if none waits. It ends those that are too late, as aimd.Limiter does.
 func (e *engine) turn(p *party) *line.Waiter[*operation] {
 	for {
+		p.waiting.AsideTurn = p.core.AsideTurn()
 		w := p.waiting.Front()
 		if w == nil || w.Deadline == 0 || e.strategy.Window.FIFO {
 			return w

@@ -17,9 +17,10 @@ import (
 // party is the library's part of a client, or of all clients together.
 type party struct {
 	id int32
-	// core is the gate of the limiter, or nil, and waiting its queue.
+	// core is the gate of the limiter, or nil, and waiting its queue. reached: the service has answered.
 	core    *limiter.Gate
 	waiting line.Line[*operation]
+	reached bool
 	// wake is the time when the core must be looked at again.
 	wake time.Duration
 	// budget and throttle are the guards, or nil.
@@ -44,6 +45,8 @@ type operation struct {
 	id     int32
 	client *client
 	wait   line.Waiter[*operation]
+	// run has its failures in a row.
+	run limiter.Run
 	// born is the time when it was born, sent when its first attempt was sent, negative before, and last when the latest was.
 	born, sent, last time.Duration
 	// flying is its latest attempt, negative before the first.
@@ -218,7 +221,7 @@ func (e *engine) answered(a *attempt) {
 
 // read: a client reads the answer to an attempt that it waits for.
 func (e *engine) read(a *attempt) {
-	a.waited = false
+	a.waited, a.op.client.reached = false, true
 	if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
 		c.core.Reported(e.now, a.ticket, answer.Head{Refused: a.means == answer.Refused, RetryAfter: a.retryAfter, Reports: a.reports})
 	}
@@ -255,7 +258,7 @@ func (e *engine) ending(a *attempt, v verdict.Verdict) {
 	e.meter.ended(e, o)
 	op, c := a.op, a.op.client
 	if c.core != nil {
-		c.core.Answered(e.now, a.ticket, o, v.Wait)
+		e.heard(a, v)
 	}
 	if c.throttle != nil {
 		c.throttle.EndedAt(e.now, tag.Critical, o)
@@ -271,6 +274,19 @@ func (e *engine) ending(a *attempt, v verdict.Verdict) {
 	if c.core != nil {
 		e.drain(c.party)
 	}
+}
+
+// heard: the limiter hears the end of an attempt, as a Limiter does. A failure that is no refusal is a 500.
+func (e *engine) heard(a *attempt, v verdict.Verdict) {
+	op, c, o := a.op, a.op.client, v.Outcome()
+	failure := v.Meaning == answer.Passing
+	if failure && c.reached {
+		o = window.Unclear
+	}
+	if v.Retry() && c.reached {
+		c.core.Failed(e.now, a.ticket, &op.run, o, failure, c.waiting.Flow())
+	}
+	c.core.Answered(e.now, a.ticket, c.core.Heard(&op.run, o), v.Wait)
 }
 
 // failed: an operation's attempt failed, or was not even sent.
@@ -302,9 +318,12 @@ func (e *engine) delay(op *operation, v verdict.Verdict) (time.Duration, bool) {
 		f.Verdict.Wait = 0
 	}
 	c, most, w := op.client.core, e.strategy.Attempts, loop.Waits{Backoffs: f.Attempt}
+	if c != nil && e.decide == nil && op.run.Ends() {
+		return 0, false
+	}
 	// A last failure draws no jitter.
 	if again := v.Retry() || e.decide != nil; c != nil && again && (most == 0 || f.Attempt < most) {
-		w.Backoffs, w.Backoff, w.Obeyed = c.Waits(f.Attempt, v.Outcome(), v.Wait, false, nil)
+		w.Backoffs, w.Backoff, w.Obeyed = c.Waits(f.Attempt, v.Outcome(), v.Wait, false, &op.run)
 	}
 	d := loop.Limits{Attempts: most}.Decide(f, v.Retry() && c != nil, e.decide, w)
 	if d.Delay == 1 { // the least wait of package backoff: none
@@ -316,7 +335,11 @@ func (e *engine) delay(op *operation, v verdict.Verdict) (time.Duration, bool) {
 
 func (e *engine) retried(op *operation) {
 	if c := op.client; c.core != nil {
-		c.waiting.PutBack(e.waits(op))
+		if aside, first := op.run.Aside(); aside {
+			c.waiting.PutAside(e.waits(op), first)
+		} else {
+			c.waiting.PutBack(e.waits(op))
+		}
 		e.drain(c.party)
 		return
 	}
