@@ -24,7 +24,8 @@ import (
 // End, Drop and the methods of the body are safe for any number of goroutines. One goroutine calls the
 // other methods, before the end, and Next after it.
 type Attempt struct {
-	// With the body of its answer an attempt is one allocation of 112 bytes: a limiter costs little in front of HTTP.
+	// An attempt is its own context and body, by a change of its type (attemptContext, attemptBody): one allocation of 112
+	// bytes, so that a limiter costs little in front of HTTP. A Limiter is its own Slots likewise.
 
 	runner *Runner
 	ctx    context.Context
@@ -94,7 +95,7 @@ func (a *Attempt) Context() context.Context {
 	if a.rest != nil && a.rest.limited != nil {
 		return a.rest.limited
 	}
-	return (*scope)(a)
+	return (*attemptContext)(a)
 }
 
 // Within reports whether the attempt is part of another attempt, for instance within Do, and uses its slot.
@@ -103,7 +104,7 @@ func (a *Attempt) Within() bool { return a.runner.Slots != nil && !a.owns }
 func (a *Attempt) limit(d time.Duration) {
 	if d > 0 {
 		r := a.more()
-		r.limited, r.cancel = wall.WithTimeout((*scope)(a), d)
+		r.limited, r.cancel = wall.WithTimeout((*attemptContext)(a), d)
 	}
 }
 
@@ -326,14 +327,14 @@ func passed(ctx context.Context) error {
 	return nil
 }
 
-// scope is an Attempt as the context of the work within it: two context.WithValue without an allocation.
-type scope Attempt
+// attemptContext is an Attempt as the context of the work within it: two context.WithValue without an allocation.
+type attemptContext Attempt
 
-func (s *scope) Deadline() (time.Time, bool) { return s.ctx.Deadline() }
-func (s *scope) Done() <-chan struct{}       { return s.ctx.Done() }
-func (s *scope) Err() error                  { return s.ctx.Err() }
+func (s *attemptContext) Deadline() (time.Time, bool) { return s.ctx.Deadline() }
+func (s *attemptContext) Done() <-chan struct{}       { return s.ctx.Done() }
+func (s *attemptContext) Err() error                  { return s.ctx.Err() }
 
-func (s *scope) Value(key any) any {
+func (s *attemptContext) Value(key any) any {
 	switch {
 	case s.number > 0 && key == numberKey{}:
 		return int(s.number)

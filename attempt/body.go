@@ -5,9 +5,9 @@ import (
 	"io"
 )
 
-// body is an Attempt as the body of its answer. As the bodies of net/http it has Read and Close only: a
+// attemptBody is an Attempt as the body of its answer. As the bodies of net/http it has Read and Close only: a
 // WriteTo of the body beneath would bypass Read. Read, Close and the end of the context may come together.
-type body Attempt
+type attemptBody Attempt
 
 // Body returns an answer's body that ends the attempt: when it is closed or read to its end, when reading fails, or
 // when the caller's context ends. Call Head first. sized: the answer's length is known, so that it comes to an end by itself.
@@ -28,17 +28,17 @@ func (a *Attempt) Body(inner io.ReadCloser, sized bool) io.ReadCloser {
 		})
 	}
 	if a.owns && sized {
-		return (*download)(a)
+		return (*sizedBody)(a)
 	}
-	return (*body)(a)
+	return (*attemptBody)(a)
 }
 
-// download is a body whose length is known.
-type download Attempt
+// sizedBody is a body whose length is known.
+type sizedBody Attempt
 
 // Read is Read of a body, and says that it lives.
-func (d *download) Read(p []byte) (int, error) {
-	n, err := (*body)(d).Read(p)
+func (d *sizedBody) Read(p []byte) (int, error) {
+	n, err := (*attemptBody)(d).Read(p)
 	if n > 0 {
 		d.runner.Slots.Lived()
 	}
@@ -46,7 +46,7 @@ func (d *download) Read(p []byte) (int, error) {
 }
 
 // Close is Close of a body.
-func (d *download) Close() error { return (*body)(d).Close() }
+func (d *sizedBody) Close() error { return (*attemptBody)(d).Close() }
 
 func (a *Attempt) upgraded() bool {
 	_, ok := a.inner.(io.Writer)
@@ -54,7 +54,7 @@ func (a *Attempt) upgraded() bool {
 }
 
 // Read reads from the body, and ends the attempt at the body's end or at an error.
-func (b *body) Read(p []byte) (int, error) {
+func (b *attemptBody) Read(p []byte) (int, error) {
 	a := (*Attempt)(b)
 	a.reading.Inc()
 	n, err := a.inner.Read(p)
@@ -78,7 +78,7 @@ func (b *body) Read(p []byte) (int, error) {
 }
 
 // Close closes the body, and then ends the attempt.
-func (b *body) Close() error {
+func (b *attemptBody) Close() error {
 	a := (*Attempt)(b)
 	if reading := a.beingRead(); a.claim() {
 		var over error
