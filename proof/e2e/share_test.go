@@ -277,11 +277,12 @@ func oneWindow(t *testing.T, name string, store func(t *testing.T) (string, func
 	require.Zero(t, twice)
 	got := cost{ratio(took, optimum), float64(api.requests) / float64(n)}
 	least, line := e.fair(int(optimum/3/slice), killed)
-	figures.log(t, "%v, %d given back; Jain %s", got, given, line)
+	figures.log(t, "%v, %d given back; use and Jain %s", got, given, line)
 	return name == "" || got.within(amount(cost{1.2, 1.06}, cost{2, 1.3})) && least >= amount(0.95, 0.8)
 }
 
-// fair is Jain's index of those that live in each slice, while there were tasks, and the least of them but that of the kill.
+// fair is the share of the slots that was used in each slice, while there were tasks, and Jain's index of those that live; least
+// is the least index but that of the kill.
 func (e *errands) fair(kill, killed int) (least float64, line string) {
 	least = 1
 	for i, by := range e.by {
@@ -291,8 +292,11 @@ func (e *errands) fair(kill, killed int) (least float64, line string) {
 		if i > kill {
 			by = by[killed:]
 		}
-		fair := jain(by)
-		line += fmt.Sprintf("%.3f ", fair)
+		fair, all := jain(by), 0.0
+		for _, n := range by {
+			all += n
+		}
+		line += fmt.Sprintf("%.2f,%.3f ", all*sharedService.Seconds()/slice.Seconds()/sharedSlots, fair)
 		if i != kill {
 			least = min(least, fair)
 		}

@@ -23,6 +23,8 @@ import (
 type Windows struct {
 	address string
 	client  *redis.Client
+	// checked: the store has taken a process.
+	checked bool
 }
 
 // Flag adds --share.
@@ -54,7 +56,12 @@ func (w *Windows) New(name string, c aimd.Config, log *slog.Logger) (l *aimd.Lim
 		w.client = redis.NewClient(o)
 	}
 	fleet, err := share.Join(share.Config{Store: &prompt{Store: redisshare.Store{Client: w.client, Name: name}}, Logger: log})
-	if err != nil {
+	switch {
+	case err != nil && w.checked: // a password that changed must not cost requests
+		log.Warn("the store of --share refuses: this limiter shares nothing", "limiter", name, "err", err)
+		l, err = aimd.New(c)
+		return l, stay, err
+	case err != nil:
 		return nil, stay, fmt.Errorf("--share %s: %w", w.shown(), err)
 	}
 	l, err = fleet.New(c)
@@ -64,11 +71,13 @@ func (w *Windows) New(name string, c aimd.Config, log *slog.Logger) (l *aimd.Lim
 // stay is the end of a limiter that shares nothing.
 func stay() {}
 
-// Check reports what is wrong with the address, if the store says it. A store that is away is no error.
+// Check reports what is wrong with the address, if the store says it. A store that is away is no error. After it New fails
+// only for a wrong Config.
 func (w *Windows) Check(name string) error {
 	_, leave, err := w.New(name, aimd.Config{}, slog.New(slog.DiscardHandler))
 	if err == nil {
 		leave()
+		w.checked = true
 	}
 	return err
 }

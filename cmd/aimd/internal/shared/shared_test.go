@@ -98,6 +98,13 @@ func TestAStoreThatRefusesIsAnError(t *testing.T) {
 	assert.ErrorContains(t, err, "WRONGPASS")
 	assert.ErrorContains(t, err, "want the user and the password")
 	assert.NotContains(t, err.Error(), "secret")
+
+	w.checked = true
+	limiter, leave, err := w.New("x", aimd.Config{}, quietly)
+	require.NoError(t, err, "later it is a line in the log")
+	works(t, limiter)
+	leave()
+
 	_ = w.client.Close()
 	w.client = nil
 	_ = l.Close()
