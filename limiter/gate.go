@@ -226,7 +226,7 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 
 // Timed reports whether the next event needs the time. An overload always needs it.
 func (g *Gate) Timed() bool {
-	return g.Window.Timed() || g.rules.Shadow || g.Starved() || g.pausedUntil > g.now || g.Gap() > 0 || g.told != nil
+	return g.Window.Timed() || g.rules.Shadow || g.Starved() || g.pausedUntil > g.now || g.part.turn > g.now || g.Gap() > 0 || g.told != nil
 }
 
 // Gap is the shortest time between two sends: the gap of the law, or of Settings.MaxRate or MaxAmountRate
