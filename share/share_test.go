@@ -189,7 +189,7 @@ func TestAFixedQuotaIsSplitByDemand(t *testing.T) {
 				var all []*process
 				for i := range 20 {
 					p := begin(t, store, c.config)
-					workers, rate := 60, 0.
+					workers, rate := 20, 0.
 					if i >= 5 {
 						workers, rate = 0, c.perSecond/mean/100
 					}
