@@ -49,7 +49,7 @@ func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // little of it stays
 	all := rows(t, builtins(t))
-	theReadmeTellsThis(t, all)
+	thePageOfLawsTellsThis(t, all)
 	if !*judged {
 		return
 	}
@@ -229,9 +229,9 @@ func theLawsPageTellsThis(t *testing.T, all []row) {
 	}
 }
 
-// theReadmeTellsThis holds how often the README says that aimd.New is faster than backoff. Its cells are of more
+// thePageOfLawsTellsThis holds how often docs/laws.md says that aimd.New is faster than backoff. Its cells are of more
 // runs: make figures compares them.
-func theReadmeTellsThis(t *testing.T, all []row) {
+func thePageOfLawsTellsThis(t *testing.T, all []row) {
 	t.Helper()
 	spans := map[string]map[string]float64{}
 	for _, x := range all {
@@ -255,9 +255,9 @@ func theReadmeTellsThis(t *testing.T, all []row) {
 			same++
 		}
 	}
-	readme, err := os.ReadFile("../../../../README.md")
+	page, err := os.ReadFile("../../../../docs/laws.md")
 	require.NoError(t, err)
-	assert.Contains(t, string(readme), fmt.Sprintf("In %d of its %d cells `aimd.New` is faster than backoff, and in %d as fast.", faster, len(spans), same))
+	assert.Contains(t, string(page), fmt.Sprintf("In %d of its %d cells `aimd.New` is faster than backoff, and in %d as fast.", faster, len(spans), same))
 }
 
 // few is a number in as few digits as the page has them.
