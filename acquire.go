@@ -48,8 +48,8 @@ func (l *Limiter) try(of wants) (Permit, bool) {
 	return Permit{l, t}, ok
 }
 
-// place is where an operation waits: a new one at the end of the queue. retry: at its front. aside: in the second queue, and if it
-// failed there before, first.
+// place is where an operation waits: a new one at the end of the queue. retry: at its front. aside: in the second
+// queue, and if it failed there before, first.
 type place struct{ retry, aside, first bool }
 
 func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
@@ -232,7 +232,8 @@ func (p Permit) End(err error) verdict.Verdict {
 	return v
 }
 
-// release ends the permit with the outcome of an attempt that failed with err, and its verdict. run is that of its operation, or nil.
+// release ends the permit with the outcome of an attempt that failed with err, and its verdict. run is that of its
+// operation, or nil.
 func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *limiter.Run) {
 	l := p.l
 	if l == nil {

@@ -86,11 +86,12 @@ type Config struct {
 	MaxFailures int
 	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: no timeout.
 	AttemptTimeout time.Duration
-	// Shadow lets every operation go at once, as without a limiter: nothing waits, is paused or is refused. The law runs on what
-	// happens, and Snapshot.Shadow, the log, the metrics and the page say what would have been held. So you can look at a limiter
-	// before you use it, and Reconfigure turns it into one, whose window begins anew. Its numbers are of traffic that nobody holds: no forecast of times.
-	// Operations of Do that failed are tried again, with a backoff from the first failure on. Each and Map need a MaxWindow with it,
-	// which bounds their items: otherwise all would begin at once. A service cannot set it (package remote).
+	// Shadow lets every operation go at once, as without a limiter: nothing waits, is paused or is refused. The law runs
+	// on what happens, and Snapshot.Shadow, the log, the metrics and the page say what would have been held. So you can
+	// look at a limiter before you use it, and Reconfigure turns it into one, whose window begins anew. Its numbers are of
+	// traffic that nobody holds: no forecast of times. Operations of Do that failed are tried again, with a backoff from
+	// the first failure on. Each and Map need a MaxWindow with it, which bounds their items: otherwise all would begin at
+	// once. A service cannot set it (package remote).
 	Shadow bool
 	// FirstContact is the time for which operations try to reach a service that has never answered. It begins with
 	// the first attempt that found no service: a refused connection, an unknown address. Then operations fail with

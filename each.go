@@ -22,9 +22,9 @@ import (
 // It ends early, and pulls no more items, if ctx ends, or the limiter is closed, has a full queue, or is paused for longer
 // than ctx or MaxWait allows. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
 //
-// Items are pulled as the window admits them: at most 2*cwnd + 2 have not ended, one that backs off among them, and up to
-// 10 000 more that failed and wait aside; with Config.Shadow at most MaxWindow, which it needs. items is pulled on a separate goroutine. If it can block for long, it should
-// heed ctx.
+// Items are pulled as the window admits them: at most 2*cwnd + 2 have not ended, one that backs off among them, and up
+// to 10 000 more that failed and wait aside; with Config.Shadow at most MaxWindow, which it needs. items is pulled on a
+// separate goroutine. If it can block for long, it should heed ctx.
 //
 // If ctx holds a slot of the limiter, as within Do, all items run under that slot, one at a time. For items of different
 // amounts see [WithAmount]. After a panic in items or in fn, all running calls end. Then Each panics with an error that has
@@ -155,8 +155,9 @@ type Result[T, R any] struct {
 //		}
 //	}
 //
-// Result.Index leads back to the order of the items. To stop, leave the loop: the context of all running calls is cancelled, and the loop ends when they return. If no
-// more items are pulled, the error of an item says so: ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
+// Result.Index leads back to the order of the items. To stop, leave the loop: the context of all running calls is
+// cancelled, and the loop ends when they return. If no more items are pulled, the error of an item says so: ctx.Err(),
+// ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
 func Map[T, R any](ctx context.Context, l *Limiter, items iter.Seq[T], fn func(context.Context, T) (R, error)) iter.Seq2[Result[T, R], error] {
 	return func(yield func(Result[T, R], error) bool) {
 		pending := func(yield func(*Result[T, R]) bool) {

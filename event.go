@@ -45,7 +45,8 @@ type Event struct {
 	// Count is the number of operations of the kinds event.TooLate and event.Aside, of answers of the kind
 	// event.Open, of attempts of the kind event.Held, and of processes of the kind event.Share.
 	Count uint64
-	// Err is the error of the kinds event.Away, event.Blocked, event.TooLate, event.Aside, event.Unknown and event.Share, and of a pause that the service asked for.
+	// Err is the error of the kinds event.Away, event.Blocked, event.TooLate, event.Aside, event.Unknown and event.Share,
+	// and of a pause that the service asked for.
 	Err error
 	// Quota is the quota of the kind event.UsedUp, nil for other kinds.
 	Quota *Quota

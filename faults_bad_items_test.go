@@ -131,8 +131,8 @@ func inShop(t *testing.T, c aimd.Config, test func(ctx context.Context, l *aimd.
 
 var counters = map[string]int{"Each": 0, "Do, a goroutine each": -1, "Do, 64 workers": 64}
 
-// One in twenty items always answered 500, so 2500 of 9500 others were never done: the bad ones stood at the front of the queue, and
-// Each pulled no more. The best is 12.5 s.
+// One in twenty items always answered 500, so 2500 of 9500 others were never done: the bad ones stood at the front of
+// the queue, and Each pulled no more. The best is 12.5 s.
 func TestBadItemsDoNotHoldTheOthers(t *testing.T) {
 	for kind, failure := range map[string]error{"500": refusal(500), "502": refusal(502), "broken": io.ErrUnexpectedEOF} {
 		for name, workers := range counters {
@@ -327,8 +327,8 @@ func TestHalfOfTheKeysAreDown(t *testing.T) {
 	}
 }
 
-// Each item fails twice and then succeeds. 8883 of 20 000 were done in two hours, since all failed in step: who fails aside goes first
-// there, so that it is done soon. The best is 37 s.
+// Each item fails twice and then succeeds. 8883 of 20 000 were done in two hours, since all failed in step: who fails
+// aside goes first there, so that it is done soon. The best is 37 s.
 func TestItemsThatFailTwice(t *testing.T) {
 	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
 		var mu sync.Mutex
@@ -372,8 +372,8 @@ func TestWhoFailedOnceByChanceIsNotLate(t *testing.T) {
 	})
 }
 
-// A service of 200 a second, and a backlog: refused connections and answers of 502 asked nothing of the window, so 3000 operations
-// made 631 attempts a second into the outage, each backing off for itself.
+// A service of 200 a second, and a backlog: refused connections and answers of 502 asked nothing of the window, so 3000
+// operations made 631 attempts a second into the outage, each backing off for itself.
 func TestAttemptsIntoAnOutageDoNotGrowWithTheBacklog(t *testing.T) {
 	refused := error(&net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)})
 	for name, outage := range map[string]error{"refused connections": refused, "502": refusal(502), "500": refusal(500), "503": refusal(503)} {

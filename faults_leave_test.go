@@ -274,8 +274,8 @@ func TestWhatIsNotSentSaysWhy(t *testing.T) {
 	})
 }
 
-// A batch keeps its order and its turns: one of its items that is cancelled is no crowd, and beside callers who leave after a second
-// without a word it is not last for ever.
+// A batch keeps its order and its turns: one of its items that is cancelled is no crowd, and beside callers who leave
+// after a second without a word it is not last for ever.
 func TestABatchBesideCallersWhoLeaveWithoutAWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := aimd.New(aimd.Config{MaxWindow: 1})
@@ -338,8 +338,8 @@ func TestABatchBesideCallersWhoLeaveWithoutAWord(t *testing.T) {
 	})
 }
 
-// Who asks several at once, takes the first answer and cancels the others is none of the callers who leave: if each attempt that was
-// cancelled after a mean answer were unclear, 417 races of five would be run in place of some 1700.
+// Who asks several at once, takes the first answer and cancels the others is none of the callers who leave: if each
+// attempt that was cancelled after a mean answer were unclear, 417 races of five would be run in place of some 1700.
 func TestRacesAreNotCallersWhoLeave(t *testing.T) {
 	for each, least := range map[int]int{2: 3500, 3: 2300, 5: 1300} { // 3800, 2600 and 1600 without a rule for those who leave
 		synctest.Test(t, func(t *testing.T) {

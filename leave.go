@@ -52,12 +52,13 @@ func (l *Limiter) tooLate(now time.Duration, err error) {
 	l.noteDoubled(now, Event{Kind: event.TooLate, Count: l.counts.TooLate, Err: err})
 }
 
-// answers is the number of the latest answers of which the longest is kept. With 16 a caller that asks five at once, and cancels four,
-// has a narrower window; with the mean answer in place of the longest a quarter of it.
+// answers is the number of the latest answers of which the longest is kept. With 16 a caller that asks five at once,
+// and cancels four, has a narrower window; with the mean answer in place of the longest a quarter of it.
 const answers = 64
 
-// ended notes the end of an attempt for those that wait, and returns its outcome. err is why, if its caller ended it. While callers
-// leave who do not say when, an attempt that was left after a longer time than any answer of late took is unclear: all may hang.
+// ended notes the end of an attempt for those that wait, and returns its outcome. err is why, if its caller ended it.
+// While callers leave who do not say when, an attempt that was left after a longer time than any answer of late took is
+// unclear: all may hang.
 func (l *Limiter) ended(t window.Ticket, o window.Outcome, v verdict.Verdict, err error) window.Outcome {
 	if l.line.Len() == 0 || !l.gate.Has(t) {
 		return o

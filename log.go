@@ -12,9 +12,9 @@ import (
 )
 
 // Log returns an observer that writes decisions and faults to a logger, in the words of Event.String and with the
-// fields that are not zero. Changes of the window or of its gap are at the level Info; the kinds event.Paused, event.Full,
-// event.Late, event.Away, event.Blocked, event.TooLate, event.Aside, event.Open and event.Unknown at Warn, as event.Share without the store. Durations are in
-// seconds. A nil logger means slog.Default.
+// fields that are not zero. Changes of the window or of its gap are at the level Info; the kinds event.Paused,
+// event.Full, event.Late, event.Away, event.Blocked, event.TooLate, event.Aside, event.Open and event.Unknown at Warn,
+// as event.Share without the store. Durations are in seconds. A nil logger means slog.Default.
 //
 // It writes at most perSecond lines a second; 0 or less means 10. The attribute left_out is the number of lines
 // left out before a line. The observer is safe for any number of goroutines and limiters, which share the rate.

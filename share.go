@@ -24,9 +24,10 @@ type Share struct {
 	Heard time.Time `json:"heard,omitzero"`
 }
 
-// Follow sets the window of a limiter at work, and what package limiter calls its part. It is for package share: the law should leave
-// the window as it is. The zero State leaves the window. It is no decision; a change of the mode or of the leader is an
-// event.Share, with the reason that the store is not heard. The error is that of a State that no window can have.
+// Follow sets the window of a limiter at work, and what package limiter calls its part. It is for package share: the
+// law should leave the window as it is. The zero State leaves the window. It is no decision; a change of the mode or of
+// the leader is an event.Share, with the reason that the store is not heard. The error is that of a State that no
+// window can have.
 func (l *Limiter) Follow(s Share, to window.State, p limiter.Part, reason error) error {
 	l.lock()
 	now := l.now()

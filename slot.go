@@ -49,8 +49,8 @@ func (l *Limiter) unknown(now time.Duration, o window.Outcome, v verdict.Verdict
 // strange is the time between two events of errors that nobody knows, and for which refusals are beside them. Our choice.
 const strange = time.Minute
 
-// taken is the outcome of an attempt for the gate. What is only passing is unclear, once the service has answered: most of the latest
-// may be an outage. l may be nil.
+// taken is the outcome of an attempt for the gate. What is only passing is unclear, once the service has answered: most
+// of the latest may be an outage. l may be nil.
 func (l *Limiter) taken(v verdict.Verdict) window.Outcome {
 	if v.Meaning == answer.Passing && l != nil && (*slots)(l).Reached() {
 		return window.Unclear

@@ -43,11 +43,11 @@ func New(l Limit, c Config) (*Controller, error) {
 	return &Controller{clock: source, observer: c.Observer, made: source.Now(), core: core}, nil
 }
 
-// Admit returns the place to serve a request. If the limit is reached, the request waits, for at most
-// Config.QueueTime. A request whose context has a deadline is shed as expired if it has too little time left when its turn comes,
-// and then the newest of its criticality goes first for a while. If it is shed, the error is a [*Shed]; if the context ends first, ctx.Err(). If the context has
-// a place of this controller (see [NewContext]), Admit returns the zero Place, since a wait for a second place
-// could last for ever.
+// Admit returns the place to serve a request. If the limit is reached, the request waits, for at most Config.QueueTime.
+// A request whose context has a deadline is shed as expired if it has too little time left when its turn comes, and
+// then the newest of its criticality goes first for a while. If it is shed, the error is a [*Shed]; if the context ends
+// first, ctx.Err(). If the context has a place of this controller (see [NewContext]), Admit returns the zero Place,
+// since a wait for a second place could last for ever.
 func (c *Controller) Admit(ctx context.Context, t tag.Tags) (Place, error) {
 	if ctx.Value(placeOf{c}) != nil {
 		return Place{}, nil

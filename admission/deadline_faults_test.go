@@ -16,8 +16,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// With short deadlines and more requests than the server can serve, each was served when it had waited for the QueueTime, and left
-// before its answer: of those that could be done at a deadline of three answers 64 of 100 were, and at two none.
+// With short deadlines and more requests than the server can serve, each was served when it had waited for the
+// QueueTime, and left before its answer: of those that could be done at a deadline of three answers 64 of 100 were, and
+// at two none.
 func TestRequestsWithDeadlinesAreAnsweredInTime(t *testing.T) {
 	const places, answer = 32, 100 * time.Millisecond
 	for _, load := range []float64{.9, 1.5, 3} {

@@ -30,9 +30,9 @@ type request struct {
 	ready  chan struct{}
 }
 
-// line is the queue. Requests are served by turn and criticality from the highest down, among equals first
-// come, first served, or in a crowd the newest with a deadline first. They are shed from the lowest up, among equals retries before the others, and then the
-// latest first: it has waited the least.
+// line is the queue. Requests are served by turn and criticality from the highest down, among equals first come, first
+// served, or in a crowd the newest with a deadline first. They are shed from the lowest up, among equals retries before
+// the others, and then the latest first: it has waited the least.
 //
 // The zero value is an empty line. All methods take constant time.
 type line struct {

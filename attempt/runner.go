@@ -67,8 +67,9 @@ func (fn function) Try(a *Attempt) (verdict.Verdict, error) {
 
 func (function) Between() {}
 
-// Run runs fn as an operation that begins with this attempt, as aimd.Do does. If aside is not nil, nobody waits for the operation,
-// as for an item of aimd.Each: it is given up later. aside is called with 1 when it goes aside, and with -1 when it ends then.
+// Run runs fn as an operation that begins with this attempt, as aimd.Do does. If aside is not nil, nobody waits for the
+// operation, as for an item of aimd.Each: it is given up later. aside is called with 1 when it goes aside, and with -1
+// when it ends then.
 func (a *Attempt) Run(fn func(context.Context) error, aside func(n int)) error {
 	return a.drive(function(fn), nil, 0, aside)
 }

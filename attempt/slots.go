@@ -14,18 +14,18 @@ import (
 // and may get further methods: programs have no use for it. It is safe for any number of goroutines. It must be a
 // pointer to an unexported type: it is the context key that marks the attempts which hold one of its slots.
 type Slots interface {
-	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front, and one that is aside by its run in
-	// a second queue.
+	// Take waits for a slot. A new operation waits at the end of the queue, a retry at its front, and one that is aside by
+	// its run in a second queue.
 	Take(ctx context.Context, retry bool, run limiter.Run) (window.Ticket, error)
 	// Failed notes a failure in the operation's run, once for each attempt and before its Settle: see limiter.Gate.Failed. v and
 	// err are the verdict and the error. broken: there was no answer.
 	Failed(t window.Ticket, run *limiter.Run, v verdict.Verdict, broken bool, err error)
-	// Opened notes that the answer of the attempt with the ticket has begun, and stays open. Lived notes that a part came of an answer
-	// whose length is known.
+	// Opened notes that the answer of the attempt with the ticket has begun, and stays open. Lived notes that a part came
+	// of an answer whose length is known.
 	Opened(t window.Ticket)
 	Lived()
-	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict. run is nil for an operation that
-	// never failed.
+	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict. run is nil for an
+	// operation that never failed.
 	Settle(t window.Ticket, v verdict.Verdict, err error, run *limiter.Run)
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket; v is the verdict
 	// on the head.

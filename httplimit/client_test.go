@@ -276,7 +276,8 @@ func TestAClientHasABound(t *testing.T) {
 	}
 }
 
-// A request that failed waited for its next slot for ever, if nobody gave one back. What never failed waits on: bulk work loses nothing.
+// A request that failed waited for its next slot for ever, if nobody gave one back. What never failed waits on: bulk
+// work loses nothing.
 func TestAWaitForAnAttemptMoreHasABound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := narrow(t, aimd.Config{})

@@ -117,8 +117,8 @@ func notSent(req *http.Request, reason error) error {
 	return &attempt.Error{Reason: cause(req.Context(), reason)}
 }
 
-// cause returns err, or if that is the context's end and has a cause of the caller, the cause, as net/http does. Without a deadline of
-// the caller it was the patience that ended.
+// cause returns err, or if that is the context's end and has a cause of the caller, the cause, as net/http does.
+// Without a deadline of the caller it was the patience that ended.
 func cause(ctx context.Context, err error) error {
 	over := ctx.Err()
 	if over != nil && errors.Is(err, over) && context.Cause(ctx) != over {

@@ -25,9 +25,9 @@ import (
 //
 // An answer with a status below 400 is a success, unless its body says otherwise. JSON, XML and the first event of a
 // stream are looked at, up to 64 KiB and for at most a quarter of a second, as package answer says: a refusal within a
-// 200 is a refusal. A file, with Last-Modified or Content-Range, is not looked at. A batch that refused a part for load is an overload for the limiter, and passes: the program sends
-// the rest. A later error in a stream ends the attempt, and passes. Other answers are [StatusError]s for the limiter's
-// classifier, which also reads the errors of the base.
+// 200 is a refusal. A file, with Last-Modified or Content-Range, is not looked at. A batch that refused a part for load
+// is an overload for the limiter, and passes: the program sends the rest. A later error in a stream ends the attempt,
+// and passes. Other answers are [StatusError]s for the limiter's classifier, which also reads the errors of the base.
 //
 // A Transport does not retry; its [Transport.Client] does. A request without a slot fails with an [*attempt.Error]
 // of no attempt, so it may be sent again even if it is not idempotent. The reason is aimd.ErrClosed,

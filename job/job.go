@@ -33,12 +33,12 @@ type Desk struct {
 // for slots, in all; 0: no bound. A nil limiter lets the work run at once. Run returns nil, the error of work if
 // that is final, or the *attempt.Error if a guard, a policy or a limit of attempts ended the operation.
 //
-// If back is true, the job goes back to its engine without a result, and the engine should not count it as an
-// attempt. The error is then an *attempt.Error, with the refusal if there was one. With stay the job waits until
-// ctx ends, because its engine would count its return as a failure: also if a pause is longer than that. A job goes back if it waits for longer than
-// patience, if its next attempt is due after its deadline, and if the limiter is closed or has a full queue. It also
-// goes back if its first attempt would wait for longer than aimd.Config.MaxWait. After an attempt that wait is a
-// failure: the engine counts it, and backs off.
+// If back is true, the job goes back to its engine without a result, and the engine should not count it as an attempt.
+// The error is then an *attempt.Error, with the refusal if there was one. With stay the job waits until ctx ends,
+// because its engine would count its return as a failure: also if a pause is longer than that. A job goes back if it
+// waits for longer than patience, if its next attempt is due after its deadline, and if the limiter is closed or has a
+// full queue. It also goes back if its first attempt would wait for longer than aimd.Config.MaxWait. After an attempt
+// that wait is a failure: the engine counts it, and backs off.
 func (d *Desk) Run(ctx context.Context, l *aimd.Limiter, patience time.Duration, stay bool, work func(context.Context) error) (back bool, err error) {
 	if l == nil {
 		return false, work(ctx)

@@ -158,10 +158,10 @@ func (g *Gate) Stopped(now, retryAfter time.Duration) {
 }
 
 // Reconfigured puts the gate under new rules while attempts are in flight, or returns an error that names the wrong
-// setting, and the old rules stay. If Settings.Window changes, so do the window and its law. After a shadow both begin anew, since
-// what a law learned of traffic that it did not hold may be wrong. A pause that is longer
-// than the new rules allow ends as if it had begun now. If a quota is used up, one attempt asks at once.
-// Settings.Rand has no effect.
+// setting, and the old rules stay. If Settings.Window changes, so do the window and its law. After a shadow both begin
+// anew, since what a law learned of traffic that it did not hold may be wrong. A pause that is longer than the new
+// rules allow ends as if it had begun now. If a quota is used up, one attempt asks at once. Settings.Rand has no
+// effect.
 func (g *Gate) Reconfigured(now time.Duration, law window.NewLaw, s Settings) error {
 	s.Rand = g.rules.Rand
 	s, err := s.WithDefaults()

@@ -10,8 +10,8 @@ const (
 	// starveFirst is the time without a send, a head or an end after which one attempt more is sent, if operations wait and all in
 	// flight are answers that have begun; two mean round trips if that is longer. With 30 s 20 streams hold calls for 42 s.
 	starveFirst, starveTrips = 10 * time.Second, 2
-	// That time is halved after a trial that was taken, to an eighth at most, 1.25 s, and doubled after one that was refused, up to 32
-	// times, 320 s. Without the former 100 copies through the program take 14 minutes for 2.
+	// That time is halved after a trial that was taken, to an eighth at most, 1.25 s, and doubled after one that was
+	// refused, up to 32 times, 320 s. Without the former 100 copies through the program take 14 minutes for 2.
 	starveLess, starveMore = -3, 5
 )
 
@@ -26,8 +26,8 @@ type starve struct {
 	trial window.Ticket
 }
 
-// Quiet is the time for which nothing has been sent, has begun or ended, if it is long enough for one attempt more than the window
-// has room for. Otherwise 0, and at is when it will be; 0: not without an event.
+// Quiet is the time for which nothing has been sent, has begun or ended, if it is long enough for one attempt more than
+// the window has room for. Otherwise 0, and at is when it will be; 0: not without an event.
 func (g *Gate) Quiet(now time.Duration) (quiet, at time.Duration) {
 	if !g.Starved() {
 		return 0, 0
@@ -41,7 +41,8 @@ func (g *Gate) Quiet(now time.Duration) (quiet, at time.Duration) {
 	return g.now - s.since, at
 }
 
-// HeadCame notes that the answer of an attempt in flight has begun, and stays open. If no operation waits, 0 will do for the time.
+// HeadCame notes that the answer of an attempt in flight has begun, and stays open. If no operation waits, 0 will do
+// for the time.
 func (g *Gate) HeadCame(now time.Duration, t window.Ticket) {
 	g.starve.since = g.seen(now)
 	if g.Opened(t); t == g.starve.trial {

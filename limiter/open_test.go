@@ -110,8 +110,8 @@ func TestWhatPutsATrialOff(t *testing.T) {
 	w.trial(2 * w.State().Trip)
 }
 
-// docs/design.md: "After a trial that was taken the next comes after half of the time, 1.25 s at least; after a refused one, which is
-// neutral, after twice the time, 320 s at most".
+// docs/design.md: "After a trial that was taken the next comes after half of the time, 1.25 s at least; after a refused
+// one, which is neutral, after twice the time, 320 s at most".
 func TestTheTimeToTheNextTrial(t *testing.T) {
 	w := newWatched(t, limiter.Settings{})
 	for _, after := range []time.Duration{10, 5, 2.5 * 1000, 1.25 * 1000, 1250, 1250} {

@@ -7,8 +7,8 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Part is what a gate has of a window that several processes share (package share), beside the window's State. The zero Part holds
-// nothing back.
+// Part is what a gate has of a window that several processes share (package share), beside the window's State. The zero
+// Part holds nothing back.
 type Part struct {
 	// In is the time from the call of Shared to the next turn: before it no attempt is sent. Every is the time between two
 	// turns; 0: there is no other. Count numbers the turn: whose last send was less than half a turn before has this turn
@@ -27,8 +27,8 @@ type part struct {
 	lastCount          float64
 }
 
-// Shared sets the window at work, and its part. It is quiet: the law is asked with the next answer, and should leave the window. The
-// error names the wrong field of the state.
+// Shared sets the window at work, and its part. It is quiet: the law is asked with the next answer, and should leave
+// the window. The error names the wrong field of the state.
 func (g *Gate) Shared(now time.Duration, s window.State, p Part) error {
 	if err := g.Restored(s); err != nil {
 		return err

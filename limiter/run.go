@@ -16,13 +16,15 @@ const (
 	// firsts is the length of the mean over the first attempts of operations, agains that over the retries of operations that ended
 	// well. With 32 for firsts a block of 5 bad items takes a pool 141 s for 45.
 	firsts, agains = 64, 32
-	// A run of own failures is final if it is one in 2^18 by chance. A failure weighs 3 bits at most: seven tries up to one operation
-	// in eight that fails, nine at one in five. With 20 bits a block of bad items takes a pool four times as long.
+	// A run of own failures is final if it is one in 2^18 by chance. A failure weighs 3 bits at most: seven tries up to
+	// one operation in eight that fails, nine at one in five. With 20 bits a block of bad items takes a pool four times as
+	// long.
 	chance, mostBits = 18, 3
 	// No run is final in the first 30 s of own failures, since a part of the service fails over; after a minute without one another
 	// failover may begin. With 15 s keys that fail for 30 s are lost.
 	failover, quiet = 30 * time.Second, time.Minute
-	// Operations aside get one turn in 8 at least, and one in 2 at most: half as many more as there are operations that fail at first.
+	// Operations aside get one turn in 8 at least, and one in 2 at most: half as many more as there are operations that
+	// fail at first.
 	rareTurn, oftenTurn, turnRoom = 8, 2, 1.5
 )
 
@@ -70,8 +72,9 @@ type faults struct {
 	begun, latest time.Duration
 }
 
-// Failed notes a failure of an operation that may be tried again, before Heard and Answered. o is its outcome. final: such a failure may
-// end the operation, for it is no refusal. flow is the number of waiting operations that are not aside.
+// Failed notes a failure of an operation that may be tried again, before Heard and Answered. o is its outcome. final:
+// such a failure may end the operation, for it is no refusal. flow is the number of waiting operations that are not
+// aside.
 //
 // It is the operation's own, if another was accepted since the operation's first failed attempt was sent, unless it is an outage:
 // three operations failed at first since the last answer that was accepted. What failed by itself before is no outage.
@@ -122,8 +125,8 @@ func (g *Gate) ends(r *Run) {
 	}
 }
 
-// Heard returns the outcome of an attempt for Answered. r is nil if its operation never failed. What fails by itself is neutral, and
-// when that is beyond chance it is an answer, as a 404 is.
+// Heard returns the outcome of an attempt for Answered. r is nil if its operation never failed. What fails by itself is
+// neutral, and when that is beyond chance it is an answer, as a 404 is.
 func (g *Gate) Heard(r *Run, o window.Outcome) window.Outcome {
 	switch {
 	case o.Accepted():

@@ -109,7 +109,8 @@ func TestTheTurnOfThoseAside(t *testing.T) {
 	}
 }
 
-// docs/design.md: "A failure aside is the operation's own, if another was accepted since the operation's first failed attempt was sent".
+// docs/design.md: "A failure aside is the operation's own, if another was accepted since the operation's first failed
+// attempt was sent".
 func TestWhatIsItsOwn(t *testing.T) {
 	g := newFailing(t, limiter.Settings{})
 	var r limiter.Run
@@ -194,7 +195,8 @@ func tries(t *testing.T, per int, s limiter.Settings, r *limiter.Run) (n int) {
 	return n
 }
 
-// docs/design.md: "A run of own 500s, 502s and broken connections that chance would not bring is final": one in 2^18, and seven tries at least.
+// docs/design.md: "A run of own 500s, 502s and broken connections that chance would not bring is final": one in 2^18,
+// and seven tries at least.
 func TestTheRunThatIsFinal(t *testing.T) {
 	for per, want := range map[int]int{100: 7, 16: 7, 5: 9, 3: 13} {
 		var r limiter.Run

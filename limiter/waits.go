@@ -15,8 +15,8 @@ const patience = 5
 // Waits returns for how long an operation waits, without a slot, before it rejoins the queue: for the longer of its
 // backoff, the backoffs-th in a row, and of the Retry-After that is obeyed, with jitter. With stop, all wait for that.
 // failures is the number of its failures in a row, and last the outcome of the latest. After overloads the backoffs
-// begin with the sixth: until then the window paces the operation, except in shadow. r is its run, or nil: the waits of one that fails by
-// itself, and that nobody waits for, double up to Settings.MaxRetryAfter.
+// begin with the sixth: until then the window paces the operation, except in shadow. r is its run, or nil: the waits of
+// one that fails by itself, and that nobody waits for, double up to Settings.MaxRetryAfter.
 func (g *Gate) Waits(failures int, last window.Outcome, retryAfter time.Duration, stop bool, r *Run) (backoffs int, backoff, obeyed time.Duration) {
 	if backoffs = failures; last.Overloaded() && !g.rules.Shadow {
 		backoffs = max(0, failures-patience)

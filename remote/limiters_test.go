@@ -61,8 +61,8 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 	require.Equal(t, own, l.Snapshot().Config)
 }
 
-// Whether a limiter only watches is the program's alone: a service could turn the limiters of its clients off, and one that is new
-// would begin to hold.
+// Whether a limiter only watches is the program's alone: a service could turn the limiters of its clients off, and one
+// that is new would begin to hold.
 func TestNoDocumentTurnsShadowOnOrOff(t *testing.T) {
 	for _, shadow := range []bool{false, true} {
 		l := reno(t, aimd.Config{Shadow: shadow})

@@ -6,8 +6,8 @@
 //	defer fleet.Close()
 //	lim, err := fleet.New(aimd.Config{MaxRate: 100}) // 100 a second for all processes
 //
-// The limiter is an ordinary one: Do, Each, a Transport, an integration. MaxRate, MaxAmountRate and MaxWindow of its Config are the
-// fleet's: they are split by demand, so that a process that has work gets what the others leave.
+// The limiter is an ordinary one: Do, Each, a Transport, an integration. MaxRate, MaxAmountRate and MaxWindow of its
+// Config are the fleet's: they are split by demand, so that a process that has work gets what the others leave.
 //
 // Each process reports what it counted, ten times a second in a fleet of up to a hundred, and reads the leader's latest
 // message. The leader is one of the processes. It runs the ordinary law on the sums of all, and says what one process
@@ -16,9 +16,10 @@
 //
 // # When the store is away
 //
-// A process keeps its share for a minute. The processes cannot change meanwhile, so the sum stays what it was. If more than three
-// of ten of its latest answers are refusals, or the minute is over, a law of its own goes on from the share, with the growth of one of N.
-// It has a part of one in N of MaxRate and MaxAmountRate then. A store that is back, with its data or empty, is followed at once.
+// A process keeps its share for a minute. The processes cannot change meanwhile, so the sum stays what it was. If more
+// than three of ten of its latest answers are refusals, or the minute is over, a law of its own goes on from the share,
+// with the growth of one of N. It has a part of one in N of MaxRate and MaxAmountRate then. A store that is back, with
+// its data or empty, is followed at once.
 //
 // docs/fleet.md has the figures, when one window pays, and what it does not do.
 package share

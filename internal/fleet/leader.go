@@ -33,8 +33,8 @@ type lead struct {
 	ends  float64      // answers a second
 	// took is what was accepted a second of late, and fly what flies.
 	took, fly float64
-	// begun is the time of the first step, stepped and last of the last, also of one that did not know enough. Attempts sent before cut
-	// belong to the last cut.
+	// begun is the time of the first step, stepped and last of the last, also of one that did not know enough. Attempts
+	// sent before cut belong to the last cut.
 	begun, last, stepped, cut time.Duration
 	// fresh: answers to attempts that were sent before do not count.
 	fresh  time.Duration
@@ -77,7 +77,8 @@ func Tick(every time.Duration) time.Duration { return time.Duration(ticks * floa
 // lag is how long an answer takes to have an effect.
 func (l *Leader) lag() time.Duration { return l.every + Tick(l.every)/2 + l.Delay }
 
-// Step takes the rows of all, and returns the message; false: it does not know enough yet. now is any clock that does not go back, and at the store's.
+// Step takes the rows of all, and returns the message; false: it does not know enough yet. now is any clock that does
+// not go back, and at the store's.
 func (l *Leader) Step(now, at time.Duration, rows map[string]Row, said Message) (Message, bool) {
 	if now > l.stepped+Lease(l.every) { // rows have ended meanwhile, and the answers are old
 		l.lead = lead{}
@@ -110,8 +111,8 @@ func (l *Leader) sums(rows map[string]Row) (sum Counts, flying float64) {
 	return sum, flying
 }
 
-// begin is the first step. A store that lost all knows the window from the processes. One that was away has no rows: a leader that is
-// not the first waits until all can have reported.
+// begin is the first step. A store that lost all knows the window from the processes. One that was away has no rows: a
+// leader that is not the first waits until all can have reported.
 func (l *Leader) begin(now, at time.Duration, rows map[string]Row, said Message) bool {
 	if l.begun == 0 {
 		l.Initial = min(cmp.Or(l.Initial, first), l.Max)
@@ -153,8 +154,8 @@ func (l *Leader) begin(now, at time.Duration, rows map[string]Row, said Message)
 // virtual is a window with what is on the way over the store.
 func (l *Leader) virtual(w float64) float64 { return w * l.state.Trip.Seconds() / l.trip }
 
-// rank gives each process a rank from 0 on. Who comes while others have shares gets one when there is room for its part: when they
-// have heard of it, and have less in flight.
+// rank gives each process a rank from 0 on. Who comes while others have shares gets one when there is room for its
+// part: when they have heard of it, and have less in flight.
 func (l *Leader) rank(now time.Duration, rows map[string]Row) {
 	taken, most := make([]bool, len(rows)), l.message.Slots.Most
 	part := func(r Row) float64 { return min(r.slots().wants, r.Weight*most) }

@@ -54,8 +54,8 @@ const (
 
 // The numbers of a process. Our choice.
 const (
-	// grace: so long a process keeps its share while the store is silent, unless more than wrong of its answers since then, and those
-	// are a sample, are refusals.
+	// grace: so long a process keeps its share while the store is silent, unless more than wrong of its answers since
+	// then, and those are a sample, are refusals.
 	grace, wrong, sample = time.Minute, 0.3, 20
 	// patience is how long a process waits for its first share.
 	patience = time.Second
@@ -259,8 +259,8 @@ func (m *Member) shared(now, at time.Duration, s *Share) {
 	s.State.Ssthresh = s.State.Cwnd
 }
 
-// takesTurns is for small shares. The sends of all processes of weight 1 are counted by a clock; each sends when the count, less its
-// part of one, passes a whole number.
+// takesTurns is for small shares. The sends of all processes of weight 1 are counted by a clock; each sends when the
+// count, less its part of one, passes a whole number.
 func (m *Member) takesTurns(at time.Duration, safe float64, s *Share) {
 	rate := max(leastWindow, m.weight*m.message.Rate*safe)
 	sends := m.weight*m.message.Sends + rate*(at-m.message.At).Seconds()

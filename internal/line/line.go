@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// crowded times the time that a late operation had is the length of a crowd. Then the order is first in, first out again, to
-	// see whether that will do: one time in nine is a trial. With 4 the goodput of faults_leave_test.go is .01 less, with 16 the same.
+	// crowded times the time that a late operation had is the length of a crowd. Then the order is first in, first out
+	// again, to see whether that will do: one time in nine is a trial. With 4 the goodput of faults_leave_test.go is .01
+	// less, with 16 the same.
 	crowded = 8
 	// trips is the number of mean round trips that an operation needs, since some answers take twice as long as the mean.
 	trips = 2
-	// leaving is the share of the latest ends, of about as many as ends, from which callers who do not say when they leave are a crowd.
-	// With less one cancelled item of a batch is one.
+	// leaving is the share of the latest ends, of about as many as ends, from which callers who do not say when they leave
+	// are a crowd. With less one cancelled item of a batch is one.
 	leaving, ends = 1. / 8, 16
 	// patient times the wait of one that left is the wait after which an operation is not in a hurry.
 	patient = 2
@@ -59,7 +60,8 @@ type Line[T any] struct {
 // lane is the operations of one kind that wait.
 type lane[T any] struct {
 	queue queue.Queue[*Waiter[T]]
-	// hasty are the new ones of the queue that have a deadline, and no more time than a crowd lasts; silent the new ones that are Silent.
+	// hasty are the new ones of the queue that have a deadline, and no more time than a crowd lasts; silent the new ones
+	// that are Silent.
 	hasty, silent crowd[T]
 	// left is the share of the latest ends of silent ones that were of callers who left.
 	left float64
@@ -220,9 +222,9 @@ func (l *Line[T]) Front() *Waiter[T] {
 //   - Meanwhile an oldest that has too little time left for those that wait now is told at once, but not sooner than a round
 //     trip after it came: a caller that comes again would be told again.
 //
-// Operations without a deadline, with more time than the eight times, and those that come back, keep their turn. Silent ones are as
-// those with a deadline once an eighth of them leave, but none is told: nobody knows its time. One that waits for twice as long as
-// those that left keeps its turn.
+// Operations without a deadline, with more time than the eight times, and those that come back, keep their turn. Silent
+// ones are as those with a deadline once an eighth of them leave, but none is told: nobody knows its time. One that
+// waits for twice as long as those that left keeps its turn.
 func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) {
 	a, w := l.next(), l.Front()
 	if w == nil {
@@ -285,8 +287,8 @@ func (l *Line[T]) Ended(urgent bool) {
 	}
 }
 
-// CutOff notes an attempt of a lane that its caller's deadline ended, after it had waited for most of its time, or with silent, that
-// ended since its caller left.
+// CutOff notes an attempt of a lane that its caller's deadline ended, after it had waited for most of its time, or with
+// silent, that ended since its caller left.
 func (l *Line[T]) CutOff(now time.Duration, urgent, silent bool) {
 	a := l.lane(urgent)
 	c := &a.hasty

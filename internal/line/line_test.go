@@ -339,7 +339,8 @@ func TestTheNewestOfThoseWhoDoNotSayWhenTheyLeave(t *testing.T) {
 	require.Equal(t, "oldest", turn(&l, 12*s, of))
 }
 
-// docs/design.md: "for eight times as long as the one waited that left", and "An operation that has waited for twice as long as that keeps its turn".
+// docs/design.md: "for eight times as long as the one waited that left", and "An operation that has waited for twice as
+// long as that keeps its turn".
 func TestHowLongTheNewestGoesFirst(t *testing.T) {
 	for at, want := range map[time.Duration]string{90*s - 1: "newest", 90 * s: "oldest"} {
 		var l queue

@@ -56,8 +56,8 @@ func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// README: the SDKs as they come, and one under a limiter, upload 2000 objects of 64 KiB from 256 goroutines, without a machine in it.
-// -v has the figures.
+// README: the SDKs as they come, and one under a limiter, upload 2000 objects of 64 KiB from 256 goroutines, without a
+// machine in it. -v has the figures.
 func TestUploadsAsTheyCome(t *testing.T) {
 	lost := map[string]int{}
 	for name, client := range map[string]func(*testing.T, *shelf) upload{

@@ -11,9 +11,10 @@ import (
 	"github.com/aimd-go/aimd/internal/sim"
 )
 
-// The share that was refused at or below the window in a minute of shadow, and what is refused in the minute after it, at the services
-// of the first set of TestHarm, whose workers go on for ever. It is the most that will be refused. Where a rate or a block
-// limits, it is too much, for the attempts above the window took what the others then have. make proof has two more services.
+// The share that was refused at or below the window in a minute of shadow, and what is refused in the minute after it,
+// at the services of the first set of TestHarm, whose workers go on for ever. It is the most that will be refused.
+// Where a rate or a block limits, it is too much, for the attempts above the window took what the others then have.
+// make proof has two more services.
 func TestWhatShadowForetells(t *testing.T) {
 	last, want := 13, 6
 	if *set == 0 {

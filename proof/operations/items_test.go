@@ -22,7 +22,8 @@ type status int
 func (s status) Error() string   { return "status" }
 func (s status) StatusCode() int { return int(s) }
 
-// store is a service of some slots and 50 ms, which refuses the rest after 5 ms. fails is the answer to an item in place of a success.
+// store is a service of some slots and 50 ms, which refuses the rest after 5 ms. fails is the answer to an item in
+// place of a success.
 type store struct {
 	slots  int64
 	refuse error
@@ -156,8 +157,8 @@ func TestAFifthOfBadItems(t *testing.T) {
 	}
 }
 
-// One item in twenty is always refused, or times out: the service says 429, 503 or 504 for it. It has no end, since each rule that
-// ended it lost good work at a real limit. Here: how far the good ones come within two hours.
+// One item in twenty is always refused, or times out: the service says 429, 503 or 504 for it. It has no end, since
+// each rule that ended it lost good work at a real limit. Here: how far the good ones come within two hours.
 func TestRefusalsOfOneItem(t *testing.T) {
 	for _, code := range []status{429, 503, 504} {
 		for door, workers := range doors {

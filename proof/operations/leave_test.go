@@ -131,8 +131,8 @@ func leaveCells() (cells []leaveCell) {
 	return cells
 }
 
-// Callers with deadlines at 102 services: some seconds after a spike, or in a load that is too much, the calls that the service can do
-// are done in time. Without the rules 31 in 100 were, and without a limiter 65.
+// Callers with deadlines at 102 services: some seconds after a spike, or in a load that is too much, the calls that the
+// service can do are done in time. Without the rules 31 in 100 were, and without a limiter 65.
 func TestCallersWhoLeave(t *testing.T) {
 	for _, seed := range []uint64{11, 12, 13} {
 		sum, half, n := 0., 0, 0

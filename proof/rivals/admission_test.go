@@ -17,9 +17,10 @@ import (
 
 const trip = 100 * time.Millisecond
 
-// script is a law, its first window, and what happens to it, in words: "+10", "-", "!" and "?" are ten successes, a refusal,
-// a timeout and an answer without a meaning; "@2s", "~50ms" and "/7" set the time, the round trip and the number in flight, which is the
-// window otherwise; "%40" sets the threshold of slow start; "=21" and "=21%40" say what the window and the threshold are.
+// script is a law, its first window, and what happens to it, in words: "+10", "-", "!" and "?" are ten successes, a
+// refusal, a timeout and an answer without a meaning; "@2s", "~50ms" and "/7" set the time, the round trip and the
+// number in flight, which is the window otherwise; "%40" sets the threshold of slow start; "=21" and "=21%40" say what
+// the window and the threshold are.
 type script struct {
 	law   window.Law
 	first float64
@@ -417,8 +418,8 @@ func desyncTheirs(t *testing.T) {
 	}
 }
 
-// A window has at least 20 answers. The limit doubles at a quarter more, and three times at less. Of ten rates the best counts. After
-// 10 s the latency is measured at 10, and answers of before do not count.
+// A window has at least 20 answers. The limit doubles at a quarter more, and three times at less. Of ten rates the best
+// counts. After 10 s the latency is measured at 10, and answers of before do not count.
 func desyncOurs(t *testing.T) {
 	script{newDesync(none), 10, "~100ms @100ms +19 =10 @200ms + =20"}.run(t)
 	script{newDesync(none), 40, "- =20 +18 =20 - =20 - =10"}.run(t)

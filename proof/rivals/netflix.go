@@ -41,9 +41,9 @@ func (dialogue) Answered(_ time.Duration, s window.State, a window.End) window.S
 	return s
 }
 
-// netflixVegas is VegasLimit of Netflix's concurrency-limits with the defaults of its builder. Every answer moves the limit by the queue
-// that the round trip and the shortest one imply. The original resets the shortest round trip
-// after 15 to 30 answers for each place of the limit, at random. Here it is always 30.
+// netflixVegas is VegasLimit of Netflix's concurrency-limits with the defaults of its builder. Every answer moves the
+// limit by the queue that the round trip and the shortest one imply. The original resets the shortest round trip after
+// 15 to 30 answers for each place of the limit, at random. Here it is always 30.
 type netflixVegas struct {
 	timed
 	// base is the shortest round trip in seconds, 0 before the first answer.

@@ -33,9 +33,9 @@ func TestHowLongAProgramWaits(t *testing.T) {
 	}
 }
 
-// spike plays programs that leave after a second: .8 of what a service of 32 slots takes, and four times as much for 2 s. What is above
-// the slots the service refuses, or lets wait. It does not see that a program has left. The result is the share of those done of
-// those that came from 3 s after the spike on.
+// spike plays programs that leave after a second: .8 of what a service of 32 slots takes, and four times as much for 2
+// s. What is above the slots the service refuses, or lets wait. It does not see that a program has left. The result is
+// the share of those done of those that came from 3 s after the spike on.
 func spike(t *testing.T, refuses bool, headers ...string) (share float64) {
 	const slots, load, rest = 32, 256, 8 * time.Second
 	inBubble(t, nil, nil, func(t *testing.T, b bubble) {
@@ -101,8 +101,8 @@ func spike(t *testing.T, refuses bool, headers ...string) (share float64) {
 	return share
 }
 
-// A queue of programs that leave after a second: oldest first, each was sent when it had left, .03 and then .00 for ever. Those that
-// say when they leave are served in time again 3 s after the spike.
+// A queue of programs that leave after a second: oldest first, each was sent when it had left, .03 and then .00 for
+// ever. Those that say when they leave are served in time again 3 s after the spike.
 func TestASpikeOfProgramsThatSayWhenTheyLeave(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		assert.GreaterOrEqual(t, spike(t, refuses, "X-Stainless-Timeout: 1"), .95, "refuses: %v", refuses)
@@ -118,8 +118,8 @@ func TestASpikeOfProgramsThatDoNotSayWhenTheyLeave(t *testing.T) {
 	}
 }
 
-// A program's time ends at the head of the answer: a stream goes on. Before it the program gets a 504 in flight, and a 429 if it was
-// never sent.
+// A program's time ends at the head of the answer: a stream goes on. Before it the program gets a 504 in flight, and a
+// 429 if it was never sent.
 func TestTheTimeOfAProgramEndsAtTheHead(t *testing.T) {
 	inBubble(t, func(conn net.Conn) {
 		defer conn.Close()

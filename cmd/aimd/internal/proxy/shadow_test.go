@@ -15,8 +15,8 @@ import (
 	"go.uber.org/atomic"
 )
 
-// In shadow programs have from the service what they would have without the proxy: each request once and at once, refusals as they
-// are, bodies as they come. The page and the metrics say what would have been held.
+// In shadow programs have from the service what they would have without the proxy: each request once and at once,
+// refusals as they are, bodies as they come. The page and the metrics say what would have been held.
 func TestShadowHoldsNothing(t *testing.T) {
 	var busy, came atomic.Int64
 	serve := handled(func(w http.ResponseWriter, r *http.Request) {

@@ -13,9 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Ten programs that listen to an event stream had all ten slots of the first window, for an hour: their bytes were successes of the
-// limiter, so no other request of the key was answered, or told. After refusals for 30 s two streams were enough. Now the streams
-// leave the window, and where --max-window holds them in it the others are told within --hold.
+// Ten programs that listen to an event stream had all ten slots of the first window, for an hour: their bytes were
+// successes of the limiter, so no other request of the key was answered, or told. After refusals for 30 s two streams
+// were enough. Now the streams leave the window, and where --max-window holds them in it the others are told within
+// --hold.
 func TestEventStreamsDoNotHoldTheWindow(t *testing.T) {
 	for name, c := range map[string]struct {
 		streams int
