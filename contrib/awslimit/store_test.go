@@ -2,8 +2,6 @@ package awslimit_test
 
 import (
 	"context"
-	"crypto/md5"
-	"encoding/hex"
 	"io"
 	"net"
 	"net/http"
@@ -127,23 +125,6 @@ func (s *store) client(l *aimd.Limiter, change ...func(*aws.Config)) *s3.Client 
 
 func pathStyle(cfg aws.Config) *s3.Client {
 	return s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
-}
-
-// content lists the store: keys and MD5 sums.
-func (s *store) content(t *testing.T) map[string]string {
-	t.Helper()
-	list, err := s.backend.ListBucket(bucket, nil, gofakes3.ListBucketPage{})
-	require.NoError(t, err)
-	all := map[string]string{}
-	for _, o := range list.Contents {
-		all[o.Key] = strings.Trim(o.ETag, `"`)
-	}
-	return all
-}
-
-func sum(b string) string {
-	h := md5.Sum([]byte(b))
-	return hex.EncodeToString(h[:])
 }
 
 func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
