@@ -254,7 +254,7 @@ func TestHopelessErrorsStopAll(t *testing.T) {
 		w := newWorld(t)
 		w.files(200)
 		w.set(func(rw http.ResponseWriter, r *http.Request) bool { return isPut(r) && deny(rw, r, 400, code) })
-		o := w.run()
+		o := w.run(func(c *Config) { c.MaxWindow = 16 }) // not all files at once
 		require.ErrorContains(t, o.err, want)
 		require.ErrorContains(t, o.err, "api error "+code)
 		assert.Less(t, w.count("PUT"), 100)
