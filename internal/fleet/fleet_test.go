@@ -204,3 +204,14 @@ func TestHowLongAShareHolds(t *testing.T) {
 	require.Equal(t, Waiting, at(&n, patience))
 	require.Equal(t, Alone, at(&n, patience+201*time.Millisecond), "nobody leads")
 }
+
+// Whatever a message says, a process reports again within a minute, and waits no longer for its first share.
+func TestAMessageThatIsWrongHasABound(t *testing.T) {
+	m := NewMember("a", 1)
+	m.Heard(time.Second, Message{Processes: -5}, time.Second)
+	assert.Equal(t, 1, m.Processes())
+	m.Heard(time.Second, Message{Processes: 2, Every: 24 * time.Hour, Window: Window{Cwnd: 1, Trip: 24 * time.Hour}}, time.Second)
+	assert.Equal(t, time.Minute, m.Every())
+	assert.Equal(t, Waiting, m.Share(time.Minute, 0, window.State{}).Mode)
+	assert.Equal(t, Alone, m.Share(61*time.Second, 0, window.State{}).Mode)
+}

@@ -57,7 +57,7 @@ const (
 	// grace: so long a process keeps its share while the store is silent, unless more than wrong of its answers since
 	// then, and those are a sample, are refusals.
 	grace, wrong, sample = time.Minute, 0.3, 20
-	// patience is how long a process waits for its first share.
+	// patience is the time for which a process waits for its first share, beside two reports and round trips; grace at most.
 	patience = time.Second
 	// spacedBelow is the share below which attempts are sent in turns.
 	spacedBelow = 2
@@ -147,7 +147,7 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 	if m.answered == 0 {
 		m.answered = max(sent, 1)
 	}
-	if said.Processes == 0 {
+	if said.Processes < 1 {
 		return
 	}
 	m.message, m.peers = said, said.Processes
@@ -186,8 +186,8 @@ func (m *Member) levels() [3]Level {
 	return [3]Level{m.message.Slots, m.message.MaxRate, m.message.MaxAmount}
 }
 
-// Every is the time between two reports.
-func (m *Member) Every() time.Duration { return max(shortest, m.message.Every) }
+// Every is the time between two reports, a minute at most, whatever a message says: its next one may be right.
+func (m *Member) Every() time.Duration { return min(max(shortest, m.message.Every), grace) }
 
 // Share is what a process has of the window.
 type Share struct {
@@ -210,7 +210,7 @@ func (m *Member) Share(now, at time.Duration, present window.State) Share {
 			m.mode = Silent
 		}
 		m.shared(now, at, &s)
-	case m.answered > 0 && m.rank < 0 && now < m.answered+patience+2*(m.Every()+m.message.Trip):
+	case m.answered > 0 && m.rank < 0 && now < m.answered+min(patience+2*(m.Every()+m.message.Trip), grace):
 		m.mode = Waiting
 		s.State.Cwnd, s.State.Ssthresh, s.In = 1, window.MaxWindow, patience
 	default:
