@@ -106,15 +106,7 @@ func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, 
 		if !began.IsZero() {
 			f.Elapsed = wall.Since(began)
 		}
-		again := f.Verdict.Retry()
-		switch {
-		case !a.more().forgotten:
-			forgotten = time.Time{}
-		case forgotten.IsZero():
-			forgotten = wall.Now()
-		case wall.Since(forgotten) >= r.Slots.Limits().MaxRetryAfter:
-			again = false // one of several services that is gone for good
-		}
+		again := !a.gone(&forgotten) && f.Verdict.Retry()
 		if may != nil && f.Verdict.Reason == nil {
 			again, f.Verdict.Reason = may(ctx, f)
 		}
@@ -145,6 +137,20 @@ func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, 
 		}
 		a = next
 	}
+}
+
+// gone reports that the name of a service that was there is not found for MaxRetryAfter: one of several services is gone
+// for good. since is the begin of that time.
+func (a *Attempt) gone(since *time.Time) bool {
+	switch {
+	case !a.more().forgotten:
+		*since = time.Time{}
+	case since.IsZero():
+		*since = wall.Now()
+	default:
+		return wall.Since(*since) >= a.runner.Slots.Limits().MaxRetryAfter
+	}
+	return false
 }
 
 func (a *Attempt) attempted(op Operation) (verdict.Verdict, error) {
