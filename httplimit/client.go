@@ -41,6 +41,9 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	PUT and DELETE with a condition, such as If-Match    as a POST
 //	a PUT that writes at an offset (Content-Range)       as a POST
 //
+// Within Do or Each of the same limiter a request is sent again under their slot, and the window hears of no refusal. Use
+// a client that does not try again there, and return Check(resp).
+//
 // A condition would fail after the first attempt's work, and the caller would take its own object for another's.
 //
 // A request with a nonce is one of ACME (application/jose+json), of OAuth 1, or with a DPoP proof. The service
