@@ -1,7 +1,7 @@
 // Package answer reads the answers of a service: its refusals, the times it asks for, and the quotas it reports.
 //
 // [Read] takes the bytes of an HTTP answer. [Of] takes a code and a message of an SDK, gRPC, a mail server or a
-// database. Both return an [Answer]. The first of these rules that decides gives its [Answer.Meaning]:
+// database. Both return an [Answer]. The first rule below that decides gives its [Answer.Meaning]:
 //
 //  1. A closed account (billing, insufficient_quota): Closed. No wait helps.
 //  2. The size of the request: Final. No wait makes a request smaller.
@@ -59,7 +59,7 @@ type Answer struct {
 	fine bool
 	// listed: the error is one of "errors", as GraphQL has them.
 	listed bool
-	// items are those of a batch, and refused those of them that the service refused for load.
+	// items is the number of items of a batch, refused the number that the service refused for load.
 	items, refused int
 	// whole: the wait is until a quota is whole again, for which nothing is served (GitHub).
 	whole bool

@@ -64,7 +64,7 @@ func (s *success) part() bool {
 	return a.judge(longest).refuses()
 }
 
-// sum adds up the lists of a batch, and what the document tells of a quota.
+// sum adds up the lists of a batch, and the quota that the document tells of.
 func (s *success) sum() {
 	for list, t := range s.tally {
 		if list == bulk && s.flagged || list == responses || list == records && s.counted || list == entries || list == leftovers {

@@ -13,8 +13,8 @@ const (
 	deepest = 7
 	// mostText is the part of a message that is read, in bytes. Our choice: error documents are shorter.
 	mostText = 8 << 10
-	// mostCodes is the number of codes that are kept, and mostTold that of keys that are read as a time. Our choice: real
-	// documents have a few.
+	// mostCodes is the number of codes that are kept, and mostTold the number of keys that are read
+	// as a time. Our choice: real documents have a few.
 	mostCodes = 32
 	mostTold  = 4
 	// mostSaid is the number of values of an error that are read. Our choice: real documents have a few.
@@ -66,7 +66,7 @@ func (r *reader) document(body []byte) {
 	r.heard()
 }
 
-// succeeded reports an answer whose status is that of a success.
+// succeeded reports an answer with the status of a success.
 func (r *reader) succeeded() bool { return r.Status > 0 && r.Status < 400 }
 
 // heard ends the message.
@@ -127,7 +127,7 @@ func statusOf(code string) (status int) {
 	return status
 }
 
-// role is what the value of a key is.
+// role is the meaning of a key's value.
 type role uint8
 
 const (

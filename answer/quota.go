@@ -117,8 +117,8 @@ type quotas struct {
 	reports []Quota
 }
 
-// reported reads the reports, and the time until all used quotas are whole again; 0 without a used quota. A quota
-// that comes back evenly says nothing of that.
+// reported reads the reports, and the time until all used quotas are whole again; 0 without a used quota. A quota that
+// comes back evenly does not report that time.
 func reported(c clock) (all []Quota, whole time.Duration) {
 	c.now = c.now.Truncate(time.Second)
 	h := &quotas{clock: c}
@@ -147,7 +147,7 @@ func reported(c clock) (all []Quota, whole time.Duration) {
 	return slices.DeleteFunc(h.reports, func(r Quota) bool { return !r.Valid() }), whole
 }
 
-// slots reports the name of a bound on requests in flight: what is left of them is no reason to wait.
+// slots reports the name of a bound on requests in flight: the rest of such a bound is no reason to wait.
 func slots(name string) bool {
 	name = strings.ToLower(name)
 	return strings.Contains(name, "concurren") || strings.Contains(name, "slots") || strings.Contains(name, "inflight") || strings.Contains(name, "in-flight")

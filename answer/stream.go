@@ -43,7 +43,7 @@ func (r *reader) parts(body string) {
 	}
 }
 
-// speaking are the texts of which a document has one if it may be no plain success.
+// speaking are texts: a document without one is a plain success.
 var speaking = func() (all [][]byte) {
 	for _, text := range strings.Fields(`rror rrcode NOTOK nprocessed Failed failed" responses" Note" Information" throttleStatus rateLimit`) {
 		all = append(all, []byte(text))

@@ -65,7 +65,7 @@ type success struct {
 	costs struct{ limit, left, rate, asked float64 }
 }
 
-// facts are what a document and the item at hand have.
+// facts are the findings in a document and in the item at hand.
 type facts struct {
 	failed, full     bool   // a key of errors; a key with data
 	errors, data     bool   // "errors" of GraphQL, and data beside them
@@ -254,7 +254,7 @@ func (s *success) field(kind byte, value string) place {
 	return others
 }
 
-// erring takes a key of errors, whose value may be a code, a text or a list of them.
+// erring takes a key of errors, whose value may be a code, a text or a list of codes or texts.
 func (s *success) erring(kind byte, value string, empty bool) place {
 	s.failed = s.failed || !empty
 	s.key = "error"

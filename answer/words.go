@@ -65,7 +65,7 @@ var words = []struct {
 			"exceeded your current quota", "quota limit", "max number of clients", "max clients reached", "no more connections allowed", "redis is loading the dataset"), 0},
 }
 
-// storage is what a code of S3 means that names no quota.
+// storage is the meaning of a code of S3 that names no quota.
 const storage = "StorageQuotaExceeded"
 
 // full reports a code of a store of S3 that has no room: Ceph Object Gateway, versity/versitygw#503, apache/ozone#7878; the
@@ -77,7 +77,7 @@ func full(code string) bool {
 // always is the at of a row that decides before all else.
 const always = -1
 
-// pattern is a code, or a part of it: open at its begin, or at its end.
+// pattern is a code, or a part of one: open at its begin, or at its end.
 type pattern struct {
 	word        string
 	open, ended bool
@@ -102,7 +102,7 @@ func (p pattern) matches(code string) bool {
 	return code == p.word
 }
 
-// worded is what the words mean; false without a word that is known. decides: whatever else the answer says.
+// worded is the meaning of the words; false without a known word. decides: whatever else the answer says.
 func (a *Answer) worded() (means Meaning, known, decides bool) {
 	for i := range words {
 		row := &words[i]

@@ -25,7 +25,7 @@ const (
 type block struct {
 	successes uint64
 	// run is the number of 403 in the present run. longest is the longest run that a success ended without a pause:
-	// runs of that length belong to the work.
+	// runs of this length belong to the work.
 	run, longest int
 	// first is the lowest number of an attempt in the run, last the highest.
 	first, last uint64

@@ -26,8 +26,8 @@ import (
 // So 0 will do for an event that needs no time: see Timed.
 type Gate struct {
 	window.Window
-	// Amount is what the operation at the front says that it costs, as Settings.MaxAmountRate and the service's quotas
-	// count it; 0: it says nothing. Set it, as far as Allowed allows it, before Tried, Next and Deadline.
+	// Amount is the cost that the operation at the front says, as Settings.MaxAmountRate and the service's quotas count
+	// it; 0: it says no cost. Set it, as far as Allowed allows it, before Tried, Next and Deadline.
 	Amount float64
 	// Urgent: the operation at the front goes before those that are not urgent. Set it before Tried and Next.
 	Urgent bool
@@ -55,7 +55,7 @@ type Gate struct {
 	starve starve
 	shadow Shadow
 
-	// part is what it has of a window of several processes.
+	// part is its part of a window of several processes.
 	part part
 
 	// told is nil until the service reports a quota, or an operation says an amount. waiting operations were there at the last call.
@@ -93,7 +93,7 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 // for a used quota is Neutral. If the attempt is not in flight, Answered returns false and changes nothing.
 func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) (window.End, bool) {
 	now = g.seen(now)
-	if g.Left(t) { // the law hears nothing of it: its time is not that of an answer
+	if g.Left(t) { // the law ignores it: its time is not the time of an answer
 		if g.told != nil {
 			g.ended(t, window.Neutral)
 		}

@@ -27,7 +27,7 @@ type starve struct {
 }
 
 // Quiet is the time for which nothing has been sent, has begun or ended, if it is long enough for one attempt more than
-// the window has room for. Otherwise 0, and at is when it will be; 0: not without an event.
+// the window has room for. Otherwise 0, and at is the time when it will be; 0: not without an event.
 func (g *Gate) Quiet(now time.Duration) (quiet, at time.Duration) {
 	if !g.Starved() {
 		return 0, 0

@@ -7,15 +7,15 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// Part is what a gate has of a window that several processes share (package share), beside the window's State. The zero
-// Part holds nothing back.
+// Part is the part of a gate in a window that several processes share (package share), beside the
+// window's State. The zero Part holds nothing back.
 type Part struct {
 	// In is the time from the call of Shared to the next turn: before it no attempt is sent. Every is the time between two
 	// turns; 0: there is no other. Count numbers the turn: whose last send was less than half a turn before has this turn
 	// already, by the count or by the time, if both say so.
 	In, Every time.Duration
 	Count     float64
-	// MaxRate and MaxAmountRate take the place of those of Settings; 0: those of Settings.
+	// MaxRate and MaxAmountRate replace the fields of Settings; 0: the fields of Settings hold.
 	MaxRate, MaxAmountRate float64
 }
 

@@ -28,8 +28,8 @@ const (
 	rareTurn, oftenTurn, turnRoom = 8, 2, 1.5
 )
 
-// Run is what a gate knows of an operation that failed: its failures in a row. The zero Run has none. Keep it as long as the
-// operation tries, and give it to one gate.
+// Run is a gate's record of an operation that failed: its failures in a row. The zero Run has no
+// failures. Keep it as long as the operation tries, and give it to one gate.
 type Run struct {
 	// Patient: nobody waits for the operation, so it is given more time: an item of aimd.Each. Set it before Ends and Gate.Waits.
 	Patient bool
@@ -37,14 +37,15 @@ type Run struct {
 	weight int
 	// again: it failed when it was aside.
 	again bool
-	// tries is the number of its failures that may be final, finals of those of them that are its own; own counts own refusals, too.
+	// tries is the number of its failures that may be final, finals the number that are its own; own counts own
+	// refusals, too.
 	tries, finals, own int
 	// bits is how unlikely its own failures are by chance. alone: the latest is its own.
 	bits  float64
 	alone bool
 	// sure: its failures are final; long: and for so long that nobody would wait.
 	sure, long bool
-	// first is the number of its first attempt that failed, since the time of that failure.
+	// first is the number of its first attempt that failed, since the time of the failure.
 	first uint64
 	since time.Duration
 }
@@ -59,7 +60,7 @@ func (r *Run) Own() int { return r.own }
 // Ends reports whether another attempt is of no use.
 func (r *Run) Ends() bool { return r.sure && (r.long || !r.Patient) }
 
-// faults is what a gate knows of the failures of all operations.
+// faults is a gate's record of the failures of all operations.
 type faults struct {
 	// down counts the operations that failed at their first attempt since the latest accepted answer. proof is the number of the
 	// attempt sent last when that came.
@@ -68,7 +69,7 @@ type faults struct {
 	// firsts is the share of failures among the latest first attempts of operations, again that among the retries of operations
 	// that ended well: a retry comes when all slots are taken, a worker's first attempt takes the slot that it has just left.
 	firsts, again float64
-	// begun is the time of the first own failure after a time without, latest that of the latest.
+	// begun is the time of the first own failure after a time without, latest the time of the latest.
 	begun, latest time.Duration
 }
 
@@ -151,7 +152,7 @@ func (f *faults) accepted(r *Run, last uint64) {
 	f.again -= f.again / agains
 }
 
-// AsideTurn is the number of turns of which operations aside get one, while others wait.
+// AsideTurn is the number of turns among which operations aside get one, while others wait.
 func (g *Gate) AsideTurn() int {
 	return int(min(rareTurn, max(oftenTurn, 1/(turnRoom*g.faults.firsts))))
 }

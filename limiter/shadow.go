@@ -17,7 +17,7 @@ type Shadow struct {
 	// Wait is the sum of the waits of held attempts as far as they were known: to the end of the gap, pause or quota, and for those
 	// in flight above the window a round trip over the window each. In JSON in nanoseconds.
 	Wait time.Duration `json:"wait"`
-	// Refused counts the refusals and time-outs, and Above those of held attempts.
+	// Refused counts the refusals and time-outs, and Above the refusals and time-outs of held attempts.
 	Refused uint64 `json:"refused"`
 	Above   uint64 `json:"above"`
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// spacing is what the gap before the next send counts from.
+// spacing is the send from which the gap before the next one counts.
 type spacing struct {
 	// last is the last send, if there is a gap: the time it was due, if only the timer was late. before is the spaced
 	// send before it.

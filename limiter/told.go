@@ -14,7 +14,7 @@ type QuotaState struct {
 	Name string
 	// Limit and Left are the whole quota and its rest, in the service's unit.
 	Limit, Left float64
-	// Refused is the share of what was spent of it that went to refused requests, by the reports: 0 to 1.
+	// Refused is the share of the spent quota that went to refused requests, by the reports: 0 to 1.
 	Refused float64
 	// Back is the time at which the quota is whole again, or a refused request may be sent again; 0: not known.
 	Back time.Duration
@@ -22,20 +22,20 @@ type QuotaState struct {
 	Until time.Duration
 }
 
-// told is what the service reports of its quotas and of a bound on the attempts in flight (Window.Bound), and what the
-// attempts in flight cost.
+// told is the service's report of its quotas and of a bound on the attempts in flight (Window.Bound), and the cost of
+// the attempts in flight.
 type told struct {
 	quota.Quotas
 	// heads are the attempts in flight, by number, whose answers have begun with a report. The value is true if the
 	// attempt was refused because a quota is used up.
 	heads map[uint64]bool
-	// amounts are what attempts in flight cost, by number: what their operations said, or what was used.
+	// amounts are the costs of attempts in flight, by number: as their operations said, or as used.
 	amounts map[uint64]float64
 	// boundAt is the number of the attempt sent last when the service said its bound on those in flight, which
 	// holds until the time boundedUntil.
 	boundAt      uint64
 	boundedUntil time.Duration
-	// slots is the name of the bound: an answer may say what is left of it without its unit.
+	// slots is the name of the bound: an answer may say its rest without its unit.
 	slots string
 	// trip is the mean round trip of accepted attempts, in which a new one counts an eighth (RFC 6298, section 2); 0
 	// before the first. Of a law without a clock the attempts after the number untimed count: times are told since.

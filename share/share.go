@@ -17,7 +17,8 @@ import (
 
 // Config has the settings of Join.
 type Config struct {
-	// Store is where the processes meet. Those of one store, by its name, are one fleet: have a name for each limit.
+	// Store is the place where the processes meet. The processes of one store, by its name, are one fleet: have a name
+	// for each limit.
 	Store Store
 	// Weight is the part of this process for each part of one with a weight of 1: 0.01 to 100; 0 means 1.
 	Weight float64
@@ -55,7 +56,7 @@ type Fleet struct {
 	logged string
 }
 
-// The times of a process, beside those of internal/fleet. Our choice.
+// The times of a process, next to the times of internal/fleet. Our choice.
 const (
 	// hello is the longest that Join waits for the store, and goodbye Close.
 	hello, goodbye = 2 * time.Second, time.Second

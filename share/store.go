@@ -14,13 +14,13 @@ var ErrRefused = errors.New("the store refuses")
 // ErrLost is the error of Store.Lead if the process does not lead any longer.
 var ErrLost = errors.New("another process leads")
 
-// Store is where the processes of one fleet meet: a Redis, a PostgreSQL, or another store that all of them reach. It keeps
-// a row of each process, the latest message of the one that leads, and who leads. It reads neither row nor message, so no
-// rule of the fleet is in a store.
+// Store is the place where the processes of one fleet meet: a Redis, a PostgreSQL, or another store that all processes
+// reach. It keeps a row of each process, the latest message of the one that leads, and who leads. It reads neither row
+// nor message, so no rule of the fleet is in a store.
 //
 // A lease begins when the store gets the call, and counts by the store's clock: the clocks of the processes need not agree. A
 // store may lose anything, as after a restart or an eviction: each row is written again by the next report, and the next
-// message says all that the one before said. It may forget a fleet of which it heard nothing for a minute.
+// message says all that the one before said. It may forget a fleet that was silent for a minute.
 //
 // Several goroutines call a store at once. A call ends with its context. No operation of a limiter waits for a call. An id
 // has 12 letters and digits. A row has at most 1 KB; a message has less, and in the first second of a large fleet at most 64 KB.
@@ -39,7 +39,7 @@ type Store interface {
 	Leave(ctx context.Context, id string) error
 }
 
-// Answer is what a process learns by a report.
+// Answer is the store's answer to the report of a process.
 type Answer struct {
 	// Message is the leader's latest message; empty: there is none.
 	Message []byte

@@ -12,8 +12,8 @@
 // goes to asynq unchanged. If the service has never answered, a task fails after
 // aimd.Config.FirstContact, which is a failure for asynq. Give the server more workers than the service has
 // slots, since only a task with a worker can use a slot. Each process has its own limiter,
-// unless it is that of a fleet (package share). docs/fleet.md of the
-// repository compares the engines, with figures.
+// unless it is the limiter of a fleet (package share). docs/fleet.md of the repository compares the engines, with
+// figures.
 //
 // # When a task is handed back
 //

@@ -37,7 +37,7 @@ type operation struct {
 	stopped bool
 	reason  error
 
-	// input is that of the operation.
+	// input is the input of the operation.
 	input any
 
 	// sent and body belong to the attempt at hand. body is nil if it is empty.

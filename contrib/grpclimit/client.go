@@ -196,9 +196,10 @@ func retried(do func(context.Context, func(context.Context) error) error) grpc.U
 	}
 }
 
-// Do is l.Do for a function that makes calls of gRPC. Its error has a status, as that of a call has: DEADLINE_EXCEEDED if the
-// time ran out before the call or between two attempts, which to status.Code is UNKNOWN or the refusal before, in the error of
-// l.Do. A function whose only attempt has a final error fails with that error, and otherwise the error is an *attempt.Error.
+// Do is l.Do for a function that makes calls of gRPC. Its error has a status, as the error of a call has. It is
+// DEADLINE_EXCEEDED if the time ran out before the call or between two attempts, which to status.Code is UNKNOWN
+// or the refusal before, in the error of l.Do. A function whose only attempt has a final error fails with that
+// error, and otherwise the error is an *attempt.Error.
 func Do(ctx context.Context, l *aimd.Limiter, fn func(context.Context) error) error {
 	return whole(l.Do(ctx, fn))
 }

@@ -24,7 +24,7 @@ type Store struct {
 	Name string
 }
 
-// DB is what a Store needs of a *pgxpool.Pool.
+// DB has the methods of a *pgxpool.Pool that a Store needs.
 type DB interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
@@ -39,7 +39,7 @@ const Table = `CREATE UNLOGGED TABLE IF NOT EXISTS aimd_share (
 
 // A fleet's own row has no id: its body is the message, and it ends with the leadership. An election forgets what ended
 // more than a minute ago, of other fleets. A report locks its row and then the fleet's. So what locks the fleet's first,
-// or those of others, waits for none.
+// or the rows of others, waits for none.
 const (
 	// $1 name, $2 id, $3 lease, $4 row.
 	report = `
@@ -150,7 +150,7 @@ func (s Store) check() error {
 	return nil
 }
 
-// is reports whether the server's error has one of the codes, or a class of them.
+// is reports whether the server's error has one of the codes, or is in one of the classes.
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
 func is(err error, codes ...string) bool {
 	var e *pgconn.PgError

@@ -114,7 +114,7 @@ func (s Store) Leave(ctx context.Context, id string) error {
 	return err
 }
 
-// call runs a script. It ends with the context, of which a client takes no notice without ContextTimeoutEnabled.
+// call runs a script. It ends with the context. A client without ContextTimeoutEnabled ignores the context.
 func (s Store) call(ctx context.Context, script *redis.Script, args ...any) (any, error) {
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("redisshare: %w: %w", share.ErrRefused, err)
@@ -154,7 +154,7 @@ var refusals = []struct{ reply, want string }{
 	{"ERR ", "a server of Redis 5 or Valkey that runs scripts, and " + Access},
 }
 
-// Access is what a user of the server needs, as a rule of ACL SETUSER.
+// Access is the rule of ACL SETUSER that a user of the server needs.
 const Access = "~aimd:* +@connection +eval +evalsha +time +hset +hget +hmget +hgetall +hdel +pexpire"
 
 // meaning wraps share.ErrRefused if the reply is a refusal.

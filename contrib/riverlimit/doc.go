@@ -11,7 +11,8 @@
 // job waits. Any other error goes to river unchanged. If the service has never answered, a job fails
 // after aimd.Config.FirstContact, which is an attempt for river. Give the queue more workers (MaxWorkers) than
 // the service has slots, since only a job with a worker can use a slot. Each process has its own limiter,
-// unless it is that of a fleet (package share). docs/fleet.md of the repository compares the engines, with figures.
+// unless it is the limiter of a fleet (package share). docs/fleet.md of the repository compares the engines, with
+// figures.
 //
 // # When a job is handed back
 //

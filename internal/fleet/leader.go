@@ -24,14 +24,14 @@ type Leader struct {
 	lead
 }
 
-// lead is what a leader learns.
+// lead is the knowledge of a leader.
 type lead struct {
 	law   window.Law
 	state window.State // as the law sees it
 	known bool         // state.Trip is of accepted answers
 	trip  float64      // at the service alone, in seconds
 	ends  float64      // answers a second
-	// took is what was accepted a second of late, and fly what flies.
+	// took is the number of answers accepted a second of late, and fly the number of attempts in flight.
 	took, fly float64
 	// begun is the time of the first step, stepped and last of the last, also of one that did not know enough. Attempts
 	// sent before cut belong to the last cut.
@@ -40,7 +40,7 @@ type lead struct {
 	fresh  time.Duration
 	counts map[string]Counts
 	ranks  map[string]int
-	// came is when a process was first seen, and then when it got its rank.
+	// came is the time when a process was first seen, and then the time when it got its rank.
 	came    map[string]time.Duration
 	message Message
 	every   time.Duration
@@ -53,7 +53,7 @@ const (
 	shortest, perProcess = 100 * time.Millisecond, time.Millisecond
 	// shortestLease and leases are in Lease. 400 ms was too short on a busy machine.
 	shortestLease, leases = 800 * time.Millisecond, 4
-	// ticks: the leader looks at the sums after two fifths of that time.
+	// ticks: the leader looks at the sums after two fifths of the time between two reports.
 	ticks = 0.4
 	// remembers is the time of which what is safe is a mean.
 	remembers = 10 * time.Second
@@ -74,7 +74,7 @@ func Lease(every time.Duration) time.Duration { return max(shortestLease, leases
 // Tick is the time between two steps of the leader.
 func Tick(every time.Duration) time.Duration { return time.Duration(ticks * float64(every)) }
 
-// lag is how long an answer takes to have an effect.
+// lag is the time that an answer takes to have an effect.
 func (l *Leader) lag() time.Duration { return l.every + Tick(l.every)/2 + l.Delay }
 
 // Step takes the rows of all, and returns the message; false: it does not know enough yet. now is any clock that does
@@ -97,7 +97,7 @@ func (l *Leader) Step(now, at time.Duration, rows map[string]Row, said Message) 
 	return l.say(now, at, rows), true
 }
 
-// sums are the answers since the last step, and what flies.
+// sums are the answers since the last step, and the attempts in flight.
 func (l *Leader) sums(rows map[string]Row) (sum Counts, flying float64) {
 	before := l.counts
 	l.counts = make(map[string]Counts, len(rows))
@@ -292,8 +292,8 @@ func (l *Leader) say(now, at time.Duration, rows map[string]Row) Message {
 	return *m
 }
 
-// whole is the number of whole attempts of a share: over ten seconds it is the share, and at any time those of all are the
-// window.
+// whole is the number of whole attempts of a share: over ten seconds it is the share, and at any time the attempts of
+// all are the window.
 func whole(share float64, rank, processes int, at time.Duration) float64 {
 	return math.Floor(share + turn(rank, processes, at))
 }

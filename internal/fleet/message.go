@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Row is what a process reports. Its counts are since the process joined, so that a report that is lost loses nothing.
+// Row is the report of a process. Its counts are since the process joined, so that a lost report loses no count.
 type Row struct {
 	Weight float64 `json:"w"`
 	// Queued is the number of operations that wait.
 	Queued int `json:"q,omitempty"`
 	// Flying is the mean number of attempts in flight since the last report.
 	Flying float64 `json:"f"`
-	// Rate and Amount are what it sends a second, of late.
+	// Rate is the number of its sends a second, of late, and Amount their amount.
 	Rate   float64 `json:"s,omitempty"`
 	Amount float64 `json:"m,omitempty"`
 	// Rank is its place in the order of turns, -1: it has none yet, and so no share.
@@ -33,7 +33,7 @@ type Counts struct {
 	RefusedTrips time.Duration `json:"u,omitempty"`
 }
 
-// less is what was counted since b.
+// less returns the counts since b.
 func (c Counts) less(b Counts) Counts {
 	return Counts{c.Accepted - b.Accepted, c.Refused - b.Refused, c.Trips - b.Trips, c.RefusedTrips - b.RefusedTrips}
 }
@@ -45,25 +45,26 @@ func (c *Counts) add(b Counts) {
 	c.RefusedTrips += b.RefusedTrips
 }
 
-// Window is that of all processes, as window.State. The zero Window: nobody knows it.
+// Window is the window of all processes, as window.State. The zero Window: it is not known.
 type Window struct {
 	Cwnd     float64       `json:"w,omitempty"`
 	Ssthresh float64       `json:"s,omitempty"`
 	Trip     time.Duration `json:"t,omitempty"`
 }
 
-// Message is what the leader says to all.
+// Message is the leader's message to all.
 type Message struct {
 	Leader string `json:"l"`
 	Window
-	// Processes is the number of those alive. Every is the time between two reports of each.
+	// Processes is the number of live processes. Every is the time between two reports of each.
 	Processes int           `json:"n"`
 	Every     time.Duration `json:"e"`
 	// Sends and Rate are the clock of turns: the sends of a process of weight 1 up to the store's time At, and those a second.
 	Sends float64       `json:"c"`
 	Rate  float64       `json:"r"`
 	At    time.Duration `json:"at"`
-	// Safe is what the service took of late, in windows: one that nobody moves is better the mean than what it is by chance.
+	// Safe is the load that the service took of late, in windows. A window that nobody moves is
+	// better the mean than its value by chance.
 	Safe float64 `json:"g"`
 	// Slots, MaxRate and MaxAmount are the levels of the window, of MaxRate and of MaxAmountRate; zero without one.
 	Slots     Level `json:"ls"`
@@ -80,7 +81,8 @@ type Level struct {
 	Equal float64 `json:"e"`
 }
 
-// demand is what a process uses, and what it would use if nothing waited: all that waits within a second.
+// demand is the part that a process uses, and the part that it would use if no operation waited: all that waits within
+// a second.
 type demand struct{ uses, wants float64 }
 
 func (r Row) slots() demand { return demand{r.Flying, r.Flying + float64(r.Queued)} }
@@ -89,8 +91,8 @@ func (r Row) amount() demand {
 	return demand{r.Amount, r.Amount * (1 + float64(r.Queued)/max(r.Rate, 1e-9))}
 }
 
-// part is what a process has: what it wants, within the level. One that wants little has an equal part, or a quarter more than it
-// uses: so when it wakes it has a part at once.
+// part is the part of a process: as much as it wants, within the level. One that wants little has
+// an equal part, or a quarter more than it uses: so when it wakes it has a part at once.
 func (l Level) part(weight float64, d demand) float64 {
 	return min(weight*l.Most, max(d.wants, headroom*d.uses, weight*l.Equal))
 }

@@ -50,8 +50,8 @@ type Line[T any] struct {
 	Bound int
 	// Yields: the urgent ones let the others go first. Set it before Front and Turn.
 	Yields bool
-	// AsideTurn is the number of turns of a lane of which its operations aside get one while others wait. Without others they get
-	// all.
+	// AsideTurn is the number of turns of a lane among which its operations aside get one while
+	// others wait. Without others they get all.
 	AsideTurn int
 
 	urgent, others lane[T]
@@ -72,7 +72,7 @@ type lane[T any] struct {
 	passed int32
 }
 
-// crowd is operations of one kind, of which the newest goes first while not all who wait can be served before they leave.
+// crowd is operations of one kind: the newest goes first while not all who wait can be served before they leave.
 type crowd[T any] struct {
 	queue queue.Queue[*Waiter[T]]
 	// until is the end of the latest such time. span is the time that the late operation had by which it was found.
@@ -161,7 +161,7 @@ func (a *lane[T]) len() int { return a.queue.Len() + a.aside.Len() }
 // Len is the number of operations that wait.
 func (l *Line[T]) Len() int { return l.others.len() + l.Urgent() }
 
-// Flow is the number of those that are not aside.
+// Flow is the number of operations that are not aside.
 func (l *Line[T]) Flow() int { return l.others.queue.Len() + l.urgent.queue.Len() }
 
 // Urgent is the number of urgent operations that wait.
@@ -176,7 +176,7 @@ func (l *Line[T]) Place(w *Waiter[T]) int {
 	return min(max(place, 1), l.Len())
 }
 
-// Before is the number of those that go before the oldest of a lane, if the newest go first. w is of that lane.
+// Before is the number of operations that go before the oldest of a lane, if the newest go first. w is in that lane.
 func (l *Line[T]) Before(w *Waiter[T]) int {
 	if w.Urgent {
 		return l.Urgent() - 1
@@ -326,7 +326,7 @@ func (c *crowd[T]) found(now, since, had time.Duration) {
 	}
 }
 
-// hasten reports whether an operation is one of those of a crowd.
+// hasten reports whether an operation is in a crowd.
 func (c *crowd[T]) hasten(w *Waiter[T]) bool { return c.span == 0 || w.had() <= crowded*c.span }
 
 // late reports whether an operation has too little time left for an attempt.

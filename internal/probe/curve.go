@@ -37,7 +37,7 @@ func (l *law) grown(w float64) float64 {
 	return grown
 }
 
-// lifted is the window if it is less than half of what is taken, by Little's law.
+// lifted is the window if it is less than half of the load taken, by Little's law.
 func (l *law) lifted(w float64) float64 {
 	if good := l.trip * l.rate; w < good/2 && !l.looking() {
 		w, l.ceiling = good, max(l.ceiling, good)
@@ -68,8 +68,9 @@ func (l *law) noteEarly(a window.End) {
 	}
 }
 
-// floor is rule 7: below one, each burst halves the window, down to a little of what was taken before a silence. From there
-// each refusal takes a part. The first refusals in a row leave ten a second.
+// floor is rule 7: below one, each burst halves the window, down to a little of the load taken
+// before a silence. From there each refusal takes a part. The first refusals in a row leave ten a
+// second.
 func (l *law) floor(w float64) float64 {
 	least := max(w/2, min(w*(1-l.silent), l.before/l.fall))
 	if l.inRow <= l.few {

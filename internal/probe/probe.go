@@ -18,7 +18,7 @@ type numbers struct {
 	sample  float64 // answers that show something
 	least   float64 // refusals for each success that any service may have without load
 	forget  float64 // of a share is forgotten with each load, or each round trip without an early refusal
-	fall    float64 // times less than what was taken is little
+	fall    float64 // times less than the load taken is little
 	more    float64 // times as frequent, as long or as large is clearly more
 	slowest float64 // attempts a second or in flight: a window of less is slow
 	growth  float64 // attempts a round trip at the ceiling, and the share of the way past it
@@ -118,7 +118,7 @@ func (l *law) begin(now float64, s window.State, a window.End) {
 	l.succeeded, l.began, l.block.began = now, now, l.start
 	if s.Ssthresh < window.MaxWindow {
 		l.ceiling, l.fresh, l.share = s.Ssthresh, false, l.least
-		if l.peers > 1 { // a share: all of them may have as many refused as one
+		if l.peers > 1 { // a share: all processes may have as many refused as one
 			l.allowed = l.most(s.Cwnd) / l.peers
 			l.ceiling = min(l.ceiling, s.Cwnd)
 		}
@@ -195,7 +195,7 @@ func (l *law) refusal(now, w float64, a window.End) float64 {
 // span is the time for which the accepted rate is a mean.
 func (l *law) span() float64 { return max(0.5, l.trip) }
 
-// good is what the service takes in a round trip, by Little's law. In silence it fades.
+// good is the number of attempts that the service takes in a round trip, by Little's law. In silence it fades.
 func (l *law) good(now float64) float64 {
 	return l.trip * l.rate * math.Exp((l.succeeded-now)/max(l.span(), 1/l.rate))
 }

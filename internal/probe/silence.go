@@ -8,13 +8,13 @@ import (
 
 // silence is a run of refusals without a success between them.
 type silence struct {
-	// inRow are the refusals since the last success, quiet is the time of the first of these sends, and before what was
-	// taken in a round trip before them.
+	// inRow are the refusals since the last success. quiet is the time of the first of these sends, and before the
+	// number taken in a round trip before them.
 	inRow, quiet, before float64
 	// began is when the last silence ended, and taken are the successes since then. record and longest are the most that was
 	// taken between two silences, and the longest time; +Inf if the service goes up and down.
 	began, taken, record, longest float64
-	// lasts is how many round trips a silence lasts, a mean.
+	// lasts is the mean number of round trips that a silence lasts.
 	lasts float64
 }
 

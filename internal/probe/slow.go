@@ -13,16 +13,17 @@ type slowness struct {
 	// were clearly longer. found: the ceiling is of a look.
 	shortest, quickest float64
 	slow, found        bool
-	// from is the window before a look, 0: there is none. flew is what flew in the last block, took its rate; looked is the time
-	// of the last look, and next that of the next.
+	// from is the window before a look, 0: there is none. flew is the number in flight in the last block, took its
+	// rate; looked is the time of the last look, and next the time of the next.
 	from, flew, took, looked, next float64
 }
 
 // block counts answers without a refusal from a time on, with the attempts that were in flight and the round trips.
 type block struct{ began, answers, flying, trips float64 }
 
-// count counts an answer, and reports whether the block is full: it has so many answers, most of what flies, and lasted
-// for a round trip. If all that fly are answered at once, a shorter block would show no rate.
+// count counts an answer, and reports whether the block is full: it has so many answers, most of
+// the attempts in flight, and lasted for a round trip. If all that fly are answered at once, a
+// shorter block would show no rate.
 func (b *block) count(now float64, a window.End, least float64) bool {
 	if now < b.began {
 		return false
@@ -79,7 +80,7 @@ func (l *law) judged(now, w float64, b block) float64 {
 		if w >= 2 {
 			return l.halve(now, w)
 		}
-	} else { // by Little's law, what the rate before needs at the round trip of the half
+	} else { // by Little's law, the window that the rate before needs at the round trip of the half
 		w = min(l.from, w*l.took/rate) / l.same
 		l.ceiling = min(l.ceiling, w)
 	}

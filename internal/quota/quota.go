@@ -27,20 +27,20 @@ type Quotas struct {
 	Said          int
 
 	all []quota
-	// last is the number of the request sent last, at the time sent. Numbers rise by one with each send. Nothing
+	// last is the number of the request sent last, at the time sent. Numbers rise by one with each send. No request
 	// goes before the time stopped, since a refusal spoke for all.
 	last          uint64
 	sent, stopped time.Duration
 }
 
-// quota is one quota: what the service says, what was spent since, and what a request costs.
+// quota is one quota: the service's report, the amount spent since, and the price of a request.
 type quota struct {
 	report
 	spent
 	price
 }
 
-// report is what the service says, as far as it is believed.
+// report is the service's report, as far as it is believed.
 type report struct {
 	answer.Quota
 	// read is the number of the request sent last when the report was read, at the time at. From end on, the
@@ -52,18 +52,19 @@ type report struct {
 	longest, low time.Duration
 }
 
-// spent is what the answers since the report show.
+// spent is the spending that the answers since the report show.
 type spent struct {
-	// accepted is what the requests accepted since then without a report of this quota have spent. deeds counts those
-	// accepted from the time since on while the rest stayed the same. untrue: they were more than the service said.
+	// accepted is the amount spent by the requests accepted since then without a report of this quota. deeds counts
+	// those accepted from the time since on while the rest stayed the same. untrue: they were more than the service
+	// said.
 	accepted, deeds float64
 	since           time.Duration
 	untrue          bool
-	// gone is by how much it fell from report to report, and lost what of it refused requests spent.
+	// gone is the amount by which it fell from report to report, and lost the part of gone that refused requests spent.
 	gone, lost float64
 }
 
-// price is what the quota falls by for each request.
+// price is the fall of the quota for each request.
 type price struct {
 	// fell is the amount by which the quota fell up to epoch. answers counts the accepted requests meanwhile, and
 	// weight is the sum of their amounts. A request whose amount is not said has the mean weight, at first 1.
@@ -250,7 +251,7 @@ func (d *quota) due(now time.Duration, q *Quotas, pending, waiting int) time.Dur
 	return sent + time.Duration(float64(d.end-sent)*use/(left+use))
 }
 
-// need is what the next request uses, and what is kept in reserve.
+// need is the amount that the next request uses, and the amount kept in reserve.
 func (d *quota) need(q *Quotas, left float64, waiting int) (use, keep float64) {
 	use, keep = d.cost(q.Next), q.Reserve*d.Limit
 	switch fall := d.fell / d.answers; {
@@ -296,7 +297,7 @@ func (d *quota) weighs(amount float64) float64 {
 	return amount
 }
 
-// cost is what a request of this amount spends of the quota, by the mean fall for each amount.
+// cost is the part of the quota that a request of this amount spends, by the mean fall for each amount.
 func (d *quota) cost(amount float64) float64 {
 	if !d.Amounts {
 		return 1

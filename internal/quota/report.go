@@ -10,7 +10,7 @@ import (
 type Head struct {
 	answer.Head
 	Number uint64
-	// Amount is what the request says that it costs; 0: it is not said.
+	// Amount is the cost that the request says; 0: it is not said.
 	Amount float64
 }
 
@@ -18,7 +18,7 @@ type Head struct {
 type State struct {
 	Name        string
 	Limit, Left float64
-	// Refused is the share of what was spent of it that went to refused requests.
+	// Refused is the share of the spent quota that went to refused requests.
 	Refused float64
 	// Back is the time at which the quota is whole again, or a refused request may be sent again; 0: it is not
 	// known.

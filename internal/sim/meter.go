@@ -24,8 +24,8 @@ type meter struct {
 	// interactive and background are the operations of the two kinds.
 	interactive, background struct{ born, done int }
 	// watched has the counts in the time of the watch: requests sent, requests that ended without success, operations
-	// done, and the most attempts that clients waited for. watchedTime has the latencies of those, watchedDone their
-	// number by client.
+	// done, and the most attempts that clients waited for. watchedTime has the latencies of these operations,
+	// watchedDone their number by client.
 	watched     struct{ sent, errors, done, peak int }
 	watchedTime []time.Duration
 	watchedDone []float64

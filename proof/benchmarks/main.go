@@ -86,8 +86,8 @@ var loads = []load{
 	{"10 000 goroutines on 16 slots", 10_000, 16, runtime.Gosched, 1},
 }
 
-// measure is one run of one contender in one case: nanoseconds for each operation, over those of
-// the reference, allocations, and Jain's fairness index of the grants of each goroutine.
+// measure is one run of one contender in one case. It has nanoseconds for each operation, over the nanoseconds of the
+// reference, allocations, and Jain's fairness index of the grants of each goroutine.
 type measure struct{ ns, ratio, allocs, jain float64 }
 
 // run lets the goroutines take slots and give them back for about the time given.

@@ -5,7 +5,7 @@
 // tests start and stop them on free ports of 127.0.0.1. Debian's packages are nginx-light
 // and haproxy; if one is missing, its tests fail and name it. The service
 // behind them is ours.
-// TestStorm uses the programs of "How not to crash a server": those of examples/storm.
+// TestStorm uses the programs of "How not to crash a server": examples/storm.
 //
 // TestEngines kills a worker process of two job engines, on redis-server and on PostgreSQL, which keep their
 // data below the test's temporary folder. TestFleet runs the program of examples/fleet.
@@ -16,7 +16,7 @@
 // TestPeers has aimd upload beside s5cmd, rclone and mc; the environment variable S5CMD names its program.
 //
 // TestInterruptedUploads stops and kills the process of aimd upload.
-// TestUploadsInCompany runs thirty of it on one store.
+// TestUploadsInCompany runs thirty such processes on one store.
 //
 // Prometheus and promtool read the metrics of a limiter at work.
 //

@@ -1,6 +1,6 @@
 // Command figures plays again what the tables of README.md and docs were made of, and prints what differs: the page
 // and line, the cell, and the fresh figure. It ends with status 1 if something does. Run it at the root of the
-// repository, by make figures. Simulated figures must be the same to their last digit; those of aimd demo, which
+// repository, by make figures. Simulated figures must be the same to their last digit; figures of aimd demo, which
 // takes real time, within a seventh.
 package main
 
@@ -20,18 +20,18 @@ import (
 	"strings"
 )
 
-// source is where a table's figures are from.
+// source is the source of a table's figures.
 type source struct {
 	page string
-	// head is what the table's first line begins with.
+	// head is the beginning of the table's first line.
 	head string
-	// command prints a JSON object a line. It runs in the folder of a program; "" is that of the tool. ROWS stands for
-	// the heads of the rows of all tables of the page with that command.
+	// command prints a JSON object a line. It runs in the folder of a program; "" is the folder of
+	// the tool. ROWS stands for the heads of the rows of all tables of the page with that command.
 	folder, command string
-	// noise is by how much a figure may differ, as a share of it.
+	// noise is by how much a figure may differ, as a share of the figure.
 	noise float64
 	// of returns which point belongs to the cell in a row and a column, by their heads, and the paths of its figures.
-	// Of a sweep these are several points, and the cell is right if one of them has its figures.
+	// Of a sweep these are several points, and the cell is right if one point has its figures.
 	of func(row, column string, all []point) (points []point, paths []string)
 }
 
@@ -194,7 +194,7 @@ func cells(line string) (all []string) {
 var number = regexp.MustCompile(`\d+(?: \d{3})*(?:\.\d+)?`)
 
 // compare writes the cells of the source's tables in the text that differ from the points, and returns how many cells
-// it compared, and how many of those differ.
+// it compared, and how many cells differ.
 func (s source) compare(text string, all []point, out io.Writer) (compared, differ int) {
 	var head []string
 	for i, line := range strings.Split(text, "\n") {

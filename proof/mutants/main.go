@@ -34,7 +34,7 @@ const most = 2 * time.Minute
 // mutant is a switch: the folder of its package, and its place.
 type mutant struct{ dir, at string }
 
-// house is where the changed packages and their tests are.
+// house is the place where the changed packages and their tests are.
 type house struct {
 	tmp     string
 	overlay map[string]string

@@ -64,9 +64,9 @@ func (c *arc) decide(limit, rtt float64) float64 {
 	return limit
 }
 
-// failsafe is the adaptive limiter of failsafe-go (MIT). Once a second it compares the slow answers of that second
-// with their mean, and moves the limit by the queue that this implies. When the limit is full and more in flight
-// brings no throughput, it goes down too. A refusal is one more answer, and a quick one.
+// failsafe is the adaptive limiter of failsafe-go (MIT). Once a second it compares the slow answers of the
+// second with their mean, and moves the limit by the queue that this implies. When the limit is full and more in
+// flight brings no throughput, it goes down too. A refusal is one more answer, and a quick one.
 type failsafe struct {
 	timed
 	samples      int
@@ -124,8 +124,8 @@ func (f *failsafe) update(limit, rtt float64, full bool) float64 {
 	return next
 }
 
-// correlation is that of two windows, and the relative deviation of y; 0 of less than ten values, and of values
-// that deviate by less than a hundredth.
+// correlation is the correlation of two windows, and the relative deviation of y. It is 0 of less
+// than ten values, and of values that deviate by less than a hundredth.
 func correlation(x, y []float64) (r, spread float64) {
 	n := float64(len(x))
 	var sx, sy, xx, yy, xy float64

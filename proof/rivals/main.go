@@ -3,13 +3,13 @@
 // the published defaults, as a law of this library's limiter, which counts the requests in
 // flight, queues and retries for all alike.
 //
-// A law is in the table if its admission test holds it to numbers that its source published: those of its project's
-// tests, for CUBIC the tables of its RFC, for Loki its reference of settings. All laws of the table are admitted, and
-// the constants are those of the sources at the commits that the test names. Not held are the numbers of modes that are
-// off by default: two of AzCopy's nine tables (benchmarks), and failsafe-go's bounds that decay or remember. Nor are
-// Lance's closed loop with its burst, and zenvark's fleet in Redis. Not admitted, for their sources publish no numbers
-// of the law: polars' rate limiter, and niks3, which has only bounds. A law sees the requests in flight at an answer,
-// where some sources count at the send.
+// A law is in the table if its admission test holds it to numbers that its source published. They are the numbers of
+// its project's tests, for CUBIC the tables of its RFC, for Loki its reference of settings. All laws of the table are
+// admitted, and the constants are as in the sources at the commits that the test names. Not held are the numbers of
+// modes that are off by default: two of AzCopy's nine tables (benchmarks), and failsafe-go's bounds that decay or
+// remember. Nor are Lance's closed loop with its burst, and zenvark's fleet in Redis. Not admitted, for their sources
+// publish no numbers of the law: polars' rate limiter, and niks3, which has only bounds. A law sees the requests in
+// flight at an answer, where some sources count at the send.
 //
 //	go run . sim run law-100-a-second --strategies probe,cubic,vegas
 package main

@@ -55,9 +55,9 @@ func nice(limit float64, round func(float64) float64) float64 {
 }
 
 // aibrix is the error-rate controller of aibrix's batch client (Apache-2.0). Eight successes give
-// one more, and a quarter more before the first cut. A tenth goes after a full limit of answers,
-// a tenth of which were refusals. Its pauses are left to the limiter here, and a law does not see
-// its tokens. Its start and its bound are those of its tests.
+// one more, and a quarter more before the first cut. A tenth goes after a full limit of answers
+// with a tenth of refusals. Its pauses are left to the limiter here, and a law does not see its
+// tokens. Its start and its bound are as in its tests.
 type aibrix struct {
 	timed
 	// healthy is the number of successes since the last change; cut: there was a cut.

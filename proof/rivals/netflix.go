@@ -24,8 +24,8 @@ func (netflixAIMD) Answered(_ time.Duration, s window.State, a window.End) windo
 	return s
 }
 
-// dialogue is the client-side AIMD of palantir/dialogue (Apache-2.0): one more for each limit of
-// successes with nine tenths of it in flight, a tenth less for each refusal.
+// dialogue is the client-side AIMD of palantir/dialogue (Apache-2.0). It has one more for each
+// limit of successes with nine tenths of the limit in flight, a tenth less for each refusal.
 type dialogue struct{ timed }
 
 func newDialogue(window.Settings) window.Law { return dialogue{} }
@@ -120,8 +120,8 @@ func (a *average) add(x float64) float64 {
 // looks at latency alone: a refusal is one more answer, and a quick one.
 type gradient2 struct {
 	timed
-	// tolerance is how much slower than the long mean an answer may be. decay is what is left
-	// of the long mean after a second that was more than twice as quick.
+	// tolerance is how much slower than the long mean an answer may be. decay is the rest of the long mean after a
+	// second that was more than twice as quick.
 	tolerance, decay float64
 	long             average
 	// next is the time when this second ends. The rest is about this second.

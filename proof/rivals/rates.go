@@ -19,7 +19,7 @@ func paced(s window.State, rate float64) window.State {
 // measured rate.
 type awsAdaptive struct {
 	timed
-	// on: a refusal came. rate is that of the bucket; most that before the last cut. Per second.
+	// on: a refusal came. rate is the rate of the bucket; most the rate before the last cut. Per second.
 	on         bool
 	rate, most float64
 	// k is the time in seconds that the curve takes to reach most, from failed on.

@@ -29,9 +29,10 @@ func (t tower) Answered(_ time.Duration, s window.State, a window.End) window.St
 	return s
 }
 
-// zenvark is zenvark's adaptive semaphore (MIT), whose limit all processes share in Redis; here it is that of one process.
-// A refusal halves the limit, once in 10 s. A success adds one, once in 5 s, if the limit was reached and nothing was
-// refused for 5 s. It has no first limit of its own; 10 is that of its tests. Other failures are neutral there.
+// zenvark is zenvark's adaptive semaphore (MIT), whose limit all processes share in Redis; here it is the limit of
+// one process. A refusal halves the limit, once in 10 s. A success adds one, once in 5 s, if the limit was reached
+// and nothing was refused for 5 s. It has no first limit of its own; 10 is the first limit of its tests. Other
+// failures are neutral there.
 type zenvark struct {
 	timed
 	// cut, grown and refused are the times of the last ones.

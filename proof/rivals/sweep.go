@@ -13,8 +13,9 @@ import (
 	"strings"
 )
 
-// sweeps are the strategies of the sweep: ours, those of the tool without a law of ours, and the laws of others that
-// look at the times of answers or at refusals of single calls, as clients in front of one service have them.
+// sweeps are the strategies of the sweep: ours, the strategies of the tool without a law of ours,
+// and the laws of others. These look at the times of answers or at refusals of single calls, as
+// clients in front of one service have them.
 var sweeps = []string{"probe", "reno-0.9", "reno-0.5", "tahoe-0.9", "tahoe-0.5", "semaphore", "none", "failsafe", "gradient2", "dialogue", "netflix-vegas", "arc", "aws-adaptive"}
 
 const sweepUsage = `Sweep plays aimd sim sweep with laws of others, and writes the table of

@@ -1,5 +1,5 @@
 // Command client is the thousand clients of "Exponential Backoff or how not to crash a server" (Smirnov 2014). Its
-// flags and lines are those of the text's program, with -aimd beside them.
+// flags and lines are as in the text's program, with -aimd beside them.
 package main
 
 import (
@@ -55,7 +55,7 @@ the time since the last request. The jitter is a share of the delay, as in the t
 
 `
 
-// strategy is what does an operation: it repeats the attempt until that succeeds or the context ends.
+// strategy does an operation: it repeats the attempt until that succeeds or the context ends.
 func strategy() (func(context.Context, func(context.Context) error) error, error) {
 	if *window {
 		l, err := aimd.New(aimd.Config{Name: "clients"})

@@ -1,5 +1,5 @@
 // Command server is the service of "Exponential Backoff or how not to crash a server" (Smirnov 2014), which its
-// clients crash. Its flags and lines are those of the text's program.
+// clients crash. Its flags and lines are as in the text's program.
 package main
 
 import (

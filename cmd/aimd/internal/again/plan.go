@@ -19,12 +19,12 @@ import (
 const (
 	// planClients is the number of clients of a plan, each with its own jitter.
 	planClients = 1000
-	// triesMost is when a plan stops to count.
+	// triesMost is the number of tries at which a plan stops to count.
 	triesMost = 10_000
 )
 
-// printPlan writes which delays, with how many tries, outlast an outage. What the flags and the form leave open has
-// several rows.
+// printPlan writes which delays, with how many tries, outlast an outage. A choice that the flags
+// and the form leave open has several rows.
 func (j *job) printPlan(c *cobra.Command) error {
 	given, err := j.form.delays(c.Flags())
 	if err != nil {

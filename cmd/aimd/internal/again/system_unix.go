@@ -11,8 +11,8 @@ import (
 )
 
 // group gives the command a process group of its own, so that signals reach its children too, and returns a
-// function that sends them. In the foreground of a terminal there is only one group, and the terminal sends
-// Ctrl-C to all of it: the command would take a second one as an order to end at once.
+// function that sends them. In the foreground of a terminal there is only one group. The terminal sends
+// Ctrl-C to the whole group: the command would take a second one as an order to end at once.
 func group(cmd *exec.Cmd) (send func(os.Signal) error) {
 	if inForeground() {
 		return func(s os.Signal) error {

@@ -19,7 +19,7 @@ func Help(texts embed.FS, c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// Group is the command with others below it. Without one of them it shows its help.
+// Group is the command with others below it. Without such a command it shows its help.
 func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	c.Args = NoArgs
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }

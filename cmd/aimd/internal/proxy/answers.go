@@ -15,12 +15,12 @@ import (
 
 // rule says what an answer means whose words no table has.
 type rule struct {
-	// Status is that of the answers, 0 for any.
+	// Status is the status of the answers, 0 for any.
 	Status int `yaml:"status"`
 	// JSON is the place of a value in the document, as errors.0.code; * is any item. Header is a name in its place.
 	JSON   string `yaml:"json"`
 	Header string `yaml:"header"`
-	// Word is the value, or a word of it, in any letters.
+	// Word is the value, or a word in the value, in any letters.
 	Word string `yaml:"word"`
 	// Means is refused, spent, closed or passing.
 	Means string `yaml:"means"`

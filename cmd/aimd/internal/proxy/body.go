@@ -11,7 +11,7 @@ import (
 )
 
 // keep reads the body, if it is not too long, so that the request can be sent again. A program that sends a
-// body slowly has no slot meanwhile. In shadow nothing is sent again.
+// body slowly has no slot meanwhile. In shadow no request is sent again.
 func (w *wait) keep(to http.ResponseWriter, r *http.Request) (err error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil
@@ -46,7 +46,7 @@ func (w *wait) keep(to http.ResponseWriter, r *http.Request) (err error) {
 	return err
 }
 
-// kept is a body in parts, so that it costs what has come of it.
+// kept is a body in parts, so that it costs only the bytes that have come.
 type kept struct {
 	parts       [][]byte
 	size, taken int64
@@ -63,7 +63,7 @@ func (k *kept) reader() io.Reader {
 	return io.MultiReader(all...)
 }
 
-// read reads another part. What is announced counts for the last part only, and for one of 64 KiB at most.
+// read reads another part. An announced length counts for the last part only, and for one of 64 KiB at most.
 func (k *kept) read(w *wait, m *memory, r *http.Request, most int64) error {
 	n := min(max(k.size, 4<<10), 256<<10, most-k.size+1)
 	if rest := r.ContentLength - k.size; rest > 0 && rest <= max(n, 64<<10) {
@@ -87,8 +87,9 @@ func (k *kept) read(w *wait, m *memory, r *http.Request, most int64) error {
 	return err
 }
 
-// leastPart is what a body of a told length brings each --idle: what drips would hold its slot, or memory, for as long as
-// its program likes. Our choice: 200 bytes a second by the default of --idle.
+// leastPart is the part that a body of a told length brings each --idle. A body that drips would
+// hold its slot, or memory, for as long as its program likes. Our choice: 200 bytes a second by the
+// default of --idle.
 const leastPart = 64 << 10
 
 // slow bounds the time for which a program sends no byte, and of a body whose length is told that for leastPart.
@@ -122,7 +123,7 @@ type sending struct {
 	*sent
 }
 
-// sent is how far a request is.
+// sent is the progress of a request.
 type sent struct {
 	mu    sync.Mutex
 	timer *time.Timer

@@ -30,19 +30,19 @@ import (
 //go:embed help
 var help embed.FS
 
-// settings are those of the command line.
+// settings are the settings of the command line.
 type settings struct {
 	to, listen, admin, host string
 	// rulesFile is a document as package remote reads it, stateFile has the windows; empty: none.
 	rulesFile, stateFile string
 	// answersFile has rules for answers whose words no table has; empty: none.
 	answersFile string
-	// by says which limiter a request has; empty: those of credentials.
+	// by says which limiter a request has; empty: the limiter of its credential.
 	by  string
 	one bool
 	// classes: reads and writes have limiters of their own; empty: they share one.
 	classes string
-	// keys is the most limiters, queue the most requests that wait for one of them.
+	// keys is the most limiters, queue the most requests that wait for one limiter.
 	keys, queue int
 	// hold bounds the waits of a request, idle the time without a byte, drain the end of the process. Before that end
 	// requests are taken for drainDelay.
@@ -51,7 +51,7 @@ type settings struct {
 	buffer int64
 	// memory is the most bytes of all bodies together that are kept.
 	memory int64
-	// maxRate, maxAmountRate and maxWindow bound each limiter; 0: nothing does.
+	// maxRate, maxAmountRate and maxWindow bound each limiter; 0: no bound.
 	maxRate, maxAmountRate, maxWindow float64
 	keepHost, json, shadow            bool
 	shared                            shared.Windows
@@ -204,7 +204,7 @@ func (p *proxy) leave() {
 	all.Wait()
 }
 
-// half is how many of so many files are for programs; 0 for no bound. Of few files 16 are for all else.
+// half is the number of files, of so many, that are for programs; 0 for no bound. Of few files 16 are for all else.
 func half(files int) int {
 	if files == 0 || files > 10_000 {
 		return files / 2
@@ -223,7 +223,7 @@ func rarely(f func()) func() {
 	}
 }
 
-// reread reads the files of rules again. A wrong one changes nothing.
+// reread reads the files of rules again. A wrong file changes no rule.
 func (p *proxy) reread() {
 	if err := p.refreshed(); err != nil {
 		p.log.Warn("the rules for answers are bad", "err", err)

@@ -44,7 +44,7 @@ func (p *proxy) drained(ctx context.Context, server *http.Server) error {
 	if err == nil {
 		return nil
 	}
-	p.stop(errStopped) // what waits gets a 429, and what is in flight a 502
+	p.stop(errStopped) // waiting requests get a 429, requests in flight a 502
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	_ = server.Shutdown(last)

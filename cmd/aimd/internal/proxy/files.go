@@ -9,9 +9,9 @@ import (
 	"go.uber.org/atomic"
 )
 
-// bounded is a listener with so many connections at a time. If all are taken, those that are idle or have said nothing for
-// 5 s are closed, and each other one after its answer: what waits outside has its turn. If none has left for --hold, what
-// waits is told.
+// bounded is a listener with so many connections at a time. If all are taken, those that are idle or have been silent
+// for 5 s are closed, and each other one after its answer. So connections that wait outside have their turn. If no
+// connection has left for --hold, those that wait are told.
 type bounded struct {
 	net.Listener
 	places chan struct{}
@@ -19,14 +19,15 @@ type bounded struct {
 	server *http.Server
 	short  func()
 	hold   time.Duration
-	// told are the connections above the bound, which get a 429; since is when places became short, left when one of
-	// their connections last went.
+	// told are the connections above the bound, which get a 429. since is the time when places became short, left the
+	// time when one of their connections last went.
 	told  chan struct{}
 	since time.Time
 	left  atomic.Time
 }
 
-// mostTold is how many connections above the bound are told at a time. Our choice: half of the files for all else.
+// mostTold is the number of connections above the bound that are told at a time. Our choice: half of the files for all
+// else.
 const mostTold = 8
 
 func newBounded(l net.Listener, most int, p *proxy, server *http.Server) *bounded {
@@ -51,7 +52,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 	}
 	defer b.server.SetKeepAlivesEnabled(true)
 	for {
-		b.server.SetKeepAlivesEnabled(false) // closes those that are idle, or have said nothing for 5 s
+		b.server.SetKeepAlivesEnabled(false) // closes those that are idle, or have been silent for 5 s
 		var tell chan struct{}
 		if time.Since(later(b.since, b.left.Load())) >= b.hold {
 			tell = b.told

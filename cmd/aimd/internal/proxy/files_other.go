@@ -2,5 +2,5 @@
 
 package proxy
 
-// files is how many files the process may have open, 0 for no bound that matters.
+// files is the number of files that the process may have open, 0 for no bound that matters.
 func files() int { return 0 }

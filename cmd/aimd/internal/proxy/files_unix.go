@@ -4,7 +4,7 @@ package proxy
 
 import "golang.org/x/sys/unix"
 
-// files is how many files the process may have open, 0 for no bound that matters.
+// files is the number of files that the process may have open, 0 for no bound that matters.
 func files() int {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &l) != nil || l.Cur > 1<<20 {

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	// target is a URI of a Link, goal that of a Refresh.
+	// target is a URI of a Link, goal the URI of a Refresh.
 	target = regexp.MustCompile(`<[^>]*>`)
 	goal   = regexp.MustCompile(`(?i)(url *= *["']?)([^"';]+)`)
 	// domain and below are the attributes of a Set-Cookie that say where it goes.
@@ -54,7 +54,7 @@ func second(of *regexp.Regexp, v string, f func(string) string) string {
 	return v[:m[4]] + f(v[m[4]:m[5]]) + v[m[5]:]
 }
 
-// covers reports whether a cookie of that domain is for the host.
+// covers reports whether a cookie of the domain is for the host.
 func covers(domain, host string) bool {
 	domain, host = strings.ToLower(domain), strings.ToLower(host)
 	return domain == host || strings.HasSuffix(host, "."+domain)
@@ -87,7 +87,7 @@ func sameHost(scheme, a, b string) bool {
 	return strings.EqualFold(strings.TrimSuffix(a, port), strings.TrimSuffix(b, port))
 }
 
-// short is a path without that of --to, as the program asks for it. Any other reference stays.
+// short is a path without the path of --to, as the program asks for it. Any other reference stays.
 func (p *proxy) short(ref string) string {
 	rest, ok := strings.CutPrefix(ref, p.path)
 	switch {

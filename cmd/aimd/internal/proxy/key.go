@@ -28,7 +28,7 @@ func (p *proxy) limiterOf(r *http.Request) string {
 var keyForm = regexp.MustCompile(`^([0-9A-Za-z-]+|(cookie|query):[!-~]+)$`).MatchString
 
 // key names who sends a request: a part of the hash of the credential, or of what --key says, which tells keys apart and
-// says nothing of the credential. None is kept.
+// says nothing of the credential. No credential is kept.
 func (p *proxy) key(r *http.Request) string {
 	kind, name, _ := strings.Cut(p.by, ":")
 	switch {
@@ -80,14 +80,14 @@ func keyed(header, value string) string {
 var who = regexp.MustCompile(`(?i)\b(credential|keyid|access|username|oauth_consumer_key|oauth_token|id|client_token|access_token|skn|token)=("[^"]*"|[^",/&; ]*)`)
 
 // credential is the part of an Authorization that is the same in each request of a program. That is all of a Basic or a
-// bare key. A token that names its sender, as a JWT does, may be new in each request. Other schemes sign each request: of
-// them it is the parameters that name the sender, or what stands before the signature ("SharedKey ID:signature"), or the
-// scheme alone.
+// bare key. A token that names its sender, as a JWT does, may be new in each request. Other schemes sign each request:
+// there it is the parameters that name the sender, or what stands before the signature ("SharedKey ID:signature"), or
+// the scheme alone.
 func credential(value string) string {
 	scheme, rest, two := strings.Cut(value, " ")
 	if !two {
 		if plain, err := url.QueryUnescape(value); err == nil {
-			value, _, _ = strings.Cut(plain, "&sig=") // Cosmos DB escapes all of it
+			value, _, _ = strings.Cut(plain, "&sig=") // Cosmos DB escapes the whole value
 		}
 		return value
 	}
@@ -117,7 +117,8 @@ func credential(value string) string {
 	}
 }
 
-// claims are those of a JWT that name its sender, empty for any other token. Nothing is verified: the service does that.
+// claims are the claims of a JWT that name its sender, empty for any other token. They are not verified: the service
+// does that.
 func claims(token string) string {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -144,7 +145,8 @@ type strangers struct {
 	said  bool
 }
 
-// manyStrangers in that time are one each 6 s at least: a program that comes once in a while is none of them. Our choice.
+// manyStrangers in that time are one each 6 s at least: a program that comes once in a while is not among them. Our
+// choice.
 const (
 	manyStrangers = 100
 	strangersIn   = 10 * time.Minute

@@ -10,8 +10,8 @@ import (
 // mostPatience is the longest time that a header is believed. Our choice.
 const mostPatience = 24 * time.Hour
 
-// patienceOf is how long a program waits for the head of an answer, by the header in which its SDK, gRPC or Envoy says so; 0:
-// nobody does.
+// patienceOf is the time for which a program waits for the head of an answer. A header of its SDK, gRPC or Envoy says
+// it; 0: no header does.
 func patienceOf(h http.Header) time.Duration {
 	for _, of := range patiences {
 		if v := h[of.name]; len(v) == 1 {

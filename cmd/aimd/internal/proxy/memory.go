@@ -13,12 +13,12 @@ var errMemory = errors.New("the bodies of other requests hold all of --memory, f
 
 // memory bounds the bytes of all bodies that are kept. A body that finds no room waits to be read. One body at a time
 // may go above the bound: otherwise bodies that have come by half could wait for each other for ever. If no body has given
-// room back for --hold, what waits is told.
+// room back for --hold, waiting requests are told.
 type memory struct {
 	mu    sync.Mutex
 	left  int64
 	above *kept
-	// freed is when a body last gave room back.
+	// freed is the time when a body last gave room back.
 	freed time.Time
 	line  queue.Queue[*claim]
 }
@@ -98,7 +98,7 @@ func (m *memory) serve() {
 	}
 }
 
-// free forgets the body. What is still being sent of it goes on.
+// free forgets the body. A send that is under way continues.
 func (m *memory) free(k *kept) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -36,7 +36,7 @@ type proxy struct {
 	switched atomic.Int64
 	settings
 	target *url.URL
-	// path is that of the target, without a slash at its end.
+	// path is the path of the target, without a slash at its end.
 	path string
 	base *http.Transport
 	// fresh is a copy of base after net/http has locked itself out; nil: base is in use. maybe2: HTTP/2 may be spoken.
@@ -54,7 +54,7 @@ type proxy struct {
 	stopping atomic.Bool
 	life     context.Context
 	stop     context.CancelCauseFunc
-	// windows are those of an earlier run, by name; rules are those of the file --rules, which remote reads.
+	// windows are the windows of an earlier run, by name; rules are the rules of the file --rules, which remote reads.
 	windows   map[string]aimd.Snapshot
 	rules     remote.Limiters
 	remote    *remote.Client
@@ -117,7 +117,7 @@ func (b *buffers) Put(buffer []byte) { b.Pool.Put((*[32 << 10]byte)(buffer)) }
 // above. 200 requests to 8 slots take 1.145 attempts each, and 1.25 from 20 on.
 const initialWindow = 10
 
-// limiter makes the limiter of that name.
+// limiter makes the limiter with this name.
 func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
 	c := aimd.Config{InitialWindow: min(initialWindow, cmp.Or(p.maxWindow, initialWindow)), Name: name, Observer: aimd.Log(p.log, 10),
 		QueueBound: p.queue, MaxWait: p.hold, MaxRate: p.maxRate, MaxAmountRate: p.maxAmountRate, MaxWindow: p.maxWindow,

@@ -11,7 +11,8 @@ import (
 	"github.com/aimd-go/aimd/queue"
 )
 
-// pulse is when the requests of a limiter last succeeded, and which are in flight. The methods of nil have no effect.
+// pulse is the time when the requests of a limiter last succeeded, and the requests in flight. The methods of nil have
+// no effect.
 type pulse struct {
 	// last comes first to be aligned on 32-bit machines.
 	last    atomic.Duration
@@ -67,7 +68,7 @@ func (p *pulse) at() (last time.Time) {
 }
 
 // seconds is the time after which there is room for another request, as far as the limiter knows, and at least what the
-// service asked for: 1 s to a day. What waits goes before.
+// service asked for: 1 s to a day. Waiting requests go before.
 func (p *pulse) seconds(asked time.Duration) int {
 	var room time.Duration
 	if p != nil {
@@ -78,7 +79,7 @@ func (p *pulse) seconds(asked time.Duration) int {
 				until = q.UsedUpUntil
 			}
 		}
-		if room = max(0, time.Until(until)); s.Successes > 0 { // each at the present pace, or at that of the past
+		if room = max(0, time.Until(until)); s.Successes > 0 { // each at the present pace, or at the pace of the past
 			each := min(max(s.Gap, time.Duration(float64(s.Trip)/max(1, s.Cwnd))), time.Since(p.made)/time.Duration(s.Successes))
 			room += each * time.Duration(s.Queued)
 		}

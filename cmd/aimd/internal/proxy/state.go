@@ -21,7 +21,7 @@ func (f file) Fetch(context.Context, string) ([]byte, string, error) {
 
 func (f file) String() string { return string(f) }
 
-// windowAge is how long a window is kept that no limiter has: after that Restore would not take it.
+// windowAge is the time for which a window is kept that no limiter has: after that Restore would not take it.
 const windowAge = time.Hour
 
 // load reads the windows of an earlier run. A file that is not there has none, nor has an empty one, which a machine may
@@ -37,8 +37,8 @@ func load(path string) (windows map[string]aimd.Snapshot, err error) {
 	return windows, err // with an error it is not overwritten: it may be another's
 }
 
-// save writes the windows, with those of the last hour that are in the file: another proxy that shares it may have them,
-// or the run before.
+// save writes the windows, with the windows of the last hour that are in the file: another proxy
+// that shares it may have them, or the run before.
 func (p *proxy) save() error {
 	before, err := load(p.stateFile)
 	if err != nil {

@@ -40,7 +40,8 @@ type wait struct {
 
 	mu    sync.Mutex
 	timer *time.Timer
-	// since is when the request began to wait, or the time of the last byte; failed is when its first attempt failed.
+	// since is the time when the request began to wait, or the time of the last byte; failed is the time when its first
+	// attempt failed.
 	since, failed time.Time
 	// flight is the attempt in flight, which began at the time flown and is in pulse over.
 	flight queue.Item[*wait]
@@ -48,7 +49,8 @@ type wait struct {
 	over   *pulse
 	// flying: an attempt is in flight; fine: the service took the request; sized: the length of its answer is known.
 	flying, fine, sized bool
-	// leaves is when the program leaves without an answer, by its own words; zero: it says nothing. due ends the wait then.
+	// leaves is the time when the program leaves without an answer, by its own words; zero: it does
+	// not say. due ends the wait then.
 	leaves time.Time
 	due    *time.Timer
 	// answer is the body of the answer that the program gets.
@@ -101,7 +103,7 @@ func (w *wait) late() {
 	}
 }
 
-// left is what is left of the hold, or of --idle if the service takes so long for its answers. Call it with mu.
+// left is the rest of the hold, or of --idle if the service takes so long for its answers. Call it with mu.
 func (w *wait) left() time.Duration {
 	since, most, p := w.since, w.proxy.hold, w.pulse()
 	if last := p.at(); last.After(since) {
@@ -132,10 +134,10 @@ func (w *wait) end() {
 	w.proxy.memory.free(&w.kept)
 }
 
-// limit is when a request that has failed is not sent again.
+// limit is the time when a request that has failed is not sent again.
 func (w *wait) limit() time.Time { return w.failed.Add(max(w.proxy.hold, patience)) }
 
-// Deadline is that of a request that has failed, or that of its program if that is sooner.
+// Deadline is the deadline of a request that has failed, or of its program if that is sooner.
 func (w *wait) Deadline() (time.Time, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -256,8 +258,8 @@ func (w *wait) watch(resp *http.Response) {
 	w.proxy.memory.free(&w.kept)
 }
 
-// passed notes that a byte has passed. It is a life of the request, and of its limiter if the answer comes to an end by itself or
-// has just ended: an event stream takes no place of those that wait, and serves none of them.
+// passed notes that a byte has passed. It is a life of the request, and of its limiter if the answer comes to an end by
+// itself or has just ended. An event stream takes no place of the requests that wait, and serves no such request.
 func (w *wait) passed(ended bool) {
 	w.mu.Lock()
 	w.since = time.Now()

@@ -18,8 +18,8 @@ import (
 	"github.com/aimd-go/aimd/share"
 )
 
-// Windows make limiters, each of which shares its window with those of its name in other processes. Without an address each
-// limiter is of this process alone.
+// Windows make limiters. Each shares its window with the limiters of its name in other processes.
+// Without an address each limiter is of this process alone.
 type Windows struct {
 	address string
 	client  *redis.Client
@@ -39,7 +39,7 @@ func (w *Windows) Flag(f *pflag.FlagSet) {
 // hello is the longest that the first call of the store may take: meanwhile other limiters wait. Our choice.
 const hello = 200 * time.Millisecond
 
-// New makes the limiter of that name, and a function that hands its part of the window back.
+// New makes the limiter with this name, and a function that hands its part of the window back.
 func (w *Windows) New(name string, c aimd.Config, log *slog.Logger) (l *aimd.Limiter, leave func(), err error) {
 	if w.address == "" {
 		l, err = aimd.New(c)

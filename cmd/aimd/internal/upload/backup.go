@@ -11,7 +11,7 @@ import (
 	"github.com/aimd-go/aimd/attempt"
 )
 
-// raceKey is the key of a *atomic.Bool in the contexts of the two requests of an attempt: one of them is done.
+// raceKey is the key of a *atomic.Bool in the contexts of the two requests of an attempt: one request is done.
 type raceKey struct{}
 
 // twice is once with a backup. The requests of both are attempts of the limiter, and Do sends them again.

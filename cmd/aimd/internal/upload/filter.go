@@ -8,7 +8,7 @@ import (
 )
 
 // filter chooses files by their paths below the source, with slashes. A pattern without a slash is for the name of a file
-// or a directory, at any depth; another is for the path. What is below a directory is chosen with it.
+// or a directory, at any depth; another is for the path. Files below a directory are chosen with it.
 type filter struct{ Include, Exclude []string }
 
 // takes reports whether the file is uploaded: it is included, or all are, and it is not excluded.

@@ -63,7 +63,7 @@ func (r result) String() string {
 type reporter struct {
 	Config
 	began time.Time
-	// progress is the line that shows how far the run is; what is written to a terminal goes above it.
+	// progress is the line that shows how far the run is; output to a terminal goes above it.
 	progress *progress.Line
 	// stop ends the run if the reader of standard output is gone.
 	stop func(error)
@@ -160,7 +160,7 @@ func (s Summary) String() string {
 	return text
 }
 
-// line is how far the run is.
+// line is the progress of the run.
 func (u *run) line() string {
 	if u.Quiet {
 		return ""
@@ -189,7 +189,8 @@ func (u *run) line() string {
 	return text
 }
 
-// aFile is what a file weighs beside its bytes: the time for its request. Our choice: as 64 KiB, a tenth of a second at 5 Mbit/s.
+// aFile is the weight of a file in addition to its bytes: the time for its request. Our choice: as 64 KiB, a tenth of a
+// second at 5 Mbit/s.
 const aFile = 64 << 10
 
 // count sums up what all files weigh, while the first are sent.

@@ -45,11 +45,11 @@ type store struct {
 	twice func(context.Context, whole) (*s3.PutObjectOutput, error)
 }
 
-// roomFirst is how many bytes are under way at the start, at most. Our choice: ten parts, which take 300 s, the --timeout,
-// at 5 Mbit/s.
+// roomFirst is the number of bytes under way at the start, at most. Our choice: ten parts, which
+// take 300 s, the --timeout, at 5 Mbit/s.
 const roomFirst = 160 << 20
 
-// newRoom is the room for bytes under way, of which all but the first is taken.
+// newRoom is the room for bytes under way: all but roomFirst is taken.
 func newRoom() *semaphore.Weighted {
 	room := semaphore.NewWeighted(math.MaxInt64)
 	room.TryAcquire(math.MaxInt64 - roomFirst)
@@ -248,8 +248,9 @@ func (s *store) has(ctx context.Context, key string, f *file, found *object) (bo
 	return s.same(f, newObject(out.ContentLength, out.ETag, out.ChecksumCRC64NVME))
 }
 
-// same reports whether the object is shown to have the file's content: by the checksum of all of it, or by an ETag
-// that is an MD5, as most stores make it of an object that was put as a whole.
+// same reports whether the object is shown to have the file's content. It is shown by the checksum
+// of the whole content, or by an ETag that is an MD5. Most stores make it of an object that was put
+// as a whole.
 // https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html
 func (s *store) same(f *file, o *object) (bool, error) {
 	size := f.info.Size()

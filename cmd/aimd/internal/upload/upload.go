@@ -1,7 +1,7 @@
 // Package upload is aimd upload: files go to an S3 bucket through one limiter, and are
 // skipped if the store has them already.
 //
-//	walk      the files, in the order of their keys; list: in that of a list; filter: which of them
+//	walk      the files, in the order of their keys; list: in its order; filter: which files
 //	listing   the objects of the bucket, in the same order
 //	store     compares, puts, verifies
 //	patient   the HTTP client below the SDK: it waits for answers after Ctrl-C too
@@ -71,7 +71,7 @@ type run struct {
 	report  *reporter
 	// trouble is the reason for which the store does no work.
 	trouble atomic.String
-	// refused is the reason for which the store refuses, and worked is when it last did not.
+	// refused is the reason for which the store refuses, and worked is the time when it last did not.
 	refused atomic.String
 	worked  atomic.Time
 	// silence ends the first request if there is no answer.

@@ -29,9 +29,9 @@ type ignored string
 
 func (i ignored) Error() string { return string(i) }
 
-// entries finds the files: those of the list, the one that is the source, or those below it, in the order of their
-// keys by bytes, as S3 lists a bucket. A key is the prefix, and the file's name or its path below the directory with
-// slashes.
+// entries finds the files of the list, the file that is the source, or the files below it. Their
+// order is the order of their keys by bytes, as S3 lists a bucket. A key is the prefix, and the
+// file's name or its path below the directory with slashes.
 func (c *Config) entries(ctx context.Context) iter.Seq[entry] {
 	return func(yield func(entry) bool) {
 		w := walker{yield, c.Prefix, c.filter}

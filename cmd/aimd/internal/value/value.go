@@ -172,7 +172,7 @@ func URL(to *string, want string, allowed func(*url.URL) bool) *Value[string] {
 	})
 }
 
-// Address is where a server listens.
+// Address is the address at which a server listens.
 func Address(to *string) *Value[string] {
 	return Text(to, "host:port", "a host or none, and a port from 0 to 65535, like 127.0.0.1:8070; port 0 is any that is free", func(s string) bool {
 		_, port, err := net.SplitHostPort(s)

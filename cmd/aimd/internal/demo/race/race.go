@@ -162,8 +162,8 @@ type Result struct {
 	MakespanS float64 `json:"makespan_s"`
 	OptimumS  float64 `json:"optimum_s"`
 	P99S      float64 `json:"p99_s"`
-	// CPUS is the processor time of the process in seconds, of the service within it too; 0: not known. Price is that of
-	// all attempts.
+	// CPUS is the processor time of the process in seconds, of the service within it too; 0: not known. Price is the
+	// price of all attempts.
 	CPUS  float64 `json:"cpu_s"`
 	Price float64 `json:"price"`
 

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Load is what a strategy got done at a service, at a load in shares of what the service takes.
+// Load is the work that a strategy got done at a service, at a load in shares of the service's capacity.
 type Load struct {
 	Service, Strategy string
 	// Kind is the row of the figure.

@@ -29,7 +29,7 @@ type chapter struct {
 	Sections []section
 }
 
-// section is a study with all there is to show of it.
+// section is a study with all that there is to show.
 type section struct {
 	experiment.Study
 	Figures []Figure

@@ -82,7 +82,7 @@ type Plot struct {
 	// Kind is "answers" (requests per second that succeed and that do not, over time), "requests" (those sent
 	// per second, and the retries among them), "window" (cwnd and ssthresh over time), "load" (requests at the
 	// server over time), "delays" (the waits of an operation that never succeeds), "curve" (a measure over the
-	// sweep), or "map" (a table: a measure of one strategy over that of another, over two sweeps).
+	// sweep), or "map" (a table: a measure of one strategy over the same one of another, over two sweeps).
 	Kind string `yaml:"kind"`
 	// Name is added to the scenario's name for the file's.
 	Name string `yaml:"name"`
@@ -90,7 +90,7 @@ type Plot struct {
 	Caption string `yaml:"caption"`
 	// Strategies are those that it shows; without any: all.
 	Strategies []string `yaml:"strategies"`
-	// Measure is what a curve or a map shows.
+	// Measure is the measure that a curve or a map shows.
 	Measure string `yaml:"measure"`
 	// LogY makes the vertical axis logarithmic.
 	LogY bool `yaml:"log_y"`
@@ -124,7 +124,7 @@ type Expectation struct {
 	At []string `yaml:"at"`
 	// Measure is the measure, by its name in --json.
 	Measure string `yaml:"measure"`
-	// Over divides it by that of this strategy, or by the least of several: reno-0.9 or backoff.
+	// Over divides it by the measure of this strategy, or by the least of several: reno-0.9 or backoff.
 	Over string `yaml:"over"`
 	// Is is the number.
 	Is *float64 `yaml:"is"`
@@ -155,7 +155,7 @@ type Point struct {
 	Scenario
 }
 
-// Has reports whether the point has all of these values.
+// Has reports whether the point has all these values.
 func (p Point) Has(at []string) bool {
 	return !slices.ContainsFunc(at, func(x string) bool { return !slices.Contains(p.At, x) })
 }
