@@ -50,17 +50,15 @@ func (j *jobs) flags(f *pflag.FlagSet) (quick map[string]string) {
 	return map[string]string{"requests": "300"}
 }
 
-func (j *jobs) check() error { return nil }
-
-func (j *jobs) report() Report {
+func (j *jobs) report() (Report, error) {
 	return Report{
 		Title: fmt.Sprintf("%d requests from a pool of %d workers", j.Operations, j.Goroutines),
 		Service: fmt.Sprintf("The API serves %g requests per second, %d at once after a rest, %v each, and refuses more with 429 and Retry-After: %g.",
 			j.rate, j.burst, j.service, j.retryAfter.Seconds()),
 		Optimum: fmt.Sprintf("The optimum is %.2f s = (%d requests - burst of %d) / %g per second + %v.",
 			j.Optimum(j.Operations).Seconds(), j.Operations, j.burst, j.rate, j.service),
-		Operation: "request", Done: "done", PerSecond: j.rate, Each: j.service,
-	}
+		Operation: "request", Done: "done",
+	}, nil
 }
 
 // Optimum implements race.Work: the burst at once, the others as the tokens come, and the last service time.

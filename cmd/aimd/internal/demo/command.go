@@ -19,7 +19,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 	"github.com/aimd-go/aimd/internal/sim"
 )
@@ -34,9 +33,8 @@ type work interface {
 	rivals() []string
 	// flags adds the work's own flags, and returns their values in a short run.
 	flags(f *pflag.FlagSet) (quick map[string]string)
-	// check checks the flags that depend on others.
-	check() error
-	report() Report
+	// report has what there is to say before the runs. Its error is that flags do not fit together.
+	report() (Report, error)
 }
 
 // names are the names of all strategies: without a limiter, then with a limiter of each law.
@@ -65,19 +63,21 @@ func command(w work, c *cobra.Command) *cobra.Command {
 	cli.Complete(c, "only", names(w))
 	f.Var(value.Decimal(&r.Price, 0, 1_000_000), "price", "price of a request in any currency; the table then has the price of all requests")
 	f.Var(value.Duration(&r.Limit, 0, 24*time.Hour), "limit", "longest time for one strategy, later work is lost; 0s: ten times the optimum, at least 1m")
-	o.flags(f)
+	f.BoolVar(&o.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table")
+	o.live = livepage.Flag(f)
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		if *quick {
 			shorten(f, short)
 		}
 		r.Only = o.order(w, r.Only)
-		if err := cmp.Or(checkFactor(f.Changed("factor"), r.Only), w.check()); err != nil {
+		report, err := w.report()
+		if err = cmp.Or(checkFactor(f.Changed("factor"), r.Only), err); err != nil {
 			return cli.Usage(c, err)
 		}
 		if r.Limit == 0 {
 			r.Limit = max(time.Minute, 10*w.Optimum(r.Operations))
 		}
-		return o.show(c, w)
+		return o.show(c, w, report)
 	}
 	return c
 }
@@ -110,28 +110,18 @@ func (o *output) order(w work, chosen []string) []string {
 }
 
 type output struct {
-	json    bool
-	figures string
-	live    *bool
-}
-
-func (o *output) flags(f *pflag.FlagSet) {
-	f.BoolVar(&o.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table")
-	f.StringVar(&o.figures, "figures", "", "write the curves as SVG into this `directory`")
-	o.live = livepage.Flag(f)
+	json bool
+	live *bool
 }
 
 // show runs the strategies and shows their results, also after an interruption or an error.
-func (o *output) show(c *cobra.Command, w work) error {
-	if err := cli.MakeDir("figures", o.figures); err != nil {
-		return cli.Usage(c, err)
-	}
+func (o *output) show(c *cobra.Command, w work, r Report) error {
 	page, err := livepage.Serve(c, *o.live)
 	if err != nil {
 		return err
 	}
 	defer page.Close()
-	r, display := w.report(), &watcher{w: c.ErrOrStderr(), page: page}
+	display := &watcher{w: c.ErrOrStderr(), page: page}
 	failed := w.race().Run(c.Context(), w, display.begin, func(x race.Result) error {
 		display.end(x)
 		r.Results = append(r.Results, x)
@@ -141,8 +131,8 @@ func (o *output) show(c *cobra.Command, w work) error {
 		return nil
 	})
 	display.close()
-	if len(r.Results) > 0 {
-		failed = errors.Join(failed, o.write(c, r))
+	if len(r.Results) > 0 && !o.json {
+		failed = errors.Join(failed, r.Text(c.OutOrStdout()))
 	}
 	switch {
 	case failed != nil:
@@ -153,20 +143,6 @@ func (o *output) show(c *cobra.Command, w work) error {
 		page.Stay(c.Context())
 	}
 	return nil
-}
-
-func (o *output) write(c *cobra.Command, r Report) error {
-	say := c.OutOrStdout()
-	if o.json {
-		say = c.ErrOrStderr()
-	} else if err := r.Text(say); err != nil {
-		return err
-	}
-	if o.figures == "" {
-		return nil
-	}
-	fmt.Fprintln(say, "Figures:", o.figures)
-	return chart.Write(o.figures, r.figures())
 }
 
 // watcher shows the runs, one after the other, and writes a line at the end of each.

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"encoding/xml"
 	"flag"
-	"math"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -92,16 +89,6 @@ func TestTable(t *testing.T) {
 	assert.Empty(t, clitest.Files(t), "no file unless asked for")
 }
 
-func TestFiguresAsAskedFor(t *testing.T) {
-	got := aimd(t, tiny("--only", "reno", "--json", "--figures", "a/b")...)
-	require.Zero(t, got.Status, got.Stderr)
-	assert.Equal(t, 1, strings.Count(got.Stdout, "\n"), "nothing but JSON")
-	assert.Contains(t, got.Stderr, "Figures: a/b\n")
-	figures, err := filepath.Glob("a/b/*.svg")
-	require.NoError(t, err)
-	assert.Len(t, figures, 2)
-}
-
 // hour is work whose second strategy is interrupted.
 type hour struct {
 	*uploads
@@ -125,10 +112,9 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 	c.SetErr(&told)
 	w := hour{smallUploads(), interrupt}
 	w.Only = []string{"tahoe", "reno", "probe"}
-	o := output{json: true, figures: "a", live: new(bool)}
-	assert.ErrorIs(t, o.show(c, w), cli.ErrInterrupted)
+	o := output{json: true, live: new(bool)}
+	assert.ErrorIs(t, o.show(c, w, Report{}), cli.ErrInterrupted)
 	assert.Regexp(t, `^{"strategy":"tahoe".*"operations":40,.*}\n$`, out.String())
-	assert.Equal(t, []string{"a"}, clitest.Files(t), "the results so far are shown")
 }
 
 func TestQuickLeavesWhatWasAskedFor(t *testing.T) {
@@ -217,31 +203,14 @@ func TestWatcher(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// samples are those of a run with a window that swings around 32.
-func samples(seconds float64, window bool) []race.Sample {
-	var all []race.Sample
-	for i := range int(seconds * 20) {
-		s := race.Sample{At: time.Duration(i) * 50 * time.Millisecond, Accepted: 16 * i, Refused: i / 4, Attempts: 16*i + i/4, InFlight: 32}
-		if window {
-			s.Cwnd, s.Ssthresh = 31+2*math.Sin(float64(i)/9), 1024
-			if i > 10 {
-				s.Ssthresh = 29.7
-			}
-		}
-		all = append(all, s)
-	}
-	return all
-}
-
 func example() Report {
 	return Report{
 		Title: "2000 objects of 64 KiB", Service: "A store <with limits>.", Optimum: "optimum 6.250 s",
 		Operation: "object", Done: "stored",
-		PerSecond: 320, Each: 100 * time.Millisecond,
 		Results: []race.Result{
-			{Strategy: "sdk-default", Operations: 2000, Attempts: 2132, Refused: 1901, Lost: 1784, MakespanS: 2.15, OptimumS: 6.25, P99S: 2.1, Peak: 32, Reason: "quota exceeded", Samples: samples(2, false)},
-			{Strategy: "tahoe", Factor: 0.9, Operations: 2000, Attempts: 2019, Refused: 19, MakespanS: 6.78, OptimumS: 6.25, P99S: 0.9, CPUS: 1.25, Price: 0.010095, Peak: 32, Samples: samples(6, true)},
-			{Strategy: "reno", Factor: 0.9, Operations: 2000, Attempts: 2010, Refused: 10, MakespanS: 6.5, OptimumS: 6.25, Samples: samples(4, true)},
+			{Strategy: "sdk-default", Operations: 2000, Attempts: 2132, Refused: 1901, Lost: 1784, MakespanS: 2.15, OptimumS: 6.25, P99S: 2.1, Peak: 32, Reason: "quota exceeded"},
+			{Strategy: "tahoe", Factor: 0.9, Operations: 2000, Attempts: 2019, Refused: 19, MakespanS: 6.78, OptimumS: 6.25, P99S: 0.9, CPUS: 1.25, Price: 0.010095, Peak: 32},
+			{Strategy: "reno", Factor: 0.9, Operations: 2000, Attempts: 2010, Refused: 10, MakespanS: 6.5, OptimumS: 6.25},
 		},
 	}
 }
@@ -264,26 +233,4 @@ func TestTheLastNoteIsTheResultOfAimdNew(t *testing.T) {
 	r.Results = append([]race.Result{{Strategy: "probe", Operations: 2000, Lost: 3, MakespanS: 6.78}}, r.Results...)
 	notes := r.notes()
 	assert.Equal(t, "probe, the law of aimd.New: 1997 of 2000 objects stored in 6.78 s.", notes[len(notes)-1])
-}
-
-func TestFigures(t *testing.T) {
-	var names []string
-	for _, f := range example().figures() {
-		names = append(names, f.Name)
-		svg, err := f.SVG()
-		require.NoError(t, err)
-		assert.NoError(t, xml.Unmarshal(svg, new(struct{})))
-		assert.Contains(t, string(svg), "time (s)")
-		assert.Contains(t, string(svg), "tahoe 0.9")
-	}
-	assert.Equal(t, []string{"cwnd", "rate"}, names)
-}
-
-func TestFiguresWithoutAWindowOrSamples(t *testing.T) {
-	r := example()
-	r.Results = []race.Result{{Strategy: "backoff"}}
-	figures := r.figures()
-	require.Len(t, figures, 1, "no cwnd")
-	_, err := figures[0].SVG()
-	assert.NoError(t, err)
 }

@@ -3,17 +3,12 @@ package demo
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/chart"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
-	"github.com/aimd-go/aimd/internal/sim"
 )
 
 // Report is all there is to show.
@@ -22,10 +17,7 @@ type Report struct {
 	Title, Service, Optimum string
 	// Operation and Done are words: "object" and "stored".
 	Operation, Done string
-	// PerSecond is the number of requests that the service serves in a second, Each how long each takes.
-	PerSecond float64
-	Each      time.Duration
-	Results   []race.Result
+	Results         []race.Result
 }
 
 // Text writes the report for a terminal.
@@ -59,34 +51,23 @@ func (r Report) table() table.Table {
 }
 
 func row(r race.Result) []table.Cell {
-	mark, times, attempts, p99, cpu := "", "–", "–", "–", "–"
+	shown := func(format string, v float64) table.Cell {
+		if v > 0 {
+			return table.Cell{Text: fmt.Sprintf(format, v)}
+		}
+		return table.Cell{Text: "–"}
+	}
+	name, mark := r.Strategy, ""
+	if r.Factor > 0 {
+		name += fmt.Sprintf(" %g", r.Factor)
+	}
 	if r.Lost > 0 {
 		mark = " *"
 	}
-	if r.TimesOptimum() > 0 {
-		times = fmt.Sprintf("%.2f", r.TimesOptimum())
-	}
-	if r.Operations > 0 {
-		attempts = fmt.Sprintf("%.3f", float64(r.Attempts)/float64(r.Operations))
-	}
-	if r.P99S > 0 {
-		p99 = fmt.Sprintf("%.2f", r.P99S)
-	}
-	if r.CPUS > 0 {
-		cpu = fmt.Sprintf("%.2f", r.CPUS)
-	}
 	return []table.Cell{
-		{Text: label(r)}, {Text: fmt.Sprintf("%.2f%s", r.MakespanS, mark)}, {Text: times}, {Text: strconv.Itoa(r.Lost), Bad: r.Lost > 0},
-		{Text: attempts}, {Text: strconv.Itoa(r.Refused)}, {Text: p99}, {Text: cpu},
+		{Text: name}, shown("%.2f"+mark, r.MakespanS), shown("%.2f", r.TimesOptimum()), {Text: strconv.Itoa(r.Lost), Bad: r.Lost > 0},
+		shown("%.3f", float64(r.Attempts)/float64(r.Operations)), {Text: strconv.Itoa(r.Refused)}, shown("%.2f", r.P99S), shown("%.2f", r.CPUS),
 	}
-}
-
-func label(r race.Result) string {
-	s := r.Strategy
-	if r.Factor > 0 {
-		s += " " + strconv.FormatFloat(r.Factor, 'g', -1, 64)
-	}
-	return s
 }
 
 // notes explain the numbers of the table. The last one is the result of aimd.New.
@@ -110,26 +91,4 @@ func (r Report) notes() (notes []string) {
 		note(x.Strategy == "probe", "probe, the law of aimd.New: %d of %d %ss %s in %.2f s.", x.Operations-x.Lost, x.Operations, r.Operation, r.Done, x.MakespanS)
 	}
 	return notes
-}
-
-// figures draws the runs over time like simulated runs: the windows, and the answers.
-func (r Report) figures() []chart.Figure {
-	var s experiment.Study
-	s.Server = sim.Server{Slots: int(math.Ceil(r.PerSecond*r.Each.Seconds() - 1e-9)), Rate: sim.Rate{PerSecond: r.PerSecond}}
-	span := max(250*time.Millisecond, 5*r.Each) // rates are taken over this time
-	for _, x := range r.Results {
-		row := experiment.Row{Strategy: sim.Strategy{Name: label(x)}}
-		row.Typical = race.Traces(x.Samples)
-		if len(x.Samples) > 0 && x.Samples[0].Cwnd > 0 {
-			row.Strategy.Window.Law = x.Strategy
-		}
-		s.Rows = append(s.Rows, row)
-	}
-	s.Plot = []scenario.Plot{
-		{Kind: scenario.Window, Name: "cwnd",
-			Caption: "The congestion window and the slow-start threshold. Each refusal that begins a burst cuts the window; each success lets it grow."},
-		{Kind: scenario.Answers, Name: "rate", LogY: true, Per: span,
-			Caption: fmt.Sprintf("Answers per second, taken over %v each.", span)},
-	}
-	return chart.Figures(s)
 }

@@ -67,22 +67,18 @@ func (u *uploads) flags(f *pflag.FlagSet) (quick map[string]string) {
 	return map[string]string{"objects": "800", "size": "16KiB", "only": strings.Join(few, ",")}
 }
 
-func (u *uploads) check() error {
+func (u *uploads) report() (Report, error) {
 	if total := int64(u.Operations) * u.size; total > memoryMost {
-		return fmt.Errorf("--objects %d of --size %s: %d MiB are too much for a store in memory, want at most %d MiB",
+		return Report{}, fmt.Errorf("--objects %d of --size %s: %d MiB are too much for a store in memory, want at most %d MiB",
 			u.Operations, value.ShowSize(u.size), total>>20, memoryMost>>20)
 	}
-	return nil
-}
-
-func (u *uploads) report() Report {
 	return Report{
 		Title:   fmt.Sprintf("%d objects of %s, uploaded from %d goroutines", u.Operations, value.ShowSize(u.size), u.Goroutines),
 		Service: fmt.Sprintf("The store serves %d requests at a time, %v ±%g%% each, and refuses more with 503 SlowDown.", u.slots, u.service, 100*u.jitter),
 		Optimum: fmt.Sprintf("The optimum is %.2f s = %d objects / %d slots × %v, the service time alone: transfer is left out.",
 			u.Optimum(u.Operations).Seconds(), u.Operations, u.slots, u.service),
-		Operation: "object", Done: "stored", PerSecond: float64(u.slots) / u.service.Seconds(), Each: u.service,
-	}
+		Operation: "object", Done: "stored",
+	}, nil
 }
 
 // Optimum implements race.Work: all slots are always busy with service time alone, without transfer.

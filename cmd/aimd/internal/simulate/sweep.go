@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 	"github.com/aimd-go/aimd/internal/sim"
 )
 
-// swept are the names of the services of the scenario sweep, in its order: kinds, and three of each.
+// swept are the names of the services of the scenario sweep, in its order: four kinds, and three of each.
 var swept = []string{
 	"refuses", "refuses, long tail", "refuses, in a hurry", "queues", "queues, long tail", "queues, in a hurry",
 	"a rate", "a rate, long tail", "a rate, in a hurry", "slows down", "slows down, long tail", "slows down, in a hurry",
@@ -47,20 +48,20 @@ func sweepCommand() *cobra.Command {
 		if len(names) > 0 {
 			s.Strategies = slices.DeleteFunc(s.Strategies, func(st sim.Strategy) bool { return !slices.Contains(names, st.Name) })
 		}
-		s.Runs = max(s.Runs, runs)
+		names, s.Runs = strategies(s), max(s.Runs, runs)
 		study, err := play(c, s)
 		if err != nil {
 			return err
 		}
 		all := loads(study)
 		if svg != "" {
-			err = chart.Write(svg, []chart.Figure{chart.Sweep(all, strategies(s))})
+			err = chart.Write(svg, []chart.Figure{chart.Sweep(all, names)})
 		}
 		if !asJSON {
-			return errors.Join(err, showSweep(c.OutOrStdout(), all, strategies(s)))
+			return errors.Join(err, showSweep(c.OutOrStdout(), all, names))
 		}
 		out := json.NewEncoder(c.OutOrStdout())
-		for _, l := range lines(all, strategies(s)) {
+		for _, l := range lines(all, names) {
 			err = errors.Join(err, out.Encode(l))
 		}
 		return err
@@ -75,44 +76,34 @@ func strategies(s scenario.Scenario) (names []string) {
 	return names
 }
 
-// loads are the points of the study.
+// takes is the requests a second that each service of the scenario takes.
+const takes = 320
+
+// loads are the points of the study: by service, then by load, then by strategy.
 func loads(s experiment.Study) (all []chart.Load) {
-	for _, r := range s.Rows {
-		i := slices.IndexFunc(s.Sweep[0].Values, func(v string) bool { return slices.Equal(s.Sweep[0].At(v), r.At[:2]) })
-		var rate float64
-		if _, err := fmt.Sscanf(r.At[2], "clients.rate=%g", &rate); i < 0 || err != nil {
-			panic("simulate: the scenario sweep is not as its command wants it")
-		}
+	for i, r := range s.Rows {
 		l := chart.Load{
-			Service: swept[i], Kind: i / 3, Strategy: r.Strategy.Name, Load: rate / takes,
+			Service: swept[i*len(swept)/len(s.Rows)], Strategy: r.Strategy.Name,
 			Goodput: r.Of("watch_use").Median.Value, P99: r.Of("watch_p99_s").Median.Value, Sent: r.Of("watch_sent").Median.Value,
 		}
-		l.Done = l.Goodput * takes * s.WatchFor.Seconds()
+		if _, err := fmt.Sscanf(r.At[2], "clients.rate=%g", &l.Load); err != nil {
+			panic(err) // the scenario is our own
+		}
+		l.Load, l.Done = l.Load/takes, l.Goodput*takes*s.WatchFor.Seconds()
 		all = append(all, l)
 	}
 	return all
 }
 
-// takes is the requests a second that each service of the scenario takes.
-const takes = 320
-
 // hull is how far below the best of all strategies a goodput may be that is still on the upper hull.
 const hull = 0.02
 
-// below are the points of a strategy that are not on the upper hull, each with the best one there.
-func below(all []chart.Load, strategy string) (points, best []chart.Load) {
-	for _, l := range all {
-		if l.Strategy != strategy {
-			continue
-		}
-		most := l
-		for _, other := range all {
-			if other.Service == l.Service && other.Load == l.Load && other.Goodput > most.Goodput {
-				most = other
-			}
-		}
-		if l.Goodput < most.Goodput-hull {
-			points, best = append(points, l), append(best, most)
+// below are the points of the nth strategy that are not on the upper hull, each with the best one there.
+func below(all []chart.Load, names []string, n int) (points, best []chart.Load) {
+	for there := range slices.Chunk(all, len(names)) {
+		most := slices.MaxFunc(there, func(a, b chart.Load) int { return cmp.Compare(a.Goodput, b.Goodput) })
+		if there[n].Goodput < most.Goodput-hull {
+			points, best = append(points, there[n]), append(best, most)
 		}
 	}
 	return points, best
@@ -129,17 +120,13 @@ type line struct {
 	Of       int     `json:"of"`
 }
 
-func newLine(l chart.Load) line {
-	return line{fmt.Sprintf("%s at %.3g", l.Service, l.Load), l.Strategy, l.Goodput, l.P99, l.Sent / max(1, l.Done), 0, 0}
-}
-
 // lines are all points, and for each strategy the means and the number of points below the hull.
 func lines(all []chart.Load, names []string) (lines []line) {
-	for _, l := range append(all[:len(all):len(all)], chart.Means(all)...) {
-		lines = append(lines, newLine(l))
+	for _, l := range slices.Concat(all, chart.Means(all)) {
+		lines = append(lines, line{fmt.Sprintf("%s at %.3g", l.Service, l.Load), l.Strategy, l.Goodput, l.P99, l.Attempts(), 0, 0})
 	}
-	for _, name := range names {
-		points, _ := below(all, name)
+	for n, name := range names {
+		points, _ := below(all, names, n)
 		lines = append(lines, line{Scenario: "below the best", Strategy: name, Below: len(points), Of: len(all) / len(names)})
 	}
 	return lines
@@ -151,19 +138,19 @@ func showSweep(w io.Writer, all []chart.Load, names []string) error {
 	for _, name := range names {
 		t.Columns = append(t.Columns, table.Column{Head: name})
 	}
-	for i, l := range chart.Means(all) {
-		if i%len(names) == 0 {
-			t.Rows = append(t.Rows, []table.Cell{{Text: fmt.Sprintf("%.3g", l.Load)}})
+	for there := range slices.Chunk(chart.Means(all), len(names)) {
+		row := []table.Cell{{Text: fmt.Sprintf("%.3g", there[0].Load)}}
+		for _, l := range there {
+			row = append(row, table.Cell{Text: fmt.Sprintf("%.2f", l.Goodput), Around: fmt.Sprintf("%.2f s, %.2f", l.P99, l.Attempts())})
 		}
-		row, x := &t.Rows[len(t.Rows)-1], newLine(l)
-		*row = append(*row, table.Cell{Text: fmt.Sprintf("%.2f", x.Goodput), Around: fmt.Sprintf("%.2f s, %.2f", x.P99, x.Attempts)})
+		t.Rows = append(t.Rows, row)
 	}
-	failed := errors.Join(t.Write(w), table.Paragraphs(w,
-		"Operations done over what the service takes; below, the 99th percentile of their times, and attempts for each. Means of 12 services."))
-	points, best := below(all, "probe")
-	for i, l := range points {
-		_, err := fmt.Fprintf(w, "probe is below the best: %s at %.3g, %.2f for %.2f of %s\n", l.Service, l.Load, l.Goodput, best[i].Goodput, best[i].Strategy)
-		failed = errors.Join(failed, err)
+	said := []string{"Operations done over what the service takes; below, the 99th percentile of their times, and attempts for each. Means of 12 services."}
+	if n := slices.Index(names, "probe"); n >= 0 {
+		points, best := below(all, names, n)
+		for i, l := range points {
+			said = append(said, fmt.Sprintf("probe is below the best: %s at %.3g, %.2f for %.2f of %s", l.Service, l.Load, l.Goodput, best[i].Goodput, best[i].Strategy))
+		}
 	}
-	return errors.Join(failed, table.Paragraphs(w, chart.Probe))
+	return errors.Join(t.Write(w), table.Paragraphs(w, append(said, chart.Probe)...))
 }

@@ -21,14 +21,13 @@ type Meter struct {
 	mu sync.Mutex
 	// counts are the totals since the start.
 	counts Sample
-	// start and stop are the times when the run began and ended, zero before; cpu is the processor time at the begin.
-	start, stop time.Time
-	cpu         time.Duration
+	// start is the time when the run began, zero before; cpu is the processor time then.
+	start time.Time
+	cpu   time.Duration
 	// took are the times of the operations that succeeded, from when a goroutine picked one up.
 	took []time.Duration
 	// reason is why the first operation failed that did, "" before.
-	reason  string
-	samples []Sample
+	reason string
 }
 
 // client returns a client that is metered, and keeps a connection for each goroutine. (The default keeps 10,
@@ -70,74 +69,52 @@ func (m *Meter) count(change func(*Sample)) {
 
 // Sample is how a run stood at some moment. Counts are totals since its start.
 type Sample struct {
-	At time.Duration
-	// Cwnd and Ssthresh are in attempts; 0 in a run without a limiter.
-	Cwnd, Ssthresh                              float64
+	At    time.Duration
+	Ended bool
+	// Cwnd is in attempts; 0 in a run without a limiter.
+	Cwnd                                        float64
 	InFlight, Attempts, Accepted, Refused, Done int
 }
 
 // Now is how the run stands.
-func (m *Meter) Now() Sample {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.sample()
-}
-
-// Flow is how the run stands for a page that shows runs without a limiter.
-func (m *Meter) Flow() live.Flow {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	c := m.counts
-	return live.Flow{InFlight: c.InFlight, Accepted: uint64(c.Accepted), Refused: uint64(c.Refused), Ended: !m.stop.IsZero()}
-}
-
-// sample is how the run stands. Call it with mu.
-func (m *Meter) sample() Sample {
-	s := m.counts
+func (m *Meter) Now() (s Sample) {
+	m.count(func(c *Sample) {
+		if s = *c; !m.start.IsZero() && !s.Ended {
+			s.At = time.Since(m.start)
+		}
+	})
 	if m.Limiter != nil {
-		w := m.Limiter.Snapshot()
-		s.Cwnd, s.Ssthresh = w.Cwnd, w.Ssthresh
-	}
-	switch {
-	case m.start.IsZero():
-	case m.stop.IsZero():
-		s.At = time.Since(m.start)
-	default:
-		s.At = m.stop.Sub(m.start)
+		s.Cwnd = m.Limiter.Snapshot().Cwnd
 	}
 	return s
 }
 
-func (m *Meter) began() {
-	m.count(func(*Sample) { m.start, m.cpu = time.Now(), processorTime() })
-	m.sampled()
+// Flow is how the run stands for a page that shows runs without a limiter.
+func (m *Meter) Flow() live.Flow {
+	s := m.Now()
+	return live.Flow{InFlight: s.InFlight, Accepted: uint64(s.Accepted), Refused: uint64(s.Refused), Ended: s.Ended}
 }
 
-func (m *Meter) sampled() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.samples = append(m.samples, m.sample())
-}
+func (m *Meter) began() { m.count(func(*Sample) { m.start, m.cpu = time.Now(), processorTime() }) }
 
 func (m *Meter) ended(took time.Duration, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.counts.Done++
-	if err != nil {
-		m.reason = cmp.Or(m.reason, cli.Reason(err).Error())
-	} else {
-		m.took = append(m.took, took)
-	}
+	m.count(func(c *Sample) {
+		if c.Done++; err != nil {
+			m.reason = cmp.Or(m.reason, cli.Reason(err).Error())
+		} else {
+			m.took = append(m.took, took)
+		}
+	})
 }
 
 // result ends the run, and returns its measurements.
-func (m *Meter) result() Result {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.stop = time.Now()
-	now := m.sample()
-	return Result{
-		Operations: m.Operations, Attempts: now.Attempts, Refused: now.Refused, MakespanS: seconds(now.At), P99S: seconds(p99(m.took)),
-		CPUS: seconds(processorTime() - m.cpu), Reason: m.reason, Samples: append(m.samples, now),
-	}
+func (m *Meter) result() (r Result) {
+	m.count(func(c *Sample) {
+		c.At, c.Ended = time.Since(m.start), true
+		r = Result{
+			Operations: m.Operations, Attempts: c.Attempts, Refused: c.Refused, MakespanS: seconds(c.At), P99S: seconds(p99(m.took)),
+			CPUS: seconds(processorTime() - m.cpu), Reason: m.reason,
+		}
+	})
+	return r
 }

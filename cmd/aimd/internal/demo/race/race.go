@@ -1,5 +1,5 @@
-// Package race does the same work once per strategy, and measures the cost of each strategy:
-// time, attempts, refusals, the slowest operations, and the course over time.
+// Package race does the same work once per strategy, and measures the cost of each strategy: time, attempts, refusals
+// and the slowest operations.
 package race
 
 import (
@@ -12,16 +12,6 @@ import (
 	"time"
 
 	"go.uber.org/atomic"
-
-	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
-	"github.com/aimd-go/aimd/internal/sim"
-)
-
-const (
-	// sampleEvery is the time between two samples of a run. Our choice: Tahoe's restarts last less than a service time.
-	sampleEvery = 10 * time.Millisecond
-	// shownMost is the number of samples that a figure can show.
-	shownMost = 4000
 )
 
 // Race has the settings of a race.
@@ -121,7 +111,6 @@ func (r Race) work(ctx context.Context, m *Meter, op func(ctx context.Context, i
 		defer time.AfterFunc(r.Limit, func() { cancel(timeout) }).Stop()
 	}
 	m.began()
-	stop := progress.Repeat(sampleEvery, m.sampled)
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(r.Goroutines, r.Operations) {
@@ -141,7 +130,6 @@ func (r Race) work(ctx context.Context, m *Meter, op func(ctx context.Context, i
 		})
 	}
 	wg.Wait()
-	stop()
 }
 
 // Result is one row: how a strategy did. Its JSON is what scripts rely on.
@@ -170,8 +158,7 @@ type Result struct {
 	// Reason is why the first of the failed operations failed.
 	Reason string `json:"-"`
 	// Peak is the most that the service served at a time by its own count; 0: not known.
-	Peak    int      `json:"-"`
-	Samples []Sample `json:"-"`
+	Peak int `json:"-"`
 }
 
 // TimesOptimum is the makespan over the optimum. It is 0 if the optimum is not known, or if work was lost.
@@ -193,28 +180,3 @@ func p99(took []time.Duration) time.Duration {
 
 // seconds is d in seconds to the millisecond.
 func seconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
-
-// Traces returns the samples as the traces of a simulated run: at even intervals, at the end of each the latest sample.
-func Traces(samples []Sample) (r sim.Result) {
-	if len(samples) == 0 {
-		return r
-	}
-	r.End = samples[len(samples)-1].At
-	r.Interval, r.Traces = max(sampleEvery, r.End/shownMost), map[string][]float64{}
-	before := samples[0]
-	for at := r.Interval; at <= r.End; at += r.Interval {
-		for len(samples) > 1 && samples[1].At <= at {
-			samples = samples[1:]
-		}
-		now := samples[0]
-		for name, v := range map[string]float64{
-			"successes": float64(now.Accepted-before.Accepted) / r.Interval.Seconds(),
-			"refusals":  float64(now.Refused-before.Refused) / r.Interval.Seconds(),
-			"cwnd":      now.Cwnd, "ssthresh": now.Ssthresh,
-		} {
-			r.Traces[name] = append(r.Traces[name], v)
-		}
-		before = now
-	}
-	return r
-}

@@ -67,9 +67,7 @@ func TestRunMeasures(t *testing.T) {
 		assert.Equal(t, 10.0, r.OptimumS)
 		assert.InDelta(t, 1.1, r.TimesOptimum(), 1e-9)
 		assert.Equal(t, 1.0, r.P99S, "one in a hundred may take longer")
-		assert.Equal(t, []float64{0.9, 20, 1024}, []float64{r.Factor, r.Samples[0].Cwnd, r.Samples[0].Ssthresh})
-		assert.InDelta(t, 1100, len(r.Samples), 3)
-		assert.Equal(t, 11*time.Second, r.Samples[len(r.Samples)-1].At)
+		assert.Equal(t, 0.9, r.Factor)
 		time.Sleep(time.Hour)
 		assert.Equal(t, 11*time.Second, m.Now().At, "its time stands still when it is over")
 		assert.Equal(t, 7, r.Peak)
@@ -186,27 +184,6 @@ func TestTransportCountsEveryAttempt(t *testing.T) {
 		_, _ = tr.RoundTrip(nil)
 	}
 	assert.Equal(t, Sample{Attempts: 6, Accepted: 2, Refused: 2}, m.Now())
-}
-
-func TestTraces(t *testing.T) {
-	samples := []Sample{{Cwnd: 20}}
-	for i := 1; i <= 20; i++ {
-		at := time.Duration(i)*50*time.Millisecond + time.Duration(i%2)*7*time.Millisecond
-		samples = append(samples, Sample{At: at, Accepted: 5 * i, Refused: i, Cwnd: 20 + float64(i)})
-	}
-	r := Traces(samples)
-	assert.Equal(t, time.Second, r.End)
-	assert.Equal(t, sampleEvery, r.Interval)
-	rate, refused := 0.0, 0.0
-	for i := range 100 {
-		rate += r.Traces["successes"][i] / 100
-		refused += r.Traces["refusals"][i] / 100
-		assert.InDelta(t, 20+float64(i+1)/5, r.Traces["cwnd"][i], 1.2, i)
-	}
-	assert.InDelta(t, 100, rate, 1e-6)
-	assert.InDelta(t, 20, refused, 1e-6)
-	assert.Empty(t, Traces(nil).Traces)
-	assert.Empty(t, Traces(make([]Sample, 2)).Traces["cwnd"], "no time has passed")
 }
 
 // Every strategy that tries again does so by its own means, until it succeeds; the others leave it to the client.

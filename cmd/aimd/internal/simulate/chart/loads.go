@@ -11,68 +11,46 @@ import (
 // Load is the work that a strategy got done at a service, at a load in shares of the service's capacity.
 type Load struct {
 	Service, Strategy string
-	// Kind is the row of the figure.
-	Kind int
-	Load float64
+	Load              float64
 	// Goodput is the operations done, over what the service takes; P99 is of their times, in seconds, 0 without any.
 	Goodput, P99 float64
 	// Done and Sent are the operations that were done, and the attempts that were sent.
 	Done, Sent float64
 }
 
-// Means are the means over the services, by load and strategy in their order.
-func Means(all []Load) []Load { return meansOf(all, func(l Load) bool { return true }) }
+// Attempts is the number of attempts for each operation that was done.
+func (l Load) Attempts() float64 { return l.Sent / max(1, l.Done) }
 
-func meansOf(all []Load, of func(Load) bool) (means []Load) {
-	counted := map[[2]any]int{}
-	answered := map[[2]any]float64{}
-	for _, l := range all {
-		if !of(l) {
-			continue
+// Means are the means over the services, by load and strategy in their order, which is the same for each service.
+func Means(all []Load) (means []Load) {
+	n := slices.IndexFunc(append(all[:len(all):len(all)], Load{}), func(l Load) bool { return l.Service != all[0].Service })
+	for i, first := range all[:n] {
+		m, answered := Load{Service: "mean", Strategy: first.Strategy, Load: first.Load}, 0.0
+		for at := i; at < len(all); at += n {
+			l := all[at]
+			m.Goodput, m.Done, m.Sent, m.P99 = m.Goodput+l.Goodput, m.Done+l.Done, m.Sent+l.Sent, m.P99+l.P99
+			if l.P99 > 0 {
+				answered++
+			}
 		}
-		key := [2]any{l.Strategy, l.Load}
-		i, ok := counted[key]
-		if !ok {
-			i = len(means)
-			counted[key] = i
-			means = append(means, Load{Service: "mean", Strategy: l.Strategy, Kind: l.Kind, Load: l.Load})
-		}
-		m := &means[i]
-		m.Goodput, m.Done, m.Sent = m.Goodput+l.Goodput, m.Done+l.Done, m.Sent+l.Sent
-		if l.P99 > 0 {
-			m.P99 += l.P99
-			answered[key]++
-		}
-	}
-	services := map[string]bool{}
-	for _, l := range all {
-		if of(l) {
-			services[l.Service] = true
-		}
-	}
-	for i := range means {
-		m := &means[i]
-		m.Goodput /= float64(len(services))
-		m.P99 /= max(1, answered[[2]any{m.Strategy, m.Load}])
+		m.Goodput /= float64(len(all) / n)
+		m.P99 /= max(1, answered)
+		means = append(means, m)
 	}
 	return means
 }
 
-// Sweep draws goodput, p99 and attempts over the load, a row for each kind of service.
+// Sweep draws goodput, p99 and attempts over the load, a row for each of four kinds of service.
 func Sweep(all []Load, strategies []string) Figure {
 	f := newFigure("sweep", "What each law gets done of the load, how long it takes, and how many attempts it sends", 1.5*vg.Inch)
 	f.Columns = 3
-	for kind := 0; ; kind++ {
-		first := slices.IndexFunc(all, func(l Load) bool { return l.Kind == kind })
-		if first < 0 {
-			return *f
-		}
-		points := meansOf(all, func(l Load) bool { return l.Kind == kind })
-		service := all[first].Service
-		f.loads(service+": goodput", points, strategies, func(l Load) float64 { return l.Goodput }).Y.Max = 1.05
+	for kind := range slices.Chunk(all, len(all)/4) {
+		points := Means(kind)
+		f.loads(kind[0].Service+": goodput", points, strategies, func(l Load) float64 { return l.Goodput }).Y.Max = 1.05
 		f.loads("p99 (s)", points, strategies, func(l Load) float64 { return l.P99 }).Y.Max = 1
-		f.loads("attempts for each done", points, strategies, func(l Load) float64 { return l.Sent / max(1, l.Done) }).Y.Max = 5
+		f.loads("attempts for each done", points, strategies, Load.Attempts).Y.Max = 5
 	}
+	return *f
 }
 
 // loads draws a measure of each strategy over the load.
