@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -24,6 +25,8 @@ type rule struct {
 	Word string `yaml:"word"`
 	// Means is refused, spent, closed or passing.
 	Means string `yaml:"means"`
+	// has finds the word where no letter or digit stands beside it.
+	has *regexp.Regexp
 }
 
 // meanings are those that a rule may give.
@@ -56,6 +59,7 @@ func ruled(file string) ([]rule, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rule %d: %w", i+1, err)
 		}
+		all[i].has = regexp.MustCompile("(?i)(^|[^a-z0-9])" + regexp.QuoteMeta(r.Word) + "([^a-z0-9]|$)")
 	}
 	return all, nil
 }
@@ -90,7 +94,7 @@ func (p *proxy) reads(a answers.Answer) answers.Answer {
 func (r rule) fits(a answers.Answer) bool {
 	if r.Header != "" {
 		for name, values := range a.Header {
-			if strings.EqualFold(name, r.Header) && len(values) > 0 && has(values[0], r.Word) {
+			if strings.EqualFold(name, r.Header) && len(values) > 0 && r.has.MatchString(values[0]) {
 				return true
 			}
 		}
@@ -102,46 +106,27 @@ func (r rule) fits(a answers.Answer) bool {
 	d := json.NewDecoder(bytes.NewReader(a.Body))
 	d.UseNumber()
 	var document any
-	return d.Decode(&document) == nil && found(document, strings.Split(r.JSON, "."), r.Word)
+	return d.Decode(&document) == nil && r.found(document, strings.Split(r.JSON, "."))
 }
 
 // found reports whether the value at a place has the word.
-func found(value any, path []string, word string) bool {
+func (r rule) found(value any, path []string) bool {
 	if len(path) == 0 {
 		switch value.(type) {
 		case string, json.Number, bool:
-			return has(fmt.Sprint(value), word)
+			return r.has.MatchString(fmt.Sprint(value))
 		}
 		return false
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		return found(v[path[0]], path[1:], word)
+		return r.found(v[path[0]], path[1:])
 	case []any:
 		for i, item := range v {
-			if (path[0] == "*" || path[0] == strconv.Itoa(i)) && found(item, path[1:], word) {
+			if (path[0] == "*" || path[0] == strconv.Itoa(i)) && r.found(item, path[1:]) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// has reports whether a value is the word, or has it between others.
-func has(value, word string) bool {
-	value, word = strings.ToLower(value), strings.ToLower(word)
-	for at := 0; ; {
-		i := strings.Index(value[at:], word)
-		if i < 0 {
-			return false
-		}
-		if at += i; !letter(value, at-1) && !letter(value, at+len(word)) {
-			return true
-		}
-		at += len(word)
-	}
-}
-
-func letter(s string, i int) bool {
-	return i >= 0 && i < len(s) && (s[i] >= 'a' && s[i] <= 'z' || s[i] >= '0' && s[i] <= '9')
 }

@@ -113,7 +113,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer p.closeIdle()
+	defer func() { p.fresh.Load().CloseIdleConnections() }()
 	defer p.leave()
 	var again chan os.Signal
 	if s.rulesFile != "" || s.answersFile != "" {
@@ -210,17 +210,6 @@ func half(files int) int {
 		return files / 2
 	}
 	return max(1, files/2-16)
-}
-
-// rarely returns a function that calls f once a minute at most. One goroutine calls it.
-func rarely(f func()) func() {
-	var last time.Time
-	return func() {
-		if last.IsZero() || time.Since(last) > time.Minute {
-			last = time.Now()
-			f()
-		}
-	}
 }
 
 // reread reads the files of rules again. A wrong file changes no rule.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"go.uber.org/atomic"
+	"golang.org/x/time/rate"
 )
 
 // bounded is a listener with so many connections at a time. If all are taken, those that are idle or have been silent
@@ -15,9 +16,10 @@ import (
 type bounded struct {
 	net.Listener
 	places chan struct{}
-	// server has the connections; short is called when all places are taken.
+	// server has the connections; short is called when all places are taken, rarely.
 	server *http.Server
 	short  func()
+	rarely rate.Sometimes
 	hold   time.Duration
 	// told are the connections above the bound, which get a 429. since is the time when places became short, left the
 	// time when one of their connections last went.
@@ -31,9 +33,9 @@ type bounded struct {
 const mostTold = 8
 
 func newBounded(l net.Listener, most int, p *proxy, server *http.Server) *bounded {
-	return &bounded{Listener: l, places: make(chan struct{}, most), told: make(chan struct{}, mostTold), server: server, hold: p.hold, short: rarely(func() {
+	return &bounded{Listener: l, places: make(chan struct{}, most), told: make(chan struct{}, mostTold), server: server, hold: p.hold, rarely: rate.Sometimes{Interval: time.Minute}, short: func() {
 		p.log.Warn("files are short: all connections for programs are taken, others wait", "connections", most, "RLIMIT_NOFILE", files())
-	})}
+	}}
 }
 
 func (b *bounded) Accept() (net.Conn, error) {
@@ -46,7 +48,7 @@ func (b *bounded) Accept() (net.Conn, error) {
 		return b.placed(c), nil
 	default: // this program waits, and those behind it
 	}
-	b.short()
+	b.rarely.Do(b.short)
 	if b.since.IsZero() {
 		b.since = time.Now()
 	}

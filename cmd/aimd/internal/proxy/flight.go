@@ -50,9 +50,6 @@ func (locked) Facts() verdict.Facts {
 // that is not back --idle after its context's end is given up, and the next goes over a new Transport.
 func (f flight) send(r *http.Request) (*http.Response, error) {
 	base := f.fresh.Load()
-	if base == nil {
-		base = f.base
-	}
 	if !f.maybe2 {
 		return base.RoundTrip(r)
 	}
@@ -77,17 +74,8 @@ func (f flight) send(r *http.Request) (*http.Response, error) {
 		return b.resp, b.err
 	case <-given.C:
 	}
-	if used := f.fresh.Load(); (used == nil || used == base) && f.fresh.CompareAndSwap(used, f.base.Clone()) {
+	if f.fresh.Load() == base && f.fresh.CompareAndSwap(base, f.base.Clone()) {
 		f.log.Error("net/http does not come back from the service, which may be hostile: requests go over new connections", "within", f.idle.String())
 	}
 	return nil, errLocked
-}
-
-// closeIdle closes the connections to the service that are idle. A Transport that is locked would not come back.
-func (p *proxy) closeIdle() {
-	if fresh := p.fresh.Load(); fresh != nil {
-		fresh.CloseIdleConnections()
-		return
-	}
-	p.base.CloseIdleConnections()
 }

@@ -69,7 +69,7 @@ func TestOneFrameOfTheServiceDoesNotStopTheProxy(t *testing.T) {
 	}
 	until(func() bool { flying, _ := state(p); return flying == 0 })
 	assert.Equal(t, 1, strings.Count(logs.String(), "does not come back"), logs.String())
-	assert.NotNil(t, p.fresh.Load())
+	assert.NotSame(t, p.base, p.fresh.Load())
 	var ended aimd.Snapshot
 	for _, l := range p.limited.All() {
 		s := l.Snapshot()

@@ -30,10 +30,12 @@ var keyForm = regexp.MustCompile(`^([0-9A-Za-z-]+|(cookie|query):[!-~]+)$`).Matc
 // key names who sends a request: a part of the hash of the credential, or of what --key says, which tells keys apart and
 // says nothing of the credential. No credential is kept.
 func (p *proxy) key(r *http.Request) string {
-	kind, name, _ := strings.Cut(p.by, ":")
-	switch {
+	headers := []string{p.by}
+	switch kind, name, _ := strings.Cut(p.by, ":"); {
 	case p.one:
 		return all
+	case p.by == "":
+		headers = []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"}
 	case p.by == "address":
 		host, _, _ := net.SplitHostPort(r.RemoteAddr)
 		return keyed(p.by, host)
@@ -44,22 +46,17 @@ func (p *proxy) key(r *http.Request) string {
 		return all
 	case kind == "query":
 		if v := r.URL.Query()[name]; len(v) > 0 {
-			return keyed(p.by, strings.Join(v, "\x00"))
-		}
-		return all
-	case p.by != "":
-		if v := r.Header.Values(p.by); len(v) > 0 {
-			return keyed(p.by, strings.Join(v, "\x00"))
+			return keyed(p.by, v...)
 		}
 		return all
 	}
-	for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
+	for _, name := range headers {
 		if v := r.Header.Values(name); len(v) > 0 {
-			return keyed(name, strings.Join(v, "\x00"))
+			return keyed(name, v...)
 		}
 	}
 	// A URL that was signed by AWS's rules has what is else in the header.
-	if _, id, ok := strings.Cut(r.URL.RawQuery, "X-Amz-Credential="); ok {
+	if _, id, ok := strings.Cut(r.URL.RawQuery, "X-Amz-Credential="); ok && p.by == "" {
 		return keyed("Authorization", "AWS4-HMAC-SHA256 Credential="+id[:strings.IndexAny(id+"&", "%/&")]+"/")
 	}
 	return all
@@ -67,7 +64,8 @@ func (p *proxy) key(r *http.Request) string {
 
 const all = "all"
 
-func keyed(header, value string) string {
+func keyed(header string, values ...string) string {
+	value := strings.Join(values, "\x00")
 	if strings.EqualFold(header, "Authorization") {
 		value = credential(value)
 	}

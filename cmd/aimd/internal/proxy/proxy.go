@@ -39,7 +39,7 @@ type proxy struct {
 	// path is the path of the target, without a slash at its end.
 	path string
 	base *http.Transport
-	// fresh is a copy of base after net/http has locked itself out; nil: base is in use. maybe2: HTTP/2 may be spoken.
+	// fresh is base, or a copy of it after net/http has locked itself out. maybe2: HTTP/2 may be spoken.
 	fresh   atomic.Pointer[http.Transport]
 	maybe2  bool
 	limited *aimd.Keyed[string] // by key
@@ -74,6 +74,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 		settings: s, target: target, path: strings.TrimSuffix(target.EscapedPath(), "/"), log: log,
 		maybe2: target.Scheme == "https", base: http.DefaultTransport.(*http.Transport).Clone(), memory: &memory{left: s.memory},
 	}
+	p.fresh.Store(p.base)
 	p.life, p.stop = context.WithCancelCause(context.Background())
 	p.base.MaxIdleConns, p.base.MaxIdleConnsPerHost = 0, window.MaxWindow // the windows bound them
 	p.base.ResponseHeaderTimeout, p.base.MaxResponseHeaderBytes = s.idle, 1<<20

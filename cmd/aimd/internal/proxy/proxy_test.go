@@ -50,7 +50,7 @@ func behind(t *testing.T, service http.Handler, change func(*settings)) (url str
 	logs = &written{}
 	p, err := newProxy(s, slog.New(slog.NewTextHandler(logs, nil)))
 	require.NoError(t, err)
-	t.Cleanup(p.closeIdle)
+	t.Cleanup(func() { p.fresh.Load().CloseIdleConnections() })
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = p.server(p)
 	server.Start()

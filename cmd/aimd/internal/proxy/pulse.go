@@ -22,8 +22,13 @@ type pulse struct {
 	mu sync.Mutex
 	// flights are the waits with an attempt in flight, in the order of their sends.
 	flights queue.Queue[*wait]
-	trouble
+	// failing is the time of the first failure since a success; said: the log has it.
+	failing time.Time
+	said    bool
 }
+
+// silent is the time without a success after which the log says why, whatever it is. Our choice, as aimd upload's.
+const silent = 5 * time.Second
 
 // fly notes that an attempt of the wait is sent, land that it has ended.
 func (p *pulse) fly(w *wait) {
@@ -85,4 +90,19 @@ func (p *pulse) seconds(asked time.Duration) int {
 		}
 	}
 	return int(min(max(1, math.Ceil(max(room, asked).Seconds())), 24*3600))
+}
+
+// fails notes a failure, and reports whether none has succeeded since one so long ago, once until one succeeds.
+func (p *pulse) fails() bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failing.IsZero() || p.at().After(p.failing) {
+		p.failing, p.said = time.Now(), false
+	}
+	first := !p.said && time.Since(p.failing) >= silent
+	p.said = p.said || first
+	return first
 }

@@ -44,7 +44,7 @@ func TestMoreProgramsThanFiles(t *testing.T) {
 	server := p.server(p)
 	served := make(chan error)
 	few := newBounded(l, 4, p, server)
-	few.short = rarely(func() { said++ })
+	few.short = func() { said++ }
 	go func() { served <- server.Serve(few) }()
 	ended := make(chan struct{})
 	var asking, all sync.WaitGroup
@@ -70,18 +70,6 @@ func TestMoreProgramsThanFiles(t *testing.T) {
 	require.NoError(t, server.Close())
 	assert.ErrorIs(t, <-served, http.ErrServerClosed)
 	assert.Equal(t, 1, said, "once a minute")
-}
-
-func TestRarely(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := 0
-		f := rarely(func() { n++ })
-		for range 181 {
-			f()
-			time.Sleep(time.Second)
-		}
-		assert.Equal(t, 3, n)
-	})
 }
 
 // start runs the command until end is called, and returns where it serves. logged waits for a line of its log.

@@ -69,6 +69,6 @@ func TestShadowIsSaid(t *testing.T) {
 	s.to, s.shadow = "http://127.0.0.1:1", true
 	p, err := s.start(t.Context(), logs)
 	require.NoError(t, err)
-	p.closeIdle()
+	p.fresh.Load().CloseIdleConnections()
 	assert.Contains(t, logs.String(), "shadow: each request is sent once and at once")
 }

@@ -204,7 +204,9 @@ func (w *wait) lost(err error) {
 	if w.flying, w.last = false, err; w.failed.IsZero() {
 		w.failed = time.Now()
 	}
-	w.troubled(err)
+	if w.pulse().fails() {
+		w.proxy.log.Warn("no request succeeds", "limiter", w.key, "for", silent, "err", err)
+	}
 }
 
 var (
