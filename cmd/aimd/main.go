@@ -1,5 +1,4 @@
-// Command aimd measures congestion control against other ways to use a limited service, and
-// uploads files with it:
+// Command aimd measures congestion control against other ways to use a limited service, and uploads files with it:
 //
 //	aimd demo       uploads objects to a store that says SlowDown, once per strategy
 //	aimd demo api   sends requests to an API that says 429, once per strategy

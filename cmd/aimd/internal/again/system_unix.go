@@ -26,8 +26,7 @@ func group(cmd *exec.Cmd) (send func(os.Signal) error) {
 	return func(s os.Signal) error { return syscall.Kill(-cmd.Process.Pid, s.(syscall.Signal)) }
 }
 
-// inForeground reports whether aimd and the command are those to which the terminal
-// itself sends what its keys mean.
+// inForeground reports whether aimd and the command are those to which the terminal itself sends what its keys mean.
 func inForeground() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {

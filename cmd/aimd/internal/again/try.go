@@ -96,8 +96,7 @@ func (t *try) run(ctx context.Context) error {
 	return f
 }
 
-// notStarted is the failure of a command that cannot be run. It may be tried again if the system
-// is at its limits.
+// notStarted is the failure of a command that cannot be run. It may be tried again if the system is at its limits.
 func notStarted(err error) error {
 	f := &failure{why: err.Error(), status: cannotRun, verdict: final}
 	switch {

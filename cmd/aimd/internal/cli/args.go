@@ -8,8 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Help gives the command its texts, help/NAME.txt: the description, and the examples after
-// "Examples:".
+// Help gives the command its texts, help/NAME.txt: the description, and the examples after "Examples:".
 func Help(texts embed.FS, c *cobra.Command) *cobra.Command {
 	text, err := texts.ReadFile("help/" + c.Name() + ".txt")
 	if err != nil {
@@ -44,8 +43,7 @@ func NoDefault(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-// Complete lets the shell complete the flag's value, or each of several with commas
-// between them.
+// Complete lets the shell complete the flag's value, or each of several with commas between them.
 func Complete(c *cobra.Command, flag string, words []string) {
 	err := c.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		before := begun[:strings.LastIndex(begun, ",")+1]

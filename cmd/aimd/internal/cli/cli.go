@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -107,41 +108,18 @@ func root(commands []*cobra.Command) *cobra.Command {
 	return c
 }
 
-// usage is cobra's own, but for the width of the flags. A template would link text/template, and then the linker keeps every
-// method of every type: a third of the proxy.
+// usage is cobra's own, but for the width of the flags.
 func usage(c *cobra.Command) error {
-	var b strings.Builder
-	b.WriteString("Usage:")
-	if c.Runnable() {
-		b.WriteString("\n  " + c.UseLine())
+	out, text := c.OutOrStderr(), new(strings.Builder)
+	c.SetOut(text)
+	err := new(cobra.Command).UsageFunc()(c)
+	c.SetOut(out)
+	shown := text.String()
+	for _, f := range []*pflag.FlagSet{c.LocalFlags(), c.InheritedFlags()} {
+		shown = strings.Replace(shown, strings.TrimSpace(f.FlagUsages()), strings.TrimSpace(f.FlagUsagesWrapped(helpWidth)), 1)
 	}
-	below := c.HasAvailableSubCommands()
-	if below {
-		b.WriteString("\n  " + c.CommandPath() + " [command]")
-	}
-	if c.HasExample() {
-		b.WriteString("\n\nExamples:\n" + c.Example)
-	}
-	if below {
-		b.WriteString("\n\nAvailable Commands:")
-		for _, sub := range c.Commands() {
-			if sub.IsAvailableCommand() || sub.Name() == "help" {
-				fmt.Fprintf(&b, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
-			}
-		}
-	}
-	flags := func(title string, f *pflag.FlagSet) {
-		if f.HasAvailableFlags() {
-			b.WriteString("\n\n" + title + ":\n" + strings.TrimRight(f.FlagUsagesWrapped(helpWidth), " \n"))
-		}
-	}
-	flags("Flags", c.LocalFlags())
-	flags("Global Flags", c.InheritedFlags())
-	if below {
-		fmt.Fprintf(&b, "\n\nUse %q for more information about a command.", c.CommandPath()+" [command] --help")
-	}
-	_, err := fmt.Fprintln(c.OutOrStderr(), b.String())
-	return err
+	_, failed := io.WriteString(out, shown)
+	return cmp.Or(err, failed)
 }
 
 // Signal is the cause of the end of a command's context by a signal.

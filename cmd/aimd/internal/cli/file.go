@@ -21,9 +21,8 @@ func MakeDir(flag, dir string) error {
 	return nil
 }
 
-// Reason is the first cause of an error, without the words around it. The cause of a file
-// error does not name the path, which the message names already. An attempt.Error has its
-// cause as the last of several.
+// Reason is the first cause of an error, without the words around it. The cause of a file error does not name the path,
+// which the message names already. An attempt.Error has its cause as the last of several.
 func Reason(err error) error {
 	for {
 		inner := errors.Unwrap(err)

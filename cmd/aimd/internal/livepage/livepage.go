@@ -1,5 +1,4 @@
-// Package livepage serves the live page of a command's limiters on this machine, while
-// the command works.
+// Package livepage serves the live page of a command's limiters on this machine, while the command works.
 package livepage
 
 import (
@@ -64,8 +63,7 @@ func Serve(cmd *cobra.Command, on bool) (*Page, error) {
 	return p, nil
 }
 
-// look looks at the page until the page is closed, so that a browser that opens it later
-// sees the time before.
+// look looks at the page until the page is closed, so that a browser that opens it later sees the time before.
 func look(events string) {
 	res, err := http.Get(events)
 	if err != nil {
@@ -109,8 +107,7 @@ func (p *Page) without() iter.Seq2[string, live.Flow] {
 	}
 }
 
-// Stay leaves the page there after the work until the context ends, if somebody
-// sits at a terminal to end it.
+// Stay leaves the page there after the work until the context ends, if somebody sits at a terminal to end it.
 func (p *Page) Stay(ctx context.Context) {
 	if p == nil || !p.watched || ctx.Err() != nil {
 		return

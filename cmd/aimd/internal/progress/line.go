@@ -13,9 +13,8 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
 )
 
-// Line is one line of text that changes in its place on a terminal. If its writer is no
-// terminal, the line is written again and again. Close it at the end. The zero value has no
-// text: Around keeps several writers apart.
+// Line is one line of text that changes in its place on a terminal. If its writer is no terminal, the line is written
+// again and again. Close it at the end. The zero value has no text: Around keeps several writers apart.
 type Line struct {
 	w io.Writer
 	// columns is the width of the terminal, 0 if the writer is no terminal.
@@ -29,9 +28,8 @@ type Line struct {
 	drawn string
 }
 
-// NewLine begins to show the lines that text returns, but no line that is "". If w is no
-// terminal, a line is written at each interval. One goroutine at a time calls text. A
-// terminal cuts a long line off.
+// NewLine begins to show the lines that text returns, but no line that is "". If w is no terminal, a line is written at
+// each interval. One goroutine at a time calls text. A terminal cuts a long line off.
 func NewLine(w io.Writer, every time.Duration, text func() string) *Line {
 	columns := func() int { return terminal.Columns(w) }
 	return newLine(terminal.Raw(w), every, columns, text)
@@ -42,12 +40,6 @@ func newLine(w io.Writer, every time.Duration, columns func() int, text func() s
 	if columns() > 0 {
 		every = drawEvery
 	}
-	l.stop = Repeat(every, l.draw)
-	return l
-}
-
-// Repeat calls f at each interval until stop is called. stop waits for the last call.
-func Repeat(every time.Duration, f func()) (stop func()) {
 	done := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -56,20 +48,17 @@ func Repeat(every time.Duration, f func()) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				f()
+				l.draw()
 			case <-done:
 				return
 			}
 		}
 	})
-	return func() {
-		close(done)
-		wg.Wait()
-	}
+	l.stop = func() { close(done); wg.Wait() }
+	return l
 }
 
-// Every is the usual interval of a line that is written, drawEvery the interval on a
-// terminal.
+// Every is the usual interval of a line that is written, drawEvery the interval on a terminal.
 const (
 	Every     = 2 * time.Second
 	drawEvery = 100 * time.Millisecond

@@ -87,9 +87,8 @@ func (k *kept) read(w *wait, m *memory, r *http.Request, most int64) error {
 	return err
 }
 
-// leastPart is the part that a body of a told length brings each --idle. A body that drips would
-// hold its slot, or memory, for as long as its program likes. Our choice: 200 bytes a second by the
-// default of --idle.
+// leastPart is the part that a body of a told length brings each --idle. A body that drips would hold its slot, or
+// memory, for as long as its program likes. Our choice: 200 bytes a second by the default of --idle.
 const leastPart = 64 << 10
 
 // slow bounds the time for which a program sends no byte, and of a body whose length is told that for leastPart.

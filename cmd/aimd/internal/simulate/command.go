@@ -92,8 +92,7 @@ func someArgs(what string) cobra.PositionalArgs {
 	}
 }
 
-// named are the names of the scenarios that the words stand for, and the words that stand for
-// no built-in scenario.
+// named are the names of the scenarios that the words stand for, and the words that stand for no built-in scenario.
 func named(words []string) (names []string) {
 	for _, w := range words {
 		all := scenario.Named(w)

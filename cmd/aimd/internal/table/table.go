@@ -79,8 +79,7 @@ func line(cells []Cell, colour bool, of func(Cell) string) (row table.Row) {
 	return row
 }
 
-// Paragraphs writes the texts that are not empty, each on a new line, in lines of at most
-// 100 characters.
+// Paragraphs writes the texts that are not empty, each on a new line, in lines of at most 100 characters.
 func Paragraphs(w io.Writer, texts ...string) error {
 	width := 100
 	if columns := terminal.Columns(w); columns > 0 {

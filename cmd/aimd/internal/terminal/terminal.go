@@ -1,6 +1,5 @@
-// Package terminal writes to the terminal. It knows the width of the terminal and whether
-// it has colours. Control characters in a scenario's title, an argument or a server's
-// answer do not reach the terminal.
+// Package terminal writes to the terminal. It knows the width of the terminal and whether it has colours. Control
+// characters in a scenario's title, an argument or a server's answer do not reach the terminal.
 package terminal
 
 import (
@@ -40,8 +39,7 @@ func (t *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Columns returns the width of the terminal that w writes to, in characters, or 0 if w
-// is no terminal.
+// Columns returns the width of the terminal that w writes to, in characters, or 0 if w is no terminal.
 func Columns(w io.Writer) int {
 	t, ok := w.(*Writer)
 	if !ok || t.screen == nil {
@@ -60,8 +58,7 @@ func Colour(w io.Writer) bool {
 	return ok && t.colour
 }
 
-// Raw returns the writer behind w, for colours and for a line that is drawn again. All
-// other text for it must be clean.
+// Raw returns the writer behind w, for colours and for a line that is drawn again. All other text for it must be clean.
 func Raw(w io.Writer) io.Writer {
 	if t, ok := w.(*Writer); ok {
 		return t.to

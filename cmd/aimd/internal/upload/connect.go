@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
@@ -59,7 +60,7 @@ func (u *run) connect(ctx context.Context) (err error) {
 	cfg.HTTPClient = patient{cfg.HTTPClient}
 	cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = u.Endpoint != "" })
-	u.store = &store{Client: client, Config: u.Config, large: make(chan struct{}, largeAtOnce), room: newRoom()}
+	u.store = &store{Client: client, Config: u.Config, large: semaphore.NewWeighted(largeAtOnce), room: newRoom()}
 	if u.Backup {
 		u.store.twice = twice(u.limiter, u.store.once)
 	}
@@ -81,8 +82,7 @@ func (u *run) classify(err error) verdict.Verdict {
 	return v
 }
 
-// environment is the configuration for the store. It finds credentials, profile and region
-// as the AWS tools do.
+// environment is the configuration for the store. It finds credentials, profile and region as the AWS tools do.
 func (u *run) environment(ctx context.Context) (aws.Config, error) {
 	client := awshttp.NewBuildableClient().WithTimeout(u.Timeout).WithTransportOptions(func(t *http.Transport) {
 		// The default keeps 10 connections, and dials again for all others.

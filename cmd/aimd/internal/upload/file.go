@@ -3,9 +3,11 @@ package upload
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"hash"
+	"hash/crc64"
 	"io"
 	"io/fs"
 	"os"
@@ -59,6 +61,16 @@ func (f *file) section(off, n int64) *io.SectionReader { return io.NewSectionRea
 func (f *file) sum(h hash.Hash, off, n int64) ([]byte, error) {
 	_, err := io.Copy(h, f.section(off, n))
 	return h.Sum(nil), err
+}
+
+// nvme is the polynomial 0xAD93D23594C93659 of the NVM Express specification, reflected.
+var nvme = crc64.MakeTable(0x9a6c9329ac4bc9b5)
+
+// crc64 is the CRC64NVME of n bytes of the file from off, as requests and answers have it.
+func (f *file) crc64(off, n int64) (*string, error) {
+	sum, err := f.sum(crc64.New(nvme), off, n)
+	text := base64.StdEncoding.EncodeToString(sum)
+	return &text, err
 }
 
 // unchanged returns an error if the file is not the one that was opened. A change that keeps

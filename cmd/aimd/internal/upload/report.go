@@ -15,18 +15,19 @@ import (
 
 // Summary counts all files.
 type Summary struct {
-	Stored  int64 `json:"stored"`
-	Skipped int64 `json:"skipped"`
-	Failed  int64 `json:"failed"`
-	Planned int64 `json:"planned"`
+	Status  string `json:"status"`
+	Stored  int64  `json:"stored"`
+	Skipped int64  `json:"skipped"`
+	Failed  int64  `json:"failed"`
+	Planned int64  `json:"planned"`
 	// Attempts counts the answers of the store, Refused its refusals.
 	Attempts uint64 `json:"requests"`
 	Refused  uint64 `json:"refused"`
 	// Bytes is the size of the files that are stored or planned.
-	Bytes int64 `json:"bytes"`
-	// Took is the time of the whole run.
-	Took        time.Duration `json:"-"`
-	Interrupted bool          `json:"interrupted"`
+	Bytes       int64 `json:"bytes"`
+	Interrupted bool  `json:"interrupted"`
+	// Seconds is the time of the whole run.
+	Seconds float64 `json:"seconds"`
 	// passed is the size of the files that were not sent.
 	passed int64
 }
@@ -113,15 +114,6 @@ func (r *reporter) line(x any) {
 	r.stdout(string(text))
 }
 
-// end is the summary as a line of JSON.
-func (s Summary) end() any {
-	return struct {
-		Status string `json:"status"`
-		Summary
-		Seconds float64 `json:"seconds"`
-	}{"summary", s, s.Took.Seconds()}
-}
-
 func (r *reporter) stdout(line string) {
 	var err error
 	write := func() { _, err = io.WriteString(r.Stdout, line+"\n") }
@@ -143,7 +135,7 @@ func (r *reporter) now() Summary {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.Summary
-	s.Took = time.Since(r.began)
+	s.Status, s.Seconds = "summary", time.Since(r.began).Seconds()
 	return s
 }
 
@@ -153,7 +145,8 @@ func (s Summary) String() string {
 	if s.Planned > 0 {
 		return fmt.Sprintf("would upload %d files %s", s.Planned, rest)
 	}
-	text := fmt.Sprintf("%d stored %s in %v; %d requests, %d refused", s.Stored, rest, s.Took.Round(10*time.Millisecond), s.Attempts, s.Refused)
+	took := time.Duration(s.Seconds * float64(time.Second)).Round(10 * time.Millisecond)
+	text := fmt.Sprintf("%d stored %s in %v; %d requests, %d refused", s.Stored, rest, took, s.Attempts, s.Refused)
 	if s.Interrupted {
 		text += "; stopped before the end: run it again to continue"
 	}
@@ -166,7 +159,7 @@ func (u *run) line() string {
 		return ""
 	}
 	s, l, sent := u.report.now(), u.limiter.Snapshot(), u.store.sent.Load()
-	rate := mib(int64(float64(sent) / s.Took.Seconds()))
+	rate := mib(int64(float64(sent) / s.Seconds))
 	text := fmt.Sprintf("%d files  %s  %s/s  cwnd %.1f  %d refused", s.files(), mib(sent), rate, l.Cwnd, l.Overloads)
 	if s.Failed > 0 {
 		text += fmt.Sprintf("  %d failed", s.Failed)
@@ -208,7 +201,8 @@ func (u *run) count(ctx context.Context) {
 // left is the time that the rest takes at the pace until now, if it is known what all is.
 func (u *run) left(s Summary) (time.Duration, bool) {
 	all, done := u.work.Load(), u.store.sent.Load()+s.passed+aFile*s.files()
-	return time.Duration(float64(s.Took) / float64(done) * float64(all-done)).Round(time.Second), 0 < done && done < all
+	left := s.Seconds / float64(done) * float64(all-done)
+	return time.Duration(left * float64(time.Second)).Round(time.Second), 0 < done && done < all
 }
 
 // silent is the time without a success after which the progress says why, whatever it is. Our choice: a wait of some

@@ -6,19 +6,18 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
-	"hash/crc64"
 	"math"
 	"mime"
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"go.uber.org/atomic"
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -39,8 +38,8 @@ type store struct {
 	sent atomic.Int64
 	*s3.Client
 	Config
-	large chan struct{} // has an item for each file that is under way in parts
-	room  *semaphore.Weighted
+	// large is for files under way in parts, room for bytes.
+	large, room *semaphore.Weighted
 	// twice is once with a backup, nil without backups.
 	twice func(context.Context, whole) (*s3.PutObjectOutput, error)
 }
@@ -92,17 +91,14 @@ func (s *store) put(ctx context.Context, key string, f *file) error {
 // an ETag that is their MD5. ours is the checksum that was sent, nil if it was none.
 func verified(f *file, off, n int64, ours, crc, etag *string) error {
 	if crc != nil {
+		var err error
 		if ours == nil {
-			sum, err := f.sum(crc64.New(nvme), off, n)
-			if err != nil {
-				return err
-			}
-			ours = aws.String(base64.StdEncoding.EncodeToString(sum))
+			ours, err = f.crc64(off, n)
 		}
-		if *ours != *crc {
-			return fmt.Errorf("not verified: the store answers with the checksum %q, and that of what was sent is %q", *crc, *ours)
+		if err == nil && *ours != *crc {
+			err = fmt.Errorf("not verified: the store answers with the checksum %q, and that of what was sent is %q", *crc, *ours)
 		}
-		return nil
+		return err
 	}
 	sum, err := f.sum(md5.New(), off, n)
 	if got := strings.Trim(aws.ToString(etag), `"`); err == nil && got != hex.EncodeToString(sum) {
@@ -156,12 +152,10 @@ func (s *store) whole(ctx context.Context, key string, f *file) (err error) {
 
 // parts uploads the file in parts. If it fails, it removes those that were sent.
 func (s *store) parts(ctx context.Context, key string, f *file) error {
-	select {
-	case s.large <- struct{}{}:
-		defer func() { <-s.large }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.large.Acquire(ctx, 1); err != nil {
+		return err
 	}
+	defer s.large.Release(1)
 	in := &s3.CreateMultipartUploadInput{
 		Bucket: &s.Bucket, Key: &key, ContentType: contentType(key),
 		StorageClass: types.StorageClass(s.StorageClass), ServerSideEncryption: types.ServerSideEncryption(s.SSE), SSEKMSKeyId: optional(s.SSEKMSKeyID),
@@ -198,37 +192,31 @@ func (s *store) parts(ctx context.Context, key string, f *file) error {
 
 // send sends the parts, and returns after the last answer: a part must not come after an abort.
 func (s *store) send(ctx context.Context, key string, id *string, f *file) ([]types.CompletedPart, error) {
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
 	size, part := f.info.Size(), s.sizeOfParts(f.info.Size())
 	sent := make([]types.CompletedPart, (size+part-1)/part)
-	var last atomic.Int32
-	var wg sync.WaitGroup
-	for range min(partsAtOnce, len(sent)) {
-		wg.Go(func() {
-			for n := last.Inc(); int(n) <= len(sent) && ctx.Err() == nil; n = last.Inc() {
-				off := int64(n-1) * part
-				length := min(part, size-off)
-				in := &s3.UploadPartInput{Bucket: &s.Bucket, Key: &key, UploadId: id, PartNumber: &n, Body: f.section(off, length)}
-				var out *s3.UploadPartOutput
-				var err error
-				if in.ChecksumCRC64NVME, in.ContentMD5, err = s.sum(f, off, length); err == nil {
-					err = s.within(ctx, length, func() (err error) { out, err = s.UploadPart(ctx, in); return err })
-				}
-				if err == nil {
-					err = verified(f, off, length, in.ChecksumCRC64NVME, out.ChecksumCRC64NVME, out.ETag)
-				}
-				if err != nil {
-					fail(err)
-					return
-				}
-				s.sent.Add(length)
-				sent[n-1] = types.CompletedPart{PartNumber: &n, ETag: out.ETag, ChecksumCRC64NVME: out.ChecksumCRC64NVME}
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(partsAtOnce)
+	for i := range sent {
+		all.Go(func() (err error) {
+			if err := ctx.Err(); err != nil { // another has failed
+				return err
 			}
+			n, off := int32(i+1), int64(i)*part
+			length := min(part, size-off)
+			in := &s3.UploadPartInput{Bucket: &s.Bucket, Key: &key, UploadId: id, PartNumber: &n, Body: f.section(off, length)}
+			if in.ChecksumCRC64NVME, in.ContentMD5, err = s.sum(f, off, length); err != nil {
+				return err
+			}
+			var out *s3.UploadPartOutput
+			if err = s.within(ctx, length, func() (err error) { out, err = s.UploadPart(ctx, in); return err }); err != nil {
+				return err
+			}
+			s.sent.Add(length)
+			sent[i] = types.CompletedPart{PartNumber: &n, ETag: out.ETag, ChecksumCRC64NVME: out.ChecksumCRC64NVME}
+			return verified(f, off, length, in.ChecksumCRC64NVME, out.ChecksumCRC64NVME, out.ETag)
 		})
 	}
-	wg.Wait()
-	return sent, context.Cause(ctx)
+	return sent, all.Wait()
 }
 
 // has reports whether the store has the file's content. found is the object in a listing, if any.
@@ -258,17 +246,14 @@ func (s *store) same(f *file, o *object) (bool, error) {
 	case o.size != size:
 		return false, nil
 	case o.crc64 != nil:
-		sum, err := f.sum(crc64.New(nvme), 0, size)
-		return base64.StdEncoding.EncodeToString(sum) == *o.crc64, err
+		sum, err := f.crc64(0, size)
+		return *sum == *o.crc64, err
 	case strings.Contains(o.etag, "-"): // of parts
 		return false, nil
 	}
 	sum, err := f.sum(md5.New(), 0, size)
 	return hex.EncodeToString(sum) == o.etag, err
 }
-
-// nvme is the polynomial 0xAD93D23594C93659 of the NVM Express specification, reflected.
-var nvme = crc64.MakeTable(0x9a6c9329ac4bc9b5)
 
 // sum returns the checksum that goes with n bytes of the file from off, as one of the two. (The SDK would
 // add it behind the body if the connection is encrypted, in a form that older stores take for content.)
@@ -277,8 +262,8 @@ func (s *store) sum(f *file, off, n int64) (crc, contentMD5 *string, err error) 
 		sum, err := f.sum(md5.New(), off, n)
 		return nil, aws.String(base64.StdEncoding.EncodeToString(sum)), err
 	}
-	sum, err := f.sum(crc64.New(nvme), off, n)
-	return aws.String(base64.StdEncoding.EncodeToString(sum)), nil, err
+	crc, err = f.crc64(off, n)
+	return crc, nil, err
 }
 
 // sizeOfParts is the size of the parts of a file.

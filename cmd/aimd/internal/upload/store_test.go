@@ -35,7 +35,7 @@ func storeAt(t *testing.T, handler http.HandlerFunc) *store {
 		Retryer: func() aws.Retryer { return aws.NopRetryer{} }, HTTPClient: patient{server.Client()},
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenRequired,
 	}, func(o *s3.Options) { o.UsePathStyle = true })
-	return &store{Client: client, Config: Config{Bucket: "bucket", PartSize: partLeast}, large: make(chan struct{}, largeAtOnce), room: newRoom()}
+	return &store{Client: client, Config: Config{Bucket: "bucket", PartSize: partLeast}, large: semaphore.NewWeighted(largeAtOnce), room: newRoom()}
 }
 
 func opened(t *testing.T, content string) *file {

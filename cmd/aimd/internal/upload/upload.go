@@ -103,7 +103,7 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	s.Interrupted, s.Attempts, s.Refused = ctx.Err() != nil, l.Attempts, l.Overloads
 	switch {
 	case u.JSON:
-		u.report.line(s.end())
+		u.report.line(s)
 	case !u.Quiet:
 		u.report.stdout(s.String())
 	}
@@ -118,9 +118,8 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	return s, nil
 }
 
-// all uploads every file, until the context ends. It begins twice as many as the window
-// has slots, and two: each waits for slots with its requests. (aimd.Each would give each
-// file a slot, and the requests of the file would share it.)
+// all uploads every file, until the context ends. It begins twice as many as the window has slots, and two: each waits
+// for slots with its requests. (aimd.Each would give each file a slot, and the requests of the file would share it.)
 func (u *run) all(ctx context.Context) {
 	ended, begun := make(chan struct{}), 0
 	for e := range u.entries(ctx) {

@@ -1,5 +1,4 @@
-// Package value has settings that check what they are given: flags of the command
-// line and fields of files alike.
+// Package value has settings that check what they are given: flags of the command line and fields of files alike.
 package value
 
 import (
@@ -183,8 +182,7 @@ func Address(to *string) *Value[string] {
 	})
 }
 
-// Text is a text that the function allows. want describes the allowed texts, and kind
-// stands for the value in the help.
+// Text is a text that the function allows. want describes the allowed texts, and kind stands for the value in the help.
 func Text(to *string, kind, want string, allowed func(string) bool) *Value[string] {
 	return &Value[string]{to, kind, want, func(s string) (string, bool) { return s, allowed(s) }, strings.Clone}
 }

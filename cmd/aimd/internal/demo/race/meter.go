@@ -38,8 +38,7 @@ func (m *Meter) client(goroutines int) (client *http.Client, closeIdle func()) {
 	return &http.Client{Transport: transport{m, t}}, t.CloseIdleConnections
 }
 
-// transport counts every request, and whether it was accepted (2xx) or refused (429, 503). It stands below all
-// retries.
+// transport counts every request, and whether it was accepted (2xx) or refused (429, 503). It stands below all retries.
 type transport struct {
 	meter *Meter
 	next  http.RoundTripper

@@ -50,8 +50,7 @@ func newFigure(name, caption string, height vg.Length) *Figure {
 	return f
 }
 
-// plot adds a plot below the others. The title says what y is: gonum's label of a low axis
-// takes the room of the data.
+// plot adds a plot below the others. The title says what y is: gonum's label of a low axis takes the room of the data.
 func (f *Figure) plot(title string) *plot.Plot {
 	p := plot.New()
 	p.Title.Text, p.Title.Padding = title, vg.Points(2)

@@ -52,9 +52,8 @@ func (d drawing) scale(p *plot.Plot) {
 	}
 }
 
-// curve draws a measure of each strategy over the values of the sweep: the median, and a
-// bar from the least to the most. The values are at even distances. Numbers are joined by
-// lines; the points of words are side by side.
+// curve draws a measure of each strategy over the values of the sweep: the median, and a bar from the least to the
+// most. The values are at even distances. Numbers are joined by lines; the points of words are side by side.
 func (d drawing) curve() {
 	sweep, title := d.Sweep[0], label(d.Measure)
 	if runs := d.Runs; runs > 1 {

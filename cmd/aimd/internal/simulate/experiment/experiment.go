@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/internal/sim"
 )
@@ -107,36 +109,30 @@ func jobs(ctx context.Context, s scenario.Scenario) (all []*job) {
 }
 
 // runAll makes the runs of all jobs, as many at a time as there are processors.
-func runAll(ctx context.Context, jobs []*job, ran func()) (failed error) {
+func runAll(ctx context.Context, jobs []*job, ran func()) error {
 	var mu sync.Mutex // of the results and ran
-	var wg sync.WaitGroup
-	room := make(chan struct{}, runtime.GOMAXPROCS(0))
-	run := func(j *job, i int, s sim.Scenario) {
-		r, err := sim.Run(s, j.strategy, j.point.Seed+uint64(i))
-		mu.Lock()
-		defer mu.Unlock()
-		switch {
-		case err != nil:
-			failed = err
-		case r.Ended != "stopped":
-			j.results[i] = r
-			j.done++
-			ran()
-		}
-		<-room
-	}
+	var all errgroup.Group
+	all.SetLimit(runtime.GOMAXPROCS(0))
 	for _, j := range jobs {
 		for i := 0; i < len(j.results) && ctx.Err() == nil; i++ {
-			room <- struct{}{}
-			s := j.point.Scenario.Scenario
-			mu.Lock()
-			s.Optimum = j.first.results[i].Optimum
-			mu.Unlock()
-			wg.Go(func() { run(j, i, s) })
+			all.Go(func() error {
+				s := j.point.Scenario.Scenario
+				mu.Lock()
+				s.Optimum = j.first.results[i].Optimum
+				mu.Unlock()
+				r, err := sim.Run(s, j.strategy, j.point.Seed+uint64(i))
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil && r.Ended != "stopped" {
+					j.results[i] = r
+					j.done++
+					ran()
+				}
+				return err
+			})
 		}
 	}
-	wg.Wait()
-	return failed
+	return all.Wait()
 }
 
 func (j *job) row(ctx context.Context, traced bool) (Row, error) {
