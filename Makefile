@@ -4,7 +4,8 @@
 # make e2e      the tests with real servers that each push runs; QUIET=1 holds the figures to their real
 #               bounds, on a quiet machine
 # make short    the quick tests: at most a minute, between edits
-# make lint     gofmt, vet and staticcheck
+# make vet      gofmt and vet
+# make lint     these and staticcheck
 # make vet-os   vet for the other systems that the library runs on
 # make proof    what only proves the library, below proof, and all that takes longer than a push may:
 #               recipes, laws of others, all tests with real servers and a browser, the figures of the pages
@@ -37,22 +38,22 @@ ROWS      ?= PostsBehindNginx|Storm|ThreePrograms|Restarts|StoreChanges|Resets|I
 
 # Models of minutes in virtual time, which take five seconds and more each under the race detector. internal/rules holds
 # that each is a test.
-SLOW      ?= ALookTooEarlyCostsAJobLittle|ABatchWithOneDeadlineHasItsTurns|EachStepOfTheText|ALongSuccessPassesWithConstantMemory|FormsOfARefusalWithinA200|ReportsWithinDoLeaveNothing|RequestsWithDeadlinesAreAnsweredInTime|ASpikeOfProgramsThatSayWhenTheyLeave|ManyLimitersCostNoMoreThanFew
+SLOW      ?= AFixedQuotaIsSplitByDemand|ALaterPageIsToldThePast|CallersWhoLeaveGetTheirAnswersAfterASpike|ABatchBesideCallersWhoLeaveWithoutAWord|TheLawStandsStillNowhere|AStoreThatGoesAndComesBack|ALookTooEarlyCostsAJobLittle|ABatchWithOneDeadlineHasItsTurns|EachStepOfTheText|ALongSuccessPassesWithConstantMemory|FormsOfARefusalWithinA200|ReportsWithinDoLeaveNothing|RequestsWithDeadlinesAreAnsweredInTime|ASpikeOfProgramsThatSayWhenTheyLeave|ManyLimitersCostNoMoreThanFew
 
 # The packages of the tool that start goroutines. internal/rules holds that none is missing.
 RACED     := $(addprefix ./cmd/aimd/internal/,cli demo/race livepage progress proxy simulate/experiment upload)
 
-.PHONY: test race short e2e lint vet-os proof fuzz bench bench-peers figures names lines tidy rehearse release packages
+.PHONY: test race short e2e vet lint vet-os proof fuzz bench bench-peers figures names lines tidy rehearse release packages
 
-# vet is part of make lint.
+# vet is part of make lint, and the tests of release.sh of make rehearse.
 test:
-	$(TEST) $(PACKAGES) ./proof/harm
+	$(TEST) $(filter-out ./release/...,$(PACKAGES)) ./proof/harm
 
-# The simulator and the rules of the pages start no goroutine, and would take ten times as long. The detector would
+# The simulator, the law and the rules of the pages start no goroutine, and would take ten times as long. The detector would
 # sleep for a second at each package's end.
 race: export GORACE := atexit_sleep_ms=0
 race:
-	$(TEST) -race $(if $(SLOW),-skip '^Test($(SLOW))$$') $$(go list ./... | grep -vE '/internal/(rules|sim)$$') $(RACED)
+	$(TEST) -race $(if $(SLOW),-skip '^Test($(SLOW))$$') $$(go list ./... | grep -vE '/internal/(probe|rules|sim)$$') $(RACED)
 
 short:
 	go test -short -vet=off -timeout 2m $(PACKAGES)
@@ -62,10 +63,12 @@ e2e: export E2E_QUIET := $(QUIET)
 e2e:
 	cd proof/e2e && go test -v -count=1 -timeout 2h $(if $(QUIET),,-parallel 12) -run '^Test($(ROWS))' .
 
-# staticcheck reads the source of all dependencies, and proof/recipes alone has 1.6 million lines of them. CI leaves it to vet.
-lint:
+vet:
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not gofmt-ed: $$bad"; exit 1; }
 	go vet $(PACKAGES)
+
+# staticcheck reads the source of all dependencies, and proof/recipes alone has 1.6 million lines of them. CI leaves it to vet.
+lint: vet
 	go tool staticcheck $(filter-out $(if $(CI),./proof/recipes/...),$(PACKAGES))
 
 # The packages with code for a system, and on Windows the library. The rest is the same as on Linux; the workflow tests
@@ -125,6 +128,7 @@ tidy:
 	$(if $(CI),git diff --exit-code -- '*go.mod' '*go.sum')
 
 rehearse:
+	$(TEST) ./release/...
 	release/release.sh rehearse
 
 release:
