@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"reflect"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,5 +60,15 @@ func TestAJumpUpwardIsNoFall(t *testing.T) {
 		assert.Equal(t, want, tell(e).Kind)
 		e.Outcome = window.Overload // it made a cut deeper
 		assert.Equal(t, event.Cut, tell(e).Kind)
+	}
+}
+
+// The page was told the share of a fleet, and left it: take did not keep it.
+func TestThePageKeepsAllThatItIsTold(t *testing.T) {
+	script, err := files.ReadFile("page/data.js")
+	require.NoError(t, err)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[view]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		require.Contains(t, string(script), "v."+name, f.Name)
 	}
 }

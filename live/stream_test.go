@@ -20,6 +20,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -42,6 +43,7 @@ type message struct {
 		} `json:"d"`
 		State  string       `json:"a"`
 		Quotas []aimd.Quota `json:"u"`
+		Share  *aimd.Share  `json:"f"`
 	}
 }
 
@@ -225,6 +227,25 @@ func TestAQuotaOfTheService(t *testing.T) {
 			time.Sleep(time.Second) // the request that was sent ends
 		})
 	}
+}
+
+// A page is told the share of a fleet, how many processes there are, who leads, and since when the store is silent.
+func TestAShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := reno(t, aimd.Config{})
+		p := open(t, live.Handler(live.Of(l)), "100ms")
+		require.Nil(t, p.told()[0].Limiters[0].Share)
+		heard := time.Now()
+		time.Sleep(3 * time.Second)
+		share := aimd.Share{Mode: "silent", Window: 2.5, Processes: 30, Leads: true, Heard: heard}
+		require.NoError(t, l.Follow(share, window.State{}, limiter.Part{}, errors.New("away")))
+		time.Sleep(time.Second)
+		told := p.last()
+		require.WithinDuration(t, heard, told.Limiters[0].Share.Heard, 0)
+		require.Equal(t, heard.Add(4*time.Second).UnixMilli(), told.Now)
+		told.Limiters[0].Share.Heard = heard
+		require.Equal(t, share, *told.Limiters[0].Share)
+	})
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)

@@ -19,7 +19,9 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
+	"github.com/aimd-go/aimd/window"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -156,6 +158,26 @@ func TestShadow(t *testing.T) {
 	got := collect(t, reader)
 	for name, want := range map[string]float64{"attempts": 4, "held": 3, "refused": 3, "above": 3, "held_time": 0} {
 		require.Equal(t, map[string]float64{"photos": want}, got["aimd.shadow."+name].points, name)
+	}
+}
+
+// A limiter of a fleet has a share, the number of processes, who leads, and when the store was heard; 0 for never.
+func TestAShare(t *testing.T) {
+	reader := sdk.NewManualReader()
+	l := reno(t, aimd.Config{Name: "photos"})
+	_, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
+	require.NoError(t, err)
+	require.NotContains(t, collect(t, reader), "aimd.share")
+	for share, want := range map[aimd.Share][]float64{
+		{Mode: "alone", Processes: 1}: {0, 1, 0, 0},
+		{Mode: "silent", Window: 2.5, Processes: 30, Leads: true, Heard: time.UnixMilli(946_684_800_500)}: {2.5, 30, 1, 946_684_800.5},
+	} {
+		require.NoError(t, l.Follow(share, window.State{}, limiter.Part{}, nil))
+		got := collect(t, reader)
+		for i, of := range []instrument{{unit: "{attempt}"}, {unit: "{process}"}, {unit: "1"}, {unit: "s"}} {
+			of.kind, of.points = "gauge", map[string]float64{"photos": want[i]}
+			require.Equal(t, of, got["aimd.share"+[]string{"", ".processes", ".leads", ".heard"}[i]])
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/aimdprom"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -225,4 +226,26 @@ func TestAQuotaOfTheService(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 	got := gathered(t, registry(t, aimdprom.New(live.Of(l))))
 	require.Equal(t, []float64{59, 60}, []float64{got["aimd_quota_left photos caf"], got["aimd_quota_limit photos caf"]})
+}
+
+// A limiter of a fleet has a share, the number of processes, who leads, and when the store was heard; 0 for never.
+func TestAShare(t *testing.T) {
+	l := reno(t, aimd.Config{Name: "photos"})
+	r := registry(t, aimdprom.New(live.Of(l)))
+	shares := func() (values []float64) {
+		got := gathered(t, r)
+		for _, name := range []string{"", "_processes", "_leads", "_heard_seconds"} {
+			if v, ok := got["aimd_share"+name+" photos"]; ok {
+				values = append(values, v)
+			}
+		}
+		return values
+	}
+	require.Empty(t, shares())
+	require.NoError(t, l.Follow(aimd.Share{Mode: "alone", Processes: 1}, window.State{}, limiter.Part{}, nil))
+	require.Equal(t, []float64{0, 1, 0, 0}, shares())
+	require.NoError(t, l.Follow(aimd.Share{
+		Mode: "silent", Window: 2.5, Processes: 30, Leads: true, Heard: time.UnixMilli(946_684_800_500),
+	}, window.State{}, limiter.Part{}, nil))
+	require.Equal(t, []float64{2.5, 30, 1, 946_684_800.5}, shares())
 }

@@ -33,6 +33,7 @@ function take(m) {
     l.gone = 0;
     l.a = v.a;
     l.u = v.u || [];
+    l.f = v.f;
     l.w = v.w;
     l.name = v.name ?? l.name;
     const last = l.s.length ? l.s[l.s.length - 1][T] : 0;

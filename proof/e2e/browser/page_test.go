@@ -23,6 +23,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -226,6 +227,19 @@ func TestThePageFollowsWhoIsAtWork(t *testing.T) {
 	b.Close()
 	page.until(`document.querySelector('#text').textContent === 'closed'`)
 	require.Equal(t, "b", run[string](page, `document.querySelector('#name').textContent`))
+}
+
+// The share of a fleet: how much, of how many processes, who leads, and how long the store has been silent.
+func TestThePageShowsAShare(t *testing.T) {
+	t.Parallel()
+	l := reno(t, aimd.Config{Name: "a"})
+	page := browse(t, serve(t, live.Handler(live.Of(l))))
+	page.until(`document.querySelector('#name').textContent === 'a' && document.querySelector('#share').hidden`)
+	share := aimd.Share{Mode: "silent", Window: 2.5, Processes: 30, Leads: true, Heard: time.Now().Add(-time.Minute)}
+	require.NoError(t, l.Follow(share, window.State{}, limiter.Part{}, nil))
+	page.until(`!document.querySelector('#share').hidden`)
+	require.Equal(t, "2.5", run[string](page, `document.querySelector('#t-share').textContent`))
+	require.Regexp(t, `^silent, 30 processes, leads, store silent 6\d s$`, run[string](page, `document.querySelector('#t-fleet').textContent`))
 }
 
 func TestAScreenReaderHasANameForEverything(t *testing.T) {
