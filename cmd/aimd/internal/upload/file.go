@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"syscall"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
@@ -55,7 +56,20 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-func (f *file) section(off, n int64) *io.SectionReader { return io.NewSectionReader(f, off, n) }
+func (f *file) section(off, n int64) section { return section{io.NewSectionReader(f, off, n)} }
+
+// section is a part of a file.
+type section struct{ *io.SectionReader }
+
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// WriteTo implements io.WriterTo: io.Copy would make a buffer for each checksum, the SDK's too, and of small files these
+// were half of all garbage.
+func (s section) WriteTo(w io.Writer) (int64, error) {
+	b := buffers.Get().(*[32 << 10]byte)
+	defer buffers.Put(b)
+	return io.CopyBuffer(w, struct{ io.Reader }{s.SectionReader}, b[:])
+}
 
 // sum is the hash of n bytes of the file from off.
 func (f *file) sum(h hash.Hash, off, n int64) ([]byte, error) {
