@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/window"
 )
@@ -99,4 +100,100 @@ func TestTheRatesOfAPartTakeThePlaceOfTheSettings(t *testing.T) {
 	require.NoError(t, g.Reconfigured(2*time.Second, newStays, limiter.Settings{MaxRate: 50}))
 	require.Equal(t, 20*ms, g.Gap())
 	require.Error(t, g.Shared(0, window.State{Cwnd: -1}, limiter.Part{}))
+}
+
+// "An unclear answer is neutral, and a time-out while most of the latest answers are unclear."
+func TestUnclearAnswers(t *testing.T) {
+	const u, s, n = window.Unclear, window.Success, window.Neutral
+	repeat := func(times int, of ...window.Outcome) (all []window.Outcome) {
+		for range times {
+			all = append(all, of...)
+		}
+		return all
+	}
+	for name, c := range map[string]struct {
+		answers  []window.Outcome
+		timeouts int
+	}{
+		"ten in a row":                    {repeat(10, u), 0},
+		"eleven in a row":                 {repeat(11, u), 1},
+		"neutral ends do not count":       {append(repeat(10, u, n), u), 1},
+		"after a hundred successes":       {append(repeat(100, s), repeat(11, u)...), 1},
+		"two in five":                     {repeat(100, u, s, u, s, s), 0},
+		"two in three":                    {repeat(100, u, u, s), 187},
+		"one in a hundred":                {repeat(20, append(repeat(99, s), u)...), 0},
+		"an outage ends with successes":   {append(append(repeat(40, u), repeat(13, s)...), repeat(2, u)...), 30},
+		"an outage and a few successes":   {append(append(repeat(40, u), repeat(4, s)...), repeat(2, u)...), 32},
+		"what is known ends it as well":   {append(append(repeat(40, u), repeat(13, window.Overload)...), u), 30},
+		"a request at fault is known too": {append(append(repeat(40, u), repeat(13, window.ClientError)...), u), 30},
+	} {
+		g, err := limiter.NewGate(aimd.Reno(0.9), limiter.Settings{})
+		require.NoError(t, err)
+		timeouts := 0
+		for i, o := range c.answers {
+			now := time.Duration(i) * time.Hour // after any pause
+			ticket, ok := g.Tried(now)
+			require.True(t, ok)
+			a, ok := g.Answered(now, ticket, o, 0)
+			require.True(t, ok)
+			if a.Outcome == window.Timeout {
+				timeouts++
+			}
+		}
+		assert.Equal(t, c.timeouts, timeouts, name)
+	}
+}
+
+// docs/design.md: "A quarter of the attempts in flight is for the others".
+func TestAQuarterIsForTheOthers(t *testing.T) {
+	for _, c := range []struct {
+		others, urgent int
+		yields         bool
+	}{
+		{0, 3, true}, {1, 2, false}, // of four with the next one
+		{0, 2, false}, {0, 0, false}, {1, 0, false}, // of fewer than four in turns
+		{1, 3, true}, {1, 6, true}, {2, 5, false}, {2, 6, true},
+		{15, 48, true}, {16, 47, false}, {16, 48, true}, {17, 46, false},
+	} {
+		g, err := limiter.NewGate(aimd.Reno(0.5), starting(100))
+		require.NoError(t, err)
+		send := func(n int, urgent bool) (sent []window.Ticket) {
+			g.Urgent = urgent
+			for range n {
+				k, ok := g.Next(0, 1)
+				require.True(t, ok)
+				require.Equal(t, urgent, g.IsUrgent(k))
+				sent = append(sent, k)
+			}
+			return sent
+		}
+		others, urgent := send(c.others, false), send(c.urgent, true)
+		require.Equal(t, c.urgent, g.FlyingUrgent())
+		require.Equal(t, c.yields, g.Yields(), "%+v", c)
+		for _, k := range urgent {
+			require.True(t, g.Withdrawn(k))
+			require.False(t, g.IsUrgent(k))
+		}
+		for _, k := range others {
+			_, ok := g.Answered(0, k, window.Success, 0)
+			require.True(t, ok)
+		}
+		require.Zero(t, g.FlyingUrgent())
+	}
+}
+
+// docs/design.md: "of fewer than four they have one turn in four".
+func TestATurnInFourOfASmallWindow(t *testing.T) {
+	g, err := limiter.NewGate(aimd.Reno(0.5), starting(1))
+	require.NoError(t, err)
+	var yields []bool
+	for range 8 {
+		yields = append(yields, g.Yields())
+		g.Urgent = !g.Yields()
+		k, ok := g.Next(0, 1)
+		require.True(t, ok)
+		_, ok = g.Answered(0, k, window.ClientError, 0)
+		require.True(t, ok)
+	}
+	require.Equal(t, []bool{false, false, false, true, false, false, false, true}, yields)
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/contrib/miniolimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/internal/s3test"
 	"github.com/aimd-go/aimd/verdict"
 )
@@ -331,4 +332,18 @@ func TestClass(t *testing.T) {
 		require.Equal(t, want, miniolimit.Class(httptest.NewRequest(method, "http://store.example"+target, nil)), request)
 	}
 	require.EqualError(t, miniolimit.LimitBy(&minio.Options{}, nil), "miniolimit: of: nil is not allowed")
+}
+
+// A request ends its attempt in each way in which it may end.
+func TestTheLifeOfARequest(t *testing.T) {
+	ok := func(req *http.Request) *http.Response {
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Etag": {`"x"`}}, Body: http.NoBody, Request: req}
+	}
+	attempttest.Run(t, func(ctx context.Context, l *aimd.Limiter, send func(context.Context) error) error {
+		opts := &minio.Options{Region: "us-east-1", Transport: attempttest.Trip(send, ok)}
+		require.NoError(t, miniolimit.Limit(opts, l))
+		c, err := minio.New("store.example", opts)
+		require.NoError(t, err)
+		return put(ctx, c, "k", "x")
+	})
 }

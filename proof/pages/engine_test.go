@@ -1,4 +1,4 @@
-package sim_test
+package pages
 
 import (
 	"cmp"
@@ -114,14 +114,14 @@ func beside(t *testing.T, called context.Context, engine *modelServer, seed uint
 	}
 	go func() {
 		if work.Wait(); workers == 0 {
-			time.Sleep(90 * sec)
+			time.Sleep(90 * time.Second)
 		}
 		s.batch = time.Since(begin)
 		over()
 	}()
 	var mu sync.Mutex
 	for done.Err() == nil {
-		burst := time.Since(begin)/(90*sec)%2 == 0
+		burst := time.Since(begin)/(90*time.Second)%2 == 0
 		rate := 1.0
 		if burst {
 			rate = 15
@@ -135,7 +135,7 @@ func beside(t *testing.T, called context.Context, engine *modelServer, seed uint
 			mu.Unlock()
 		})
 		select {
-		case <-time.After(time.Duration(random.ExpFloat64() / rate * float64(sec))):
+		case <-time.After(time.Duration(random.ExpFloat64() / rate * float64(time.Second))):
 		case <-done.Done():
 		}
 	}
@@ -162,17 +162,17 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 		// how the calls go if they have no config: "" as the batch, "urgent", or "past" the limiter.
 		how string
 	}{
-		{"calls alone", 0, 0, nil, nil, 42 * ms, 90 * sec, ""},
+		{"calls alone", 0, 0, nil, nil, 42 * ms, 90 * time.Second, ""},
 		{"no limiter", 0, 300, nil, nil, 320 * ms, 7 * time.Minute, ""},
 		{"reno-0.5 for each", 0, 300, &half, &half, 340 * ms, 7 * time.Minute, ""},
 		{"reno-0.9 for each", 0, 300, &reno, &reno, 340 * ms, 7 * time.Minute, ""},
-		{"probe for each", 0, 300, &probe, &probe, 30 * sec, 7 * time.Minute, ""}, // wanted: 100 ms; .13 to 62 s by the order of goroutines
+		{"probe for each", 0, 300, &probe, &probe, 30 * time.Second, 7 * time.Minute, ""}, // wanted: 100 ms; .13 to 62 s by the order of goroutines
 		// Wanted: 500 ms. A call waits behind the 200 and more jobs that wait in the same queue.
-		{"probe, one for both", 0, 300, &probe, nil, 80 * sec, 432 * sec, ""},
-		{"urgent", 0, 300, &probe, nil, 8 * sec, 432 * sec, "urgent"}, // it waits while a window that was cut has more in flight
+		{"probe, one for both", 0, 300, &probe, nil, 80 * time.Second, 432 * time.Second, ""},
+		{"urgent", 0, 300, &probe, nil, 8 * time.Second, 432 * time.Second, "urgent"}, // it waits while a window that was cut has more in flight
 		{"calls past the limiter", 0, 300, &probe, nil, 150 * ms, 7 * time.Minute, "past"},
-		{"refused, one for both", 64, 300, &probe, nil, 50 * sec, 400 * sec, ""},
-		{"refused, urgent", 64, 300, &probe, nil, 4 * sec, 420 * sec, "urgent"},
+		{"refused, one for both", 64, 300, &probe, nil, 50 * time.Second, 400 * time.Second, ""},
+		{"refused, urgent", 64, 300, &probe, nil, 4 * time.Second, 420 * time.Second, "urgent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			soon, whole := 0, 0 // two runs within a bound decide that the middle one is
