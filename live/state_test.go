@@ -3,6 +3,7 @@ package live
 import (
 	"iter"
 	"maps"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,4 +126,18 @@ func TestAClientWithoutALimiter(t *testing.T) {
 		still := w.news(&p).Limiters[1].Samples
 		require.Equal(t, over.Samples, still[len(still)-1:], "nothing is looked at any more")
 	})
+}
+
+// Limiters come and go, and nobody asks for the sums.
+func TestTheGoneAreForgottenThoughNobodyReads(t *testing.T) {
+	sums := NewTally()
+	for i := range 10 * mostNames {
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
+		require.NoError(t, err)
+		sums.Evicted(l)
+		if i%100 == 0 {
+			runtime.GC()
+		}
+	}
+	require.Less(t, len(sums.members), 3*mostNames)
 }
