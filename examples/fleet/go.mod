@@ -6,11 +6,13 @@ require (
 	github.com/aimd-go/aimd v0.1.0
 	github.com/aimd-go/aimd/contrib/asynqlimit v0.1.0
 	github.com/aimd-go/aimd/contrib/awslimit v0.1.0
+	github.com/aimd-go/aimd/contrib/pgshare v0.1.0
 	github.com/aimd-go/aimd/contrib/redisshare v0.1.0
 	github.com/aws/aws-sdk-go-v2 v1.48.0
 	github.com/aws/aws-sdk-go-v2/config v1.33.18
 	github.com/aws/aws-sdk-go-v2/service/s3 v1.114.10
 	github.com/hibiken/asynq v0.26.0
+	github.com/jackc/pgx/v5 v5.7.6
 	github.com/redis/go-redis/v9 v9.14.1
 )
 
@@ -34,10 +36,16 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f // indirect
 	github.com/google/uuid v1.6.0 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.2 // indirect
 	github.com/robfig/cron/v3 v3.0.1 // indirect
 	github.com/spf13/cast v1.10.0 // indirect
 	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/crypto v0.37.0 // indirect
+	golang.org/x/sync v0.13.0 // indirect
 	golang.org/x/sys v0.37.0 // indirect
+	golang.org/x/text v0.24.0 // indirect
 	golang.org/x/time v0.14.0 // indirect
 	google.golang.org/protobuf v1.36.10 // indirect
 )
@@ -46,5 +54,6 @@ replace (
 	github.com/aimd-go/aimd => ../..
 	github.com/aimd-go/aimd/contrib/asynqlimit => ../../contrib/asynqlimit
 	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
+	github.com/aimd-go/aimd/contrib/pgshare => ../../contrib/pgshare
 	github.com/aimd-go/aimd/contrib/redisshare => ../../contrib/redisshare
 )

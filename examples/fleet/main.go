@@ -22,12 +22,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/hibiken/asynq"
-	"github.com/redis/go-redis/v9"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/asynqlimit"
 	"github.com/aimd-go/aimd/contrib/awslimit"
-	"github.com/aimd-go/aimd/contrib/redisshare"
 	"github.com/aimd-go/aimd/share"
 )
 
@@ -45,6 +43,7 @@ func main() {
 	addr := flag.String("redis", "127.0.0.1:6379", "the `address` of Redis")
 	to := flag.String("to", "", "the destination, `s3://bucket/prefix`")
 	workers := flag.Int("workers", 64, "how many uploads wait or run at a time; the window decides how many run")
+	store := flag.String("share", "", "the `URL` of the store of the one window, redis:// or postgres://; without it the Redis of -redis")
 	only := flag.Bool("work", false, "upload until a signal comes; without it, also list the tree, and count at the end")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: fleet -to s3://bucket/prefix [flags] DIR")
@@ -59,19 +58,22 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	f := &fleet{redis: asynq.RedisClientOpt{Addr: *addr}, dir: flag.Arg(0), bucket: bucket, prefix: prefix}
-	if err := f.run(ctx, *workers, *only); err != nil {
+	if err := f.run(ctx, *store, *workers, *only); err != nil {
 		log.Fatal("fleet: ", err)
 	}
 }
 
 // run uploads, and returns after the count or a signal.
-func (f *fleet) run(ctx context.Context, workers int, only bool) error {
+func (f *fleet) run(ctx context.Context, url string, workers int, only bool) error {
 	if _, err := os.Stat(f.dir); err != nil {
 		return err
 	}
-	rdb := f.redis.MakeRedisClient().(redis.UniversalClient)
-	defer rdb.Close()
-	machines, err := share.Join(share.Config{Store: redisshare.Store{Client: rdb, Name: "fleet/" + f.bucket}})
+	store, closed, err := f.shared(ctx, url)
+	if err != nil {
+		return err
+	}
+	defer closed()
+	machines, err := share.Join(share.Config{Store: store})
 	if err != nil {
 		return err
 	}

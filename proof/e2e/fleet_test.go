@@ -35,7 +35,7 @@ func TestFleet(t *testing.T) {
 	}
 	first := machine(exec.Command(fleetTool(t)))
 	for range 2 {
-		machine(server("TERM", fleetTool(t), "-work"))
+		machine(server("TERM", fleetTool(t), "-work", "-share", "redis://"+r.address)) // which is that of the first
 	}
 	uploaded := func() int { return len(g.files(t)) }
 	eventually(t, func() bool { return uploaded() > files/3 }, "nothing is uploaded")
