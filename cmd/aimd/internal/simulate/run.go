@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"path/filepath"
 	"strings"
@@ -19,7 +20,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
-// run has the flags of aimd sim run.
+// run has the flags of aimd sim run and aimd sim sweep.
 type run struct {
 	seed       int
 	runs       int
@@ -27,35 +28,37 @@ type run struct {
 	strategies []string
 	json       bool
 	svg        string
-	// changed: the scenarios are not run as they are written.
+	// show shows a study.
+	show func(*cobra.Command, experiment.Study) error
+	// changed: the scenarios are not run as they are written; unmet counts the expectations that are not met.
 	changed bool
+	unmet   int
 }
 
 func runCommand() *cobra.Command {
 	var r run
+	r.show = r.text
 	c := cli.Help(help, &cobra.Command{
 		Use: "run FILE|NAME...", Short: "Run scenarios and show what they cost",
 		Args: someArgs("a file or the name of a built-in scenario"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return scenario.Builtins(), cobra.ShellCompDirectiveDefault // and files
 		},
+		RunE: func(c *cobra.Command, args []string) error { return r.run(c, args) },
 	})
+	r.flags(c, scenario.StrategyNames())
+	c.Flags().StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
+	return c
+}
+
+func (r *run) flags(c *cobra.Command, strategies []string) {
 	f := cli.Flags(c)
 	f.Var(value.Whole(&r.seed, 0, math.MaxInt), "seed", "seed of the first run's randomness; the next run has the next")
-	f.Var(value.Whole(&r.runs, 1, 10_000), "runs", "runs of each strategy")
-	f.Var(value.Names(&r.strategies, scenario.StrategyNames()), "strategies", "run these strategies, in the place of those of the scenarios and of their figures and expectations")
-	cli.Complete(c, "strategies", scenario.StrategyNames())
-	f.StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
-	f.BoolVar(&r.json, "json", false, "write one JSON object per strategy and line to standard output, instead of the table")
+	f.Var(value.Whole(&r.runs, 1, 10_000), "runs", "runs of each strategy; the table has the medians")
+	f.Var(value.Names(&r.strategies, strategies), "strategies", "run these strategies, in the place of those of the scenarios and of their figures and expectations")
+	cli.Complete(c, "strategies", strategies)
+	f.BoolVar(&r.json, "json", false, "write JSON to standard output, an object to a line, instead of the table")
 	f.StringVar(&r.svg, "svg", "", "write the figures as SVG into this `directory`")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		scenarios, err := r.load(c, args)
-		if err = errors.Join(err, cli.MakeDir("svg", r.svg)); err != nil {
-			return cli.Usage(c, err)
-		}
-		return r.run(c, scenarios)
-	}
-	return c
 }
 
 func (r *run) load(c *cobra.Command, args []string) (all []scenario.Scenario, _ error) {
@@ -81,47 +84,46 @@ func (r *run) load(c *cobra.Command, args []string) (all []scenario.Scenario, _ 
 	return all, nil
 }
 
-func (r *run) run(c *cobra.Command, scenarios []scenario.Scenario) error {
-	unmet := 0
+func (r *run) run(c *cobra.Command, names []string) error {
+	scenarios, err := r.load(c, names)
+	if err = errors.Join(err, cli.MakeDir("svg", r.svg)); err != nil {
+		return cli.Usage(c, err)
+	}
 	for _, s := range scenarios {
 		s.NoTraces = r.json && r.svg == "" // a list of medians needs no traces
 		study, err := play(c, s)
-		n, shown := r.show(c, study)
-		unmet += n
-		if err = errors.Join(err, shown); err != nil {
+		if err = errors.Join(err, r.show(c, study)); err != nil {
 			return err
 		}
 	}
-	if unmet > 0 {
-		return fmt.Errorf("%d of the scenarios' expectations are not met", unmet)
+	if r.unmet > 0 {
+		return fmt.Errorf("%d of the scenarios' expectations are not met", r.unmet)
 	}
 	return nil
 }
 
-// show shows one study and writes its files. It returns how many expectations are not met.
-func (r *run) show(c *cobra.Command, s experiment.Study) (unmet int, err error) {
-	out := c.OutOrStdout()
+// text shows one study and writes its files. It counts the expectations that are not met.
+func (r *run) text(c *cobra.Command, s experiment.Study) error {
+	write := chart.Text
 	if r.json {
-		err = s.JSON(out)
-	} else {
-		err = chart.Text(out, s)
+		write = func(w io.Writer, s experiment.Study) error { return s.JSON(w) }
 	}
-	if err != nil {
-		return 0, err
+	if err := write(c.OutOrStdout(), s); err != nil {
+		return err
 	}
 	for _, warning := range s.Warnings() {
 		fmt.Fprintf(c.ErrOrStderr(), "aimd: %s: %s\n", s.Name, warning)
 	}
 	for _, v := range s.Verdicts() {
 		if !v.Met && !r.changed { // another scenario may show something else
-			unmet++
+			r.unmet++
 			fmt.Fprintf(c.ErrOrStderr(), "aimd: %s: not as expected: %s\n", s.Name, v.Problem)
 		}
 	}
 	if r.svg == "" {
-		return unmet, nil
+		return nil
 	}
-	return unmet, chart.Write(r.svg, chart.Figures(s))
+	return chart.Write(r.svg, chart.Figures(s))
 }
 
 func figuresCommand() *cobra.Command {
@@ -131,15 +133,25 @@ func figuresCommand() *cobra.Command {
 	})
 	c.Flags().StringVar(&out, "out", "figures", "write into this `directory`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := cli.MakeDir("out", out); err != nil {
+		err := cli.MakeDir("out", out)
+		if err != nil {
 			return cli.Usage(c, err)
 		}
-		story, err := studies(c)
+		var story []experiment.Study
 		drawn := 0
-		for _, s := range story {
-			figures := chart.Figures(s)
-			drawn += len(figures)
-			err = errors.Join(err, chart.Write(out, figures))
+		for _, name := range scenario.Story() { // after an error the page has what is there
+			s, wrong := load(name, nil)
+			if err = wrong; err == nil {
+				s, wrong := play(c, s)
+				figures := chart.Figures(s)
+				drawn, err = drawn+len(figures), errors.Join(wrong, chart.Write(out, figures))
+				if len(s.Rows) > 0 {
+					story = append(story, s)
+				}
+			}
+			if err != nil {
+				break
+			}
 		}
 		file := filepath.Join(out, "index.html")
 		var page bytes.Buffer
@@ -150,24 +162,6 @@ func figuresCommand() *cobra.Command {
 		return err
 	}
 	return c
-}
-
-// studies runs the scenarios of the texts. After an error it returns what it has.
-func studies(c *cobra.Command) (story []experiment.Study, err error) {
-	for _, name := range scenario.Story() {
-		s, err := load(name, nil)
-		if err != nil {
-			return story, err
-		}
-		study, err := play(c, s)
-		if len(study.Rows) > 0 {
-			story = append(story, study)
-		}
-		if err != nil {
-			return story, err
-		}
-	}
-	return story, nil
 }
 
 // play makes the runs of a scenario, and shows how far they are.

@@ -15,8 +15,6 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
-	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
-	"github.com/aimd-go/aimd/internal/sim"
 )
 
 // swept are the names of the services of the scenario sweep, in its order: four kinds, and three of each.
@@ -26,54 +24,37 @@ var swept = []string{
 }
 
 func sweepCommand() *cobra.Command {
-	var names []string
-	var runs int
-	var asJSON bool
-	var svg string
-	s, failed := load("sweep", nil)
-	known := strategies(s)
+	var r run
+	r.show = r.sweep
 	c := cli.Help(help, &cobra.Command{
 		Use: "sweep", Short: "Show what each law gets done from a quarter to four times the load", Args: cli.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return r.run(c, []string{"sweep"}) },
 	})
-	f := cli.Flags(c)
-	f.Var(value.Names(&names, known), "strategies", "play these strategies")
-	cli.Complete(c, "strategies", known)
-	f.Var(value.Whole(&runs, 1, 1000), "runs", "runs of each strategy at each point; the table has the medians")
-	f.BoolVar(&asJSON, "json", false, "write one JSON object for each service, load and strategy and line, instead of the table")
-	f.StringVar(&svg, "svg", "", "write the figure sweep.svg into this `directory`")
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		if err := errors.Join(failed, cli.MakeDir("svg", svg)); err != nil {
-			return cli.Usage(c, err)
-		}
-		if len(names) > 0 {
-			s.Strategies = slices.DeleteFunc(s.Strategies, func(st sim.Strategy) bool { return !slices.Contains(names, st.Name) })
-		}
-		names, s.Runs = strategies(s), max(s.Runs, runs)
-		study, err := play(c, s)
-		if err != nil {
-			return err
-		}
-		all := loads(study)
-		if svg != "" {
-			err = chart.Write(svg, []chart.Figure{chart.Sweep(all, names)})
-		}
-		if !asJSON {
-			return errors.Join(err, showSweep(c.OutOrStdout(), all, names))
-		}
-		out := json.NewEncoder(c.OutOrStdout())
-		for _, l := range lines(all, names) {
-			err = errors.Join(err, out.Encode(l))
-		}
-		return err
-	}
+	r.flags(c, append(scenario.StrategyNames(), "semaphore"))
 	return c
 }
 
-func strategies(s scenario.Scenario) (names []string) {
+// sweep shows the study of the scenario sweep, if it is whole.
+func (r *run) sweep(c *cobra.Command, s experiment.Study) (err error) {
+	var names []string
 	for _, st := range s.Strategies {
 		names = append(names, st.Name)
 	}
-	return names
+	if len(s.Rows) < len(s.Points())*len(names) {
+		return nil
+	}
+	all := loads(s)
+	if r.svg != "" {
+		err = chart.Write(r.svg, []chart.Figure{chart.Sweep(all, names)})
+	}
+	if !r.json {
+		return errors.Join(err, showSweep(c.OutOrStdout(), all, names))
+	}
+	out := json.NewEncoder(c.OutOrStdout())
+	for _, l := range lines(all, names) {
+		err = errors.Join(err, out.Encode(l))
+	}
+	return err
 }
 
 // takes is the requests a second that each service of the scenario takes.

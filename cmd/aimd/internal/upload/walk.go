@@ -1,16 +1,21 @@
 package upload
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"iter"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // keyMost is the length of the longest key of S3, in bytes of UTF-8.
@@ -116,4 +121,69 @@ func (w walker) file(path, key string) bool {
 		size = info.Size()
 	}
 	return w.yield(entry{path, key, size, err})
+}
+
+// list finds the files of a list: each line is a path below the directory. They may come in any order.
+func (w walker) list(ctx context.Context, dir string, list io.Reader) {
+	lines, read := make(chan string), make(chan error, 1)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { // who writes the list may be slow, or never end
+		in := bufio.NewScanner(list)
+		for in.Scan() {
+			select {
+			case lines <- in.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+		read <- in.Err()
+	}()
+	for more := true; more; {
+		select {
+		case line := <-lines:
+			more = line == "" || w.line(dir, line)
+		case err := <-read:
+			if err != nil {
+				w.yield(entry{path: "--files-from", err: err})
+			}
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (w walker) line(dir, line string) bool {
+	key := w.prefix + path.Clean(filepath.ToSlash(line))
+	if local := filepath.FromSlash(line); filepath.IsLocal(local) {
+		return w.file(filepath.Join(dir, local), key)
+	}
+	return w.yield(entry{line, key, 0, errors.New("want a path below the directory")})
+}
+
+// filter chooses files by their paths below the source, with slashes. A pattern without a slash is for the name of a file
+// or a directory, at any depth; another is for the path. Files below a directory are chosen with it.
+type filter struct{ Include, Exclude []string }
+
+// takes reports whether the file is uploaded: it is included, or all are, and it is not excluded.
+func (f filter) takes(path string) bool {
+	return (len(f.Include) == 0 || chosen(f.Include, path)) && !chosen(f.Exclude, path)
+}
+
+// chosen reports whether a pattern is for the path, or for a directory that it lies in.
+func chosen(patterns []string, path string) bool {
+	for end := range len(path) + 1 {
+		if (end == len(path) || path[end] == '/') && slices.ContainsFunc(patterns, func(p string) bool { return matches(p, path[:end]) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func matches(pattern, path string) bool {
+	if pattern = strings.TrimSuffix(pattern, "/"); !strings.Contains(pattern, "/") {
+		pattern = "**/" + pattern
+	}
+	return doublestar.MatchUnvalidated(strings.TrimPrefix(pattern, "/"), path)
 }

@@ -23,8 +23,7 @@ type Outcome struct {
 	Stdout, Stderr string
 }
 
-// Run runs a command line in an empty directory, which stays the working directory of
-// the test.
+// Run runs a command line in an empty directory, which stays the working directory of the test.
 func Run(t *testing.T, commands []*cobra.Command, args ...string) Outcome {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -36,26 +35,6 @@ func Here(ctx context.Context, commands []*cobra.Command, args ...string) Outcom
 	var stdout, stderr bytes.Buffer
 	status := cli.Tool{Commands: commands, Stdout: &stdout, Stderr: &stderr}.Run(ctx, args...)
 	return Outcome{status, stdout.String(), stderr.String()}
-}
-
-// Interrupted runs a command line that is interrupted when it first writes to standard output.
-func Interrupted(t *testing.T, commands []*cobra.Command, args ...string) Outcome {
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	var stderr bytes.Buffer
-	stdout := &stopper{interrupt: interrupt}
-	status := cli.Tool{Commands: commands, Stdout: stdout, Stderr: &stderr}.Run(ctx, args...)
-	return Outcome{status, stdout.String(), stderr.String()}
-}
-
-type stopper struct {
-	bytes.Buffer
-	interrupt func()
-}
-
-func (s *stopper) Write(b []byte) (int, error) {
-	s.interrupt()
-	return s.Buffer.Write(b)
 }
 
 // Shows reads the live page whose address standard error has, until each of the patterns has
