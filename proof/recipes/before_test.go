@@ -11,9 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/cenkalti/backoff/v5"
 	"github.com/failsafe-go/failsafe-go"
 	"github.com/failsafe-go/failsafe-go/adaptivelimiter"
 	"github.com/failsafe-go/failsafe-go/failsafehttp"
+	"github.com/hashicorp/go-retryablehttp"
+	"github.com/sethvargo/go-retry"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/semaphore"
@@ -81,6 +84,80 @@ func afterFailsafe() (*http.Client, error) {
 		return nil, err
 	}
 	return httplimit.NewClient(lim), nil
+}
+
+func beforeBackoff(ctx context.Context, send func() (string, error)) (string, error) {
+	return backoff.Retry(ctx, send) // as it comes, for 15 minutes
+}
+
+func afterBackoff(ctx context.Context, lim *aimd.Limiter, send func() (string, error)) (string, error) {
+	return aimd.Do(ctx, lim, func(context.Context) (string, error) { return send() })
+}
+
+func beforeGoRetry(ctx context.Context, send func() (string, error)) (got string, err error) {
+	err = retry.Do(ctx, retry.WithMaxRetries(5, retry.NewExponential(time.Second)), func(context.Context) (err error) {
+		got, err = send()
+		return retry.RetryableError(err)
+	})
+	return got, err
+}
+
+func beforeRetryableHTTP(base *http.Transport) *http.Client {
+	client := retryablehttp.NewClient()
+	client.HTTPClient.Transport, client.Logger = base, nil
+	return client.StandardClient()
+}
+
+func afterRetryableHTTP(base *http.Transport, lim *aimd.Limiter) *http.Client {
+	return (&httplimit.Transport{Base: base, Limiter: lim}).Client()
+}
+
+// What the page says of the retriers: an outage of two minutes is longer than the tries of two of them, and a final error
+// needs no word with a limiter.
+func TestComingFromARetrier(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var up time.Time
+		send := func() (string, error) {
+			if time.Now().Before(up) {
+				return "", &httplimit.StatusError{StatusCode: http.StatusServiceUnavailable}
+			}
+			return "", &httplimit.StatusError{StatusCode: http.StatusNotFound}
+		}
+		call := func(do func(context.Context, func() (string, error)) (string, error)) (last string, took time.Duration) {
+			began := time.Now()
+			up = began.Add(2 * time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			_, err := do(ctx, send)
+			require.Error(t, err)
+			return err.Error(), time.Since(began)
+		}
+		last, took := call(beforeGoRetry)
+		require.Contains(t, last, "503")
+		require.Equal(t, 31*time.Second, took, "five retries")
+		last, took = call(beforeBackoff)
+		require.Contains(t, last, "404")
+		require.Greater(t, took, 13*time.Minute, "though it is final")
+		lim := newLimiter(t, aimd.Config{})
+		last, took = call(func(ctx context.Context, send func() (string, error)) (string, error) {
+			return afterBackoff(ctx, lim, send)
+		})
+		require.Contains(t, last, "404")
+		require.Less(t, took, 3*time.Minute)
+
+		base := inMemory(func(w http.ResponseWriter, _ *http.Request) {
+			if time.Now().Before(up) {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		up = time.Now().Add(2 * time.Minute)
+		_, err := beforeRetryableHTTP(base).Get(service)
+		require.ErrorContains(t, err, "giving up after 5 attempt(s)")
+		resp, err := afterRetryableHTTP(base, lim).Get(service)
+		require.NoError(t, err)
+		require.NoError(t, resp.Body.Close())
+		require.Equal(t, http.StatusOK, resp.StatusCode)
+	})
 }
 
 // What the page says of each: a refusal is an item that is lost, or the end, and is tried again after.

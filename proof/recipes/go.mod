@@ -14,6 +14,7 @@ require (
 	github.com/aimd-go/aimd v0.1.0
 	github.com/anthropics/anthropic-sdk-go v1.84.0
 	github.com/bwmarrin/discordgo v0.29.0
+	github.com/cenkalti/backoff/v5 v5.0.3
 	github.com/digitalocean/godo v1.236.0
 	github.com/failsafe-go/failsafe-go v0.9.8
 	github.com/go-kit/log v0.2.1
@@ -26,6 +27,7 @@ require (
 	github.com/redis/go-redis/v9 v9.14.1
 	github.com/sashabaranov/go-openai v1.43.0
 	github.com/segmentio/kafka-go v0.4.51
+	github.com/sethvargo/go-retry v0.3.0
 	github.com/slack-go/slack v0.35.0
 	github.com/stretchr/testify v1.12.1
 	github.com/stripe/stripe-go/v82 v82.5.1
