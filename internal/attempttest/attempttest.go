@@ -30,26 +30,23 @@ type Call func(ctx context.Context, l *aimd.Limiter, send func(context.Context) 
 
 // Trip is a RoundTripper for a Call over HTTP: it answers with that, or with a 503.
 func Trip(send func(context.Context) error, ok func(*http.Request) *http.Response) http.RoundTripper {
-	return trip{send, ok}
+	return trip(func(req *http.Request) (*http.Response, error) {
+		if req.Body != nil {
+			defer req.Body.Close()
+		}
+		switch err := send(req.Context()); {
+		case errors.Is(err, ErrRefused):
+			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
+		case err != nil:
+			return nil, err
+		}
+		return ok(req), nil
+	})
 }
 
-type trip struct {
-	send func(context.Context) error
-	ok   func(*http.Request) *http.Response
-}
+type trip func(*http.Request) (*http.Response, error)
 
-func (t trip) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.Body != nil {
-		defer req.Body.Close()
-	}
-	switch err := t.send(req.Context()); {
-	case errors.Is(err, ErrRefused):
-		return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
-	case err != nil:
-		return nil, err
-	}
-	return t.ok(req), nil
-}
+func (t trip) RoundTrip(req *http.Request) (*http.Response, error) { return t(req) }
 
 // life is a limiter with one slot, a guard that keeps what it is told, and the calls under it.
 type life struct {
@@ -83,18 +80,35 @@ func (l *life) Ended(_ context.Context, o window.Outcome) {
 
 // made gives it a limiter.
 func (l *life) made(law window.NewLaw) {
+	classify := func(err error) verdict.Verdict {
+		if l.panics {
+			panic("of the classifier")
+		}
+		return verdict.Classify(err)
+	}
 	var err error
-	l.Limiter, err = aimd.New(aimd.Config{
-		Law: law, InitialWindow: 1, MaxWindow: 1, Guards: []attempt.Guard{l}, Classifier: l.classify,
-	})
+	l.Limiter, err = aimd.New(aimd.Config{Law: law, InitialWindow: 1, MaxWindow: 1, Guards: []attempt.Guard{l}, Classifier: classify})
 	require.NoError(l.t, err)
 }
 
-func (l *life) classify(err error) verdict.Verdict {
-	if l.panics {
-		panic("of the classifier")
-	}
-	return verdict.Classify(err)
+// acquire takes the slot, and the function gives it back.
+func (l *life) acquire() (end func()) {
+	p, err := l.Acquire(l.t.Context())
+	require.NoError(l.t, err)
+	return func() { p.End(nil) }
+}
+
+// within is a context that ends at that time, and cancelled one that is cancelled then.
+func (l *life) within(d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(l.t.Context(), d)
+	l.t.Cleanup(cancel)
+	return ctx
+}
+
+func (l *life) cancelled(after time.Duration) context.Context {
+	ctx, cancel := context.WithCancel(l.t.Context())
+	time.AfterFunc(after, cancel)
+	return ctx
 }
 
 // do makes a call. Each send holds the slot.
@@ -120,6 +134,9 @@ func once(err error) func(context.Context) error {
 	}
 }
 
+// unasked is what the guards hear of an attempt if the service was not asked, or its answer is not known.
+var unasked = []window.Outcome{0}
+
 // lives are what may happen to a call, with the number of sends, -1 if an integration may send again, and what the
 // guards hear of the first attempt.
 var lives = map[string]struct {
@@ -130,44 +147,38 @@ var lives = map[string]struct {
 	"an answer": {func(l *life) { require.NoError(l.t, l.do(l.t.Context(), answers)) }, 1, []window.Outcome{window.Success}},
 	"a refusal": {func(l *life) { _ = l.do(l.t.Context(), once(ErrRefused)) }, -1, []window.Outcome{window.Overload}},
 	"it is over": {func(l *life) {
-		ctx, cancel := context.WithCancel(l.t.Context())
-		cancel()
+		ctx := l.cancelled(0)
+		<-ctx.Done()
 		require.ErrorIs(l.t, l.do(ctx, answers), context.Canceled)
 	}, 0, nil},
 	"it is closed": {func(l *life) {
 		l.Close()
 		require.ErrorIs(l.t, l.do(l.t.Context(), answers), aimd.ErrClosed)
-	}, 0, []window.Outcome{0}},
+	}, 0, unasked},
 	"a guard refuses": {func(l *life) {
 		l.refuse = errors.New("not now")
 		require.ErrorIs(l.t, l.do(l.t.Context(), answers), l.refuse)
 	}, 0, nil},
 	"it ends while it waits": {func(l *life) {
-		p, err := l.Acquire(l.t.Context())
-		require.NoError(l.t, err)
-		defer p.End(nil)
-		ctx, cancel := context.WithTimeout(l.t.Context(), time.Second)
-		defer cancel()
-		require.ErrorIs(l.t, l.do(ctx, answers), context.DeadlineExceeded)
-	}, 0, []window.Outcome{0}},
+		defer l.acquire()()
+		require.ErrorIs(l.t, l.do(l.within(time.Second), answers), context.DeadlineExceeded)
+	}, 0, unasked},
+	"it is closed while it waits": {func(l *life) {
+		defer l.acquire()()
+		time.AfterFunc(time.Second, func() { l.Close() })
+		require.ErrorIs(l.t, l.do(l.t.Context(), answers), aimd.ErrClosed)
+	}, 0, unasked},
 	"it is too late": {func(l *life) {
 		l.made(nil) // a law that measures the round trip
-		held := func() {
-			p, err := l.Acquire(l.t.Context())
-			require.NoError(l.t, err)
-			time.AfterFunc(140*time.Millisecond, func() { p.End(nil) })
-		}
-		held()
+		time.AfterFunc(140*time.Millisecond, l.acquire())
 		time.Sleep(time.Second)
-		held()
-		ctx, cancel := context.WithTimeout(l.t.Context(), 230*time.Millisecond)
-		defer cancel()
-		require.ErrorIs(l.t, l.do(ctx, answers), context.DeadlineExceeded) // minio-go drops the reason, and waits for the deadline
+		time.AfterFunc(140*time.Millisecond, l.acquire())
+		err := l.do(l.within(230*time.Millisecond), answers)
+		require.ErrorIs(l.t, err, context.DeadlineExceeded) // minio-go drops the reason, and waits for the deadline
 		require.EqualValues(l.t, 1, l.Snapshot().TooLate)
-	}, 0, []window.Outcome{0}},
+	}, 0, unasked},
 	"it is urgent": {func(l *life) {
-		p, err := l.Acquire(l.t.Context())
-		require.NoError(l.t, err)
+		end := l.acquire()
 		var order []string
 		var all sync.WaitGroup
 		calls := func(ctx context.Context, name string) {
@@ -178,37 +189,21 @@ var lives = map[string]struct {
 		}
 		calls(l.t.Context(), "batch")
 		calls(aimd.Urgent(l.t.Context()), "urgent")
-		p.End(nil)
+		end()
 		all.Wait()
 		require.Equal(l.t, []string{"urgent", "batch"}, order)
 	}, 2, nil},
-	"it is closed while it waits": {func(l *life) {
-		p, err := l.Acquire(l.t.Context())
-		require.NoError(l.t, err)
-		defer p.End(nil)
-		time.AfterFunc(time.Second, func() { l.Close() })
-		require.ErrorIs(l.t, l.do(l.t.Context(), answers), aimd.ErrClosed)
-	}, 0, []window.Outcome{0}},
-	"it is cancelled": {func(l *life) {
-		ctx, cancel := context.WithCancel(l.t.Context())
-		time.AfterFunc(time.Second, cancel)
-		require.Error(l.t, l.do(ctx, waits))
-	}, 1, []window.Outcome{0}},
-	"its time is up": {func(l *life) {
-		ctx, cancel := context.WithTimeout(l.t.Context(), time.Second)
-		defer cancel()
-		require.Error(l.t, l.do(ctx, waits))
-	}, 1, nil}, // a timeout, or unclear
+	"it is cancelled":       {func(l *life) { require.Error(l.t, l.do(l.cancelled(time.Second), waits)) }, 1, unasked},
+	"its time is up":        {func(l *life) { require.Error(l.t, l.do(l.within(time.Second), waits)) }, 1, nil}, // a timeout, or unclear
 	"the connection breaks": {func(l *life) { _ = l.do(l.t.Context(), once(syscall.ECONNRESET)) }, -1, nil},
 	"it panics": {func(l *life) {
-		require.PanicsWithValue(l.t, "of the network", func() {
-			_ = l.do(l.t.Context(), func(context.Context) error { panic("of the network") })
-		})
-	}, 1, []window.Outcome{0}},
+		panics := func(context.Context) error { panic("of the network") }
+		require.PanicsWithValue(l.t, "of the network", func() { _ = l.do(l.t.Context(), panics) })
+	}, 1, unasked},
 	"the classifier panics": {func(l *life) {
 		l.panics = true
 		require.PanicsWithValue(l.t, "of the classifier", func() { _ = l.do(l.t.Context(), once(ErrRefused)) })
-	}, 1, []window.Outcome{0}},
+	}, 1, unasked},
 	"it is within Do": {func(l *life) {
 		require.NoError(l.t, l.Do(l.t.Context(), func(ctx context.Context) error { return l.do(ctx, answers) }))
 		require.EqualValues(l.t, 1, l.Snapshot().Attempts)
