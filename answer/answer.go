@@ -72,7 +72,7 @@ type Answer struct {
 func Read(status int, header map[string][]string, start []byte, now time.Time) Answer {
 	a := Answer{Status: status, Header: header}
 	r := reader{Answer: &a, clock: clock{header: header, now: now}}
-	r.times()
+	a.Wait, a.asked = RetryAfter(header, now)
 	r.named()
 	a.Body = body.Plain(header, start)
 	r.document(a.Body)

@@ -4,15 +4,11 @@ import "time"
 
 // fails ends a document, and reports whether it is an error.
 func (s *success) fails() bool {
-	switch {
-	case s.notOK:
-		s.failed = true
-	case s.note != "" && s.keys == 1: // Alpha Vantage
+	if !s.notOK && s.note != "" && s.keys == 1 { // Alpha Vantage
 		s.failed = true
 		s.says(s.note)
-	case s.explained:
-		s.failed = true
 	}
+	s.failed = s.failed || s.notOK || s.explained
 	_, number := number(s.status)
 	resource := s.id && !s.rpc && s.status != "" && !number
 	if s.failed = s.failed && (s.event || !s.full && !resource); s.failed && s.status != "" {

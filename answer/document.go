@@ -211,13 +211,8 @@ func (r *reader) says(text string) {
 // longestCode is the longest text that is taken for a code. A longer text is a sentence.
 const longestCode = 128
 
-// fold writes a code of any dialect in one way: lower case, without "_", "-", ".", space and the namespace. So
+// appendFolded adds a code of any dialect in one way: lower case, without "_", "-", ".", space and the namespace. So
 // "com.amazonaws.sqs#RequestThrottled" is "requestthrottled". A sentence is no code.
-func fold(code string) string {
-	var folded [longestCode]byte
-	return string(appendFolded(folded[:0], code))
-}
-
 func appendFolded(to []byte, code string) []byte {
 	code = code[strings.LastIndexByte(code, '#')+1:]
 	if i := strings.Index(code, ":http"); i > 0 { // X-Amzn-Errortype: ThrottlingException:http://...

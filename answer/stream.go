@@ -34,7 +34,7 @@ func (r *reader) event(body string) {
 // parts reads the answers within an answer of several parts (Google, OData).
 func (r *reader) parts(body string) {
 	for line := range strings.SplitSeq(body, "\n") {
-		if _, status, is := strings.Cut(line, "HTTP/1.1 "); is && strings.HasPrefix(line, "HTTP/1.1 ") {
+		if status, is := strings.CutPrefix(line, "HTTP/1.1 "); is {
 			r.items++
 			if len(status) >= 3 && refuses(status[:3]) {
 				r.refused++
@@ -44,12 +44,7 @@ func (r *reader) parts(body string) {
 }
 
 // speaking are texts: a document without one is a plain success.
-var speaking = func() (all [][]byte) {
-	for _, text := range strings.Fields(`rror rrcode NOTOK nprocessed Failed failed" responses" Note" Information" throttleStatus rateLimit`) {
-		all = append(all, []byte(text))
-	}
-	return all
-}()
+var speaking = bytes.Fields([]byte(`rror rrcode NOTOK nprocessed Failed failed" responses" Note" Information" throttleStatus rateLimit`))
 
 // Speaks reports whether the body of a success, in JSON, XML or events, may say more than that it is one: of an error, of
 // items that were refused, or of a quota. If not, [Read] has nothing to add to the header. It costs a search.

@@ -202,9 +202,13 @@ func (s *success) field(kind byte, value string) place {
 		empty = s.hollow()
 	}
 	s.keys++
-	if to := s.batched(string(key)); to != others {
+	if b, is := batches[string(key)]; is {
 		s.full = s.full || !empty
-		return to
+		s.lists[s.depth] = b.list
+		if b.most > 0 {
+			s.tally[b.list].items = b.most
+		}
+		return b.place
 	}
 	if is := roles[string(key)]; !empty && is == 0 && !beside[string(key)] {
 		s.full = true
@@ -264,30 +268,17 @@ func (s *success) erring(kind byte, value string, empty bool) place {
 	return failure
 }
 
-// batched is the place of a list of a batch by its key, others for any other key.
-func (s *success) batched(key string) place {
-	switch key {
-	case "items":
-		return s.list(bulk, actions)
-	case "responses":
-		return s.list(responses, rows)
-	case "records", "requestresponses":
-		return s.list(records, rows)
-	case "failed", "successful":
-		return s.list(entries, rows)
-	case "unprocesseditems":
-		s.tally[leftovers].items = 25
-		return unprocessed
-	case "unprocessedkeys":
-		s.tally[leftovers].items = 100
-		return unprocessed
-	}
-	return others
-}
-
-func (s *success) list(list uint8, of place) place {
-	s.lists[s.depth] = list
-	return of
+// batches are the lists of a batch by their keys, folded, with the most items of those that count none.
+var batches = map[string]struct {
+	list  uint8
+	place place
+	most  int
+}{
+	"items":     {bulk, actions, 0},
+	"responses": {responses, rows, 0},
+	"records":   {records, rows, 0}, "requestresponses": {records, rows, 0},
+	"failed": {entries, rows, 0}, "successful": {entries, rows, 0},
+	"unprocesseditems": {leftovers, unprocessed, 25}, "unprocessedkeys": {leftovers, unprocessed, 100},
 }
 
 // refuses reports whether a code of an item refuses for load. Eight codes of an answer are looked up: batches have few.
@@ -309,7 +300,9 @@ func refuses(code string) bool {
 	if status := statusOf(code); status > 0 {
 		return statuses[status] == Refused
 	}
-	m, known, _ := (&Answer{Codes: []string{fold(code)}}).worded()
+	var folded [longestCode]byte
+	a := Answer{Codes: []string{string(appendFolded(folded[:0], code))}}
+	m, known, _ := a.worded()
 	return known && m.refuses()
 }
 

@@ -46,8 +46,6 @@ func RetryAfter(header map[string][]string, now time.Time) (time.Duration, bool)
 	return 0, false
 }
 
-func (r *reader) times() { r.Wait, r.asked = RetryAfter(r.header, r.now) }
-
 // told notes the value of a key of the document, by the row of times.
 func (r *reader) told(row int, value string) {
 	if r.tolds++; r.Wait > 0 || r.tolds > mostTold {

@@ -9,13 +9,7 @@ import (
 )
 
 // unsent: the request was not sent.
-func (f *tree) unsent() bool { return f.facts().says(Unsent) && !f.several() }
-
-// several: the error is of several attempts. If the last was not sent, those before it may have been.
-func (f *tree) several() bool { return f.facts().several }
-
-// ofContext: the error is a context's.
-func (f *tree) ofContext() bool { return f.isAny(context.Canceled, context.DeadlineExceeded) }
+func (f *tree) unsent() bool { return f.facts().says(Unsent) && !f.facts().several }
 
 // answered: the service gave an answer.
 func (f *tree) answered() bool {
@@ -55,7 +49,7 @@ func (f *tree) undialed() bool {
 // undone: the service did none of the work. The request was not sent, or an HTTP/2 server said that it did not look
 // at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY on the connection's first stream, or a refused stream.
 func (f *tree) undone() bool {
-	return !f.several() && (f.unsent() || f.undialed() || f.reset() == refusedStream ||
+	return !f.facts().several && (f.unsent() || f.undialed() || f.reset() == refusedStream ||
 		!f.answered() && f.says("http2: Transport received GOAWAY"))
 }
 
@@ -76,12 +70,6 @@ func (stream) Error() string { return "stream error" }
 func (f *tree) reset() uint32 {
 	s, _ := first[stream](f)
 	return s.Code
-}
-
-// forgotten: the service's name was not found.
-func (f *tree) forgotten() bool {
-	name, ok := first[*net.DNSError](f)
-	return ok && name.IsNotFound
 }
 
 // schemeMismatch is the text of http.ErrSchemeMismatch.

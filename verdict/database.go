@@ -60,12 +60,8 @@ func classifyDatabase(f *tree) Verdict {
 	if v, ok := firstWords[word]; ok && word != text {
 		return v
 	}
-	if strings.Contains(text, "(") {
-		for _, name := range names {
-			if strings.Contains(text, name) {
-				return again
-			}
-		}
+	if strings.Contains(text, "(") && f.says(names...) {
+		return again
 	}
 	if i := strings.Index(text, "ORA-"); i >= 0 && i+9 <= len(text) {
 		return oracle[strings.ToLower(text[i:i+9])]

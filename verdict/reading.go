@@ -1,5 +1,10 @@
 package verdict
 
+import (
+	"context"
+	"net"
+)
+
 // Reading is what the error of an attempt says of the attempt's way. Read makes it, once for each attempt.
 type Reading struct {
 	// Unsent: the request was not sent. Unreached: the service was not reached. Unanswered: no answer came.
@@ -16,9 +21,11 @@ func Read(err error) Reading {
 	if err == nil {
 		return Reading{tree: f}
 	}
-	r := Reading{tree: f, OfContext: f.ofContext(), Unsent: f.unsent(), Forgotten: f.forgotten(), Unreached: f.unreached()}
-	r.Unanswered = f.unanswered()
-	return r
+	name, unknown := first[*net.DNSError](f)
+	return Reading{
+		tree: f, Unsent: f.unsent(), Unreached: f.unreached(), Unanswered: f.unanswered(),
+		OfContext: f.isAny(context.Canceled, context.DeadlineExceeded), Forgotten: unknown && name.IsNotFound,
+	}
 }
 
 // By is the verdict of the classifier, nil for Classify, with the reason that its meaning has.

@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/aimd-go/aimd/answer"
@@ -45,14 +46,8 @@ const shortestCode = 8
 
 // statusOf is the status that a word is, 0 if it is none.
 func statusOf(word string) (n int) {
-	if len(word) != 3 {
-		return 0
-	}
-	for _, c := range []byte(word) {
-		if c < '0' || c > '9' {
-			return 0
-		}
-		n = 10*n + int(c-'0')
+	if len(word) == 3 && strings.Trim(word, "0123456789") == "" { // an error of strconv would be allocated
+		n, _ = strconv.Atoi(word)
 	}
 	return n
 }
