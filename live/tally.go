@@ -3,6 +3,7 @@ package live
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -105,11 +106,7 @@ func (t *Tally) Evicted(l *aimd.Limiter) {
 
 // forget forgets the limiters that the program no longer has.
 func (t *Tally) forget() {
-	for w := range t.members {
-		if w.Value() == nil {
-			delete(t.members, w)
-		}
-	}
+	maps.DeleteFunc(t.members, func(w weak.Pointer[aimd.Limiter], _ *member) bool { return w.Value() == nil })
 }
 
 // member is the limiter's. A limiter that is listed twice counts once, under its first name.

@@ -3,7 +3,6 @@ package remote
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -268,7 +267,16 @@ func (d Document) over(own aimd.Config) func(*aimd.Config) {
 
 // ErrFeatureOff: the feature of the request is off; the text names it. Limiters count it as neutral and
 // final.
-var ErrFeatureOff = errors.New("aimd: feature is off")
+var ErrFeatureOff error = featureOff{}
+
+type featureOff struct{}
+
+func (featureOff) Error() string { return "aimd: feature is off" }
+
+// Facts says that the service was not asked, and no retry helps.
+func (featureOff) Facts() verdict.Facts {
+	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent}
+}
 
 // Features refuses the requests of features in a document's features_off. A request belongs to the feature of its
 // context's tags (tag.WithFeature). A request without a feature is never refused.
@@ -283,7 +291,7 @@ type Features struct {
 func (f *Features) Admit(ctx context.Context, _ int) error {
 	feature := tag.FromContext(ctx).Feature
 	if off := f.off.Load(); off != nil && (*off)[feature] {
-		return featureOff(feature)
+		return fmt.Errorf("%w: %q", ErrFeatureOff, feature)
 	}
 	return nil
 }
@@ -299,15 +307,4 @@ func (f *Features) Apply(d Document) error {
 	}
 	f.off.Store(&off)
 	return nil
-}
-
-// featureOff is the ErrFeatureOff of a feature.
-type featureOff string
-
-func (f featureOff) Error() string        { return fmt.Sprintf("%v: %q", ErrFeatureOff, string(f)) }
-func (f featureOff) Is(target error) bool { return target == ErrFeatureOff }
-
-// Facts says that the service was not asked, and no retry helps.
-func (f featureOff) Facts() verdict.Facts {
-	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent}
 }

@@ -87,9 +87,11 @@ type Config struct {
 type Policy struct {
 	c      Config
 	runner attempt.Runner
-	// mu guards rules, and c.Rand in them.
-	mu    sync.Mutex
-	rules rules
+	// mu guards c.Rand and the caps: the most attempts of an operation, 0 or less: no limit, and the longest delay of the
+	// backoff; 0: no bound.
+	mu          sync.Mutex
+	maxAttempts int
+	pauseMax    time.Duration
 }
 
 // New returns a policy, or an error that names the wrong setting, its value and the allowed ones.
@@ -98,9 +100,7 @@ func New(c Config) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("retry: %w", err)
 	}
-	p := &Policy{c: c, rules: rules{
-		maxAttempts: c.MaxAttempts, backoff: c.Backoff, maxRetryAfter: c.MaxRetryAfter, rand: c.Rand,
-	}}
+	p := &Policy{c: c, maxAttempts: c.MaxAttempts}
 	p.runner = attempt.Runner{Policy: p, Guards: c.Guards, Classifier: c.Classifier, AttemptTimeout: c.AttemptTimeout}
 	return p, nil
 }
@@ -161,11 +161,30 @@ func (p *Policy) Decide(ctx context.Context, f attempt.Failure) attempt.Decision
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	own, obeyed, more := p.rules.next(f.Attempt, f.Backoff, f.Last, quota.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped})
+	own, obeyed, more := p.next(f.Attempt, f.Backoff, f.Last, quota.Asked{After: f.Verdict.Wait, Stop: f.Verdict.Meaning == answer.Stopped})
 	if !more {
 		return attempt.Decision{Reason: reason.ErrAttempts}
 	}
 	return attempt.Decision{Retry: true, Delay: own, RetryAfter: obeyed}
+}
+
+// next returns the delays before the next attempt, after that number of attempts: the backoff of the given number
+// (0: no backoff is due), and the wait that the service asked for. last is the backoff before. It returns false if
+// there is no next attempt.
+func (p *Policy) next(attempts, number int, last time.Duration, asked quota.Asked) (own, obeyed time.Duration, more bool) {
+	if p.maxAttempts > 0 && attempts >= p.maxAttempts { // more: it was lowered meanwhile
+		return 0, 0, false
+	}
+	if number > 0 {
+		if own, more = p.c.Backoff.Delay(backoff.State{Retry: number, Last: last}, p.c.Rand); !more {
+			return 0, 0, false
+		}
+		if p.pauseMax > 0 && own > p.pauseMax {
+			own = p.pauseMax - time.Duration(p.c.Rand.Float64()*float64(p.pauseMax/2))
+		}
+	}
+	asked.Refusals = attempts
+	return own, asked.Jittered(p.c.MaxRetryAfter, p.c.Rand), true
 }
 
 // SetCaps changes two settings while the policy works, also for operations under way. maxAttempts replaces
@@ -188,7 +207,7 @@ func (p *Policy) SetCaps(maxAttempts int, pauseMax time.Duration) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.rules.maxAttempts, p.rules.pauseMax = cmp.Or(maxAttempts, p.c.MaxAttempts), pauseMax
+	p.maxAttempts, p.pauseMax = cmp.Or(maxAttempts, p.c.MaxAttempts), pauseMax
 	return nil
 }
 

@@ -44,7 +44,8 @@ type plan struct {
 	running bool
 	// postponed: the run was late already and has been planned again.
 	postponed bool
-	missed    uint64
+	// missed is how many times a run was put off to a later cell, because its time had passed.
+	missed uint64
 }
 
 // newPlan returns a plan that starts now. Its settings are right.
@@ -120,12 +121,6 @@ func (c *plan) SetPeriod(now time.Time, p time.Duration) error {
 
 // Next returns the time of the next run, or false while a run is under way.
 func (c *plan) Next() (time.Time, bool) { return c.next, !c.running }
-
-// Period returns the period.
-func (c *plan) Period() time.Duration { return c.period }
-
-// Missed returns how many times a run was put off to a later cell, because its time had passed.
-func (c *plan) Missed() uint64 { return c.missed }
 
 // at is the time of an event.
 func (c *plan) at(now time.Time) time.Time {

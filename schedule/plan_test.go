@@ -62,7 +62,7 @@ func TestTheLastFormToTheLetter(t *testing.T) {
 		want = want.Add(time.Duration((1 + r.Float64()) * float64(period)))
 		assert.WithinDuration(t, want, run(t, &c, time.Second), time.Microsecond)
 	}
-	assert.Zero(t, c.Missed())
+	assert.Zero(t, c.missed)
 }
 
 // clients counts the runs of many clients that start together, in bins of a twentieth of the period, over
@@ -194,10 +194,10 @@ func TestMissedRunsCollapse(t *testing.T) {
 		planned := next(t, &c).Truncate(period)
 		if late := planned.After(end); late {
 			require.Equal(t, end.Truncate(period).Add(period), planned)
-			require.EqualValues(t, 1, c.Missed())
+			require.EqualValues(t, 1, c.missed)
 		} else {
 			kept++
-			require.Zero(t, c.Missed())
+			require.Zero(t, c.missed)
 		}
 	}
 	assert.InDelta(t, 100, kept, 25, "half of the cell is left to half of them")
@@ -211,7 +211,7 @@ func TestALateRunIsPlannedAnewOnce(t *testing.T) {
 	late := next(t, &c).Add(period/100 + 1)
 	require.False(t, c.Begin(late))
 	require.Equal(t, late.Truncate(period).Add(period), next(t, &c).Truncate(period))
-	require.EqualValues(t, 1, c.Missed())
+	require.EqualValues(t, 1, c.missed)
 	require.True(t, c.Begin(next(t, &c).Add(5*period)), "but not for ever")
 	c.Ended(next2(&c))
 	require.False(t, c.Begin(next(t, &c).Add(5*period)), "the next one may be put off once again")
@@ -259,7 +259,7 @@ func TestThePeriodChangesLive(t *testing.T) {
 		now = now.Add(time.Second)
 		require.NoError(t, c.SetPeriod(now, []time.Duration{time.Hour, period}[i%2]))
 		require.EqualError(t, c.SetPeriod(now, -1), "Period: -1ns is not allowed, want a duration from 10ms to 8760h0m0s")
-		require.Equal(t, []time.Duration{time.Hour, period}[i%2], c.Period())
+		require.Equal(t, []time.Duration{time.Hour, period}[i%2], c.period)
 		require.False(t, next(t, &c).After(latest))
 		latest = next(t, &c)
 	}
@@ -271,7 +271,7 @@ func TestATimeOlderThanTheLastCountsAsThat(t *testing.T) {
 	require.NoError(t, c.SetPeriod(next(t, &c), time.Hour))
 	require.True(t, c.Begin(epoch), "the run's time has been before")
 	c.Ended(epoch.Add(-time.Hour))
-	assert.Zero(t, c.Missed())
+	assert.Zero(t, c.missed)
 	assert.False(t, c.Begin(epoch))
 	assert.PanicsWithValue(t, "schedule: Ended without a run under way", func() { c.Ended(epoch) })
 }
@@ -316,8 +316,8 @@ func FuzzPlan(f *testing.F) {
 				if granted := c.Begin(now); granted {
 					require.False(t, running)
 					require.False(t, now.Before(at))
-					require.True(t, at.Truncate(c.Period()).After(cell))
-					running, refusals, cell = true, 0, at.Truncate(c.Period())
+					require.True(t, at.Truncate(c.period).After(cell))
+					running, refusals, cell = true, 0, at.Truncate(c.period)
 				} else if !running && !now.Before(at) {
 					refusals++
 					require.Equal(t, 1, refusals, "put off more than once")
@@ -351,7 +351,7 @@ func TestAJitteredPeriodToTheLetter(t *testing.T) {
 		assert.InDelta(t, 0, at.Sub(now), 2) // a nanosecond is rounded
 		now = at.Add(time.Minute)
 	}
-	assert.Zero(t, c.Missed(), "a long run puts nothing off")
+	assert.Zero(t, c.missed, "a long run puts nothing off")
 }
 
 // The waits are between a half and one and a half of the period, whatever a run takes. Found late, as after a sleep,

@@ -123,7 +123,7 @@ type Snapshot struct {
 func (s *Schedule) Snapshot() Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	snap := Snapshot{Period: s.core.Period(), Runs: s.runs, Missed: s.core.Missed()}
+	snap := Snapshot{Period: s.core.period, Runs: s.runs, Missed: s.core.missed}
 	if next, planned := s.core.Next(); planned {
 		snap.Next = next
 	}

@@ -26,7 +26,10 @@ import (
 // configs (aws.Config.Copy). After a second call with another limiter, each attempt takes a slot of both. Then use the same order
 // everywhere.
 func Limit(cfg *aws.Config, l *aimd.Limiter) {
-	limit(cfg, limited(l))
+	if l == nil {
+		panic("awslimit: the limiter is nil")
+	}
+	limit(cfg, selector{fmt.Sprintf("aimd %p", l), func(context.Context) (*aimd.Limiter, error) { return l, nil }})
 }
 
 // LimitBy is Limit with a limiter for each class of operations. class names the class of an operation of a service,
@@ -37,15 +40,25 @@ func Limit(cfg *aws.Config, l *aimd.Limiter) {
 //	...
 //	awslimit.LimitBy(&cfg, limiters, awslimit.Class)
 func LimitBy(cfg *aws.Config, limiters *aimd.Keyed[string], class func(service, operation string) string) {
-	limit(cfg, limitedBy(limiters, class))
+	if limiters == nil || class == nil {
+		panic("awslimit: the limiters or the function for the class is nil")
+	}
+	limit(cfg, selector{fmt.Sprintf("aimd %p", limiters), func(ctx context.Context) (*aimd.Limiter, error) {
+		service, name := awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx)
+		l, err := limiters.For(class(service, name))
+		if err != nil {
+			return nil, fmt.Errorf("no limiter for %s of %s: %w", name, service, err)
+		}
+		return l, nil
+	}})
 }
 
-func limit(cfg *aws.Config, waits func(*middleware.Stack) error) {
+func limit(cfg *aws.Config, s selector) {
 	if cfg == nil {
 		panic("awslimit: the config is nil")
 	}
 	// Copies of a config share the array behind the slice; Clip makes append leave it alone.
-	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), waits)
+	cfg.APIOptions = append(slices.Clip(cfg.APIOptions), s.wait)
 	cfg.Retryer = retryer
 	cfg.RetryMaxAttempts = 0
 }
@@ -72,46 +85,23 @@ type selector struct {
 	limiter func(context.Context) (*aimd.Limiter, error)
 }
 
-// limited is the part of Limit that waits for slots. It works with any retryer, also aws.NopRetryer, and has no effect on a
-// presigned request.
-func limited(l *aimd.Limiter) func(*middleware.Stack) error {
-	if l == nil {
-		panic("awslimit: the limiter is nil")
+// wait makes an operation wait for slots. It works with any retryer, also aws.NopRetryer, and has no effect on a presigned
+// request.
+func (s selector) wait(stack *middleware.Stack) error {
+	if _, ok := stack.Finalize.Get(retryID); !ok {
+		// A presigned request: no attempt is made.
+		return nil
 	}
-	return waiting(selector{fmt.Sprintf("aimd %p", l), func(context.Context) (*aimd.Limiter, error) { return l, nil }})
-}
-
-func limitedBy(limiters *aimd.Keyed[string], class func(service, operation string) string) func(*middleware.Stack) error {
-	if limiters == nil || class == nil {
-		panic("awslimit: the limiters or the function for the class is nil")
+	// The SDK makes a stack for each call of an operation: all its attempts share o.
+	o := &operation{selector: s}
+	if _, ok := stack.Finalize.Get(o.ID()); ok {
+		return nil // the same limiter twice
 	}
-	return waiting(selector{fmt.Sprintf("aimd %p", limiters), func(ctx context.Context) (*aimd.Limiter, error) {
-		service, name := awsmiddleware.GetServiceID(ctx), awsmiddleware.GetOperationName(ctx)
-		l, err := limiters.For(class(service, name))
-		if err != nil {
-			return nil, fmt.Errorf("no limiter for %s of %s: %w", name, service, err)
-		}
-		return l, nil
-	}})
-}
-
-func waiting(s selector) func(*middleware.Stack) error {
-	return func(stack *middleware.Stack) error {
-		if _, ok := stack.Finalize.Get(retryID); !ok {
-			// A presigned request: no attempt is made.
-			return nil
-		}
-		// The SDK makes a stack for each call of an operation: all its attempts share o.
-		o := &operation{selector: s}
-		if _, ok := stack.Finalize.Get(o.ID()); ok {
-			return nil // the same limiter twice
-		}
-		return errors.Join(
-			stack.Initialize.Add(o, middleware.Before),
-			stack.Finalize.Insert(o, retryID, middleware.After),
-			stack.Deserialize.Add(o, middleware.After), // next to the transport
-		)
-	}
+	return errors.Join(
+		stack.Initialize.Add(o, middleware.Before),
+		stack.Finalize.Insert(o, retryID, middleware.After),
+		stack.Deserialize.Add(o, middleware.After), // next to the transport
+	)
 }
 
 // retryID is how the stack knows the SDK's retry loop.

@@ -24,12 +24,12 @@ func partly(input, output any) error {
 	items, refused := 0, 0
 	for _, b := range batches {
 		failed, done := list(out, b.failed), list(out, b.done)
-		for i := range length(failed) {
+		for i := range failed.Len() {
 			if refuses(failed.Index(i)) {
 				refused++
 			}
 		}
-		items += length(failed) + length(done)
+		items += failed.Len() + done.Len()
 	}
 	for _, name := range []string{"UnprocessedItems", "UnprocessedKeys"} { // DynamoDB: by table
 		refused += counted(out.FieldByName, name)
@@ -37,7 +37,7 @@ func partly(input, output any) error {
 	if refused == 0 {
 		return nil
 	}
-	items = max(items, counted(in.FieldByName, "RequestItems"), length(list(fields(value(in, "Delete")), "Objects"))) // S3 may list what failed alone
+	items = max(items, counted(in.FieldByName, "RequestItems"), list(fields(value(in, "Delete")), "Objects").Len()) // S3 may list what failed alone
 	if refused*fewest < items {
 		return nil
 	}
@@ -60,19 +60,12 @@ func value(of reflect.Value, name string) any {
 	return nil
 }
 
-// list is a field that is a list, the zero Value for any other.
+// list is a field that is a list, an empty one for any other.
 func list(of reflect.Value, name string) reflect.Value {
 	if f := of.FieldByName(name); f.IsValid() && f.Kind() == reflect.Slice {
 		return f
 	}
-	return reflect.Value{}
-}
-
-func length(of reflect.Value) int {
-	if !of.IsValid() {
-		return 0
-	}
-	return of.Len()
+	return reflect.ValueOf([]any{})
 }
 
 // refuses reports whether the code of an item refuses it for load.

@@ -25,49 +25,41 @@ type Memory struct {
 	calls int
 }
 
-// Fails makes all calls fail with that error from now on, nil: with none.
-func (m *Memory) Fails(err error) {
+func (m *Memory) locked(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.fails = err
+	f()
 }
+
+// Fails makes all calls fail with that error from now on, nil: with none.
+func (m *Memory) Fails(err error) { m.locked(func() { m.fails = err }) }
 
 // Takes makes each call take so long, there and back.
-func (m *Memory) Takes(d time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.delay = d
-}
+func (m *Memory) Takes(d time.Duration) { m.locked(func() { m.delay = d }) }
 
 // Forgets loses all.
-func (m *Memory) Forgets() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.table = fleet.Table[[]byte, []byte]{}
-}
+func (m *Memory) Forgets() { m.locked(func() { m.table = fleet.Table[[]byte, []byte]{} }) }
 
 // Calls is the number of calls so far.
-func (m *Memory) Calls() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.calls
+func (m *Memory) Calls() (n int) {
+	m.locked(func() { n = m.calls })
+	return n
 }
 
 // call runs f at the store, half of the delay after the call.
 func (m *Memory) call(ctx context.Context, f func(now time.Duration)) error {
-	m.mu.Lock()
-	half := m.delay / 2
-	m.mu.Unlock()
-	if err := sleep(ctx, half); err != nil {
+	var half time.Duration
+	m.locked(func() { half = m.delay / 2 })
+	err := sleep(ctx, half)
+	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	m.calls++
-	err := m.fails
-	if err == nil {
-		f(time.Duration(time.Now().UnixNano()))
-	}
-	m.mu.Unlock()
+	m.locked(func() {
+		m.calls++
+		if err = m.fails; err == nil {
+			f(time.Duration(time.Now().UnixNano()))
+		}
+	})
 	if err != nil {
 		return err
 	}

@@ -49,9 +49,9 @@ func TestNext(t *testing.T) {
 		"asked":                       {attempts: 1, asked: quota.Asked{After: time.Minute}, want: delays{obeyed: 61 * time.Second, more: true}},
 		"stopped, the third time":     {attempts: 3, asked: quota.Asked{Stop: true}, want: delays{obeyed: 4*time.Minute + time.Second, more: true}},
 	} {
-		r := rules{maxAttempts: c.most, backoff: thrice{}, pauseMax: c.pauseMax, maxRetryAfter: 5 * time.Minute, rand: most{}}
+		p := Policy{c: Config{Backoff: thrice{}, MaxRetryAfter: 5 * time.Minute, Rand: most{}}, maxAttempts: c.most, pauseMax: c.pauseMax}
 		var got delays
-		got.own, got.obeyed, got.more = r.next(c.attempts, c.number, c.last, c.asked)
+		got.own, got.obeyed, got.more = p.next(c.attempts, c.number, c.last, c.asked)
 		assert.Equal(t, c.want, got, name)
 	}
 }
