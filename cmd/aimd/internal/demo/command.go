@@ -2,7 +2,6 @@
 package demo
 
 import (
-	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -71,7 +70,10 @@ func command(w work, c *cobra.Command) *cobra.Command {
 		}
 		r.Only = o.order(w, r.Only)
 		report, err := w.report()
-		if err = cmp.Or(checkFactor(f.Changed("factor"), r.Only), err); err != nil {
+		if f.Changed("factor") && !slices.ContainsFunc(r.Only, race.TakesFactor) {
+			err = fmt.Errorf("--factor: makes no difference to --only %s, want it with tahoe or reno", strings.Join(r.Only, ","))
+		}
+		if err != nil {
 			return cli.Usage(c, err)
 		}
 		if r.Limit == 0 {
@@ -80,14 +82,6 @@ func command(w work, c *cobra.Command) *cobra.Command {
 		return o.show(c, w, report)
 	}
 	return c
-}
-
-// checkFactor refuses --factor if no chosen strategy has a factor.
-func checkFactor(given bool, chosen []string) error {
-	if !given || slices.ContainsFunc(chosen, race.TakesFactor) {
-		return nil
-	}
-	return fmt.Errorf("--factor: makes no difference to --only %s, want it with tahoe or reno", strings.Join(chosen, ","))
 }
 
 // shorten sets the flags that were not given.
@@ -130,7 +124,9 @@ func (o *output) show(c *cobra.Command, w work, r Report) error {
 		}
 		return nil
 	})
-	display.close()
+	if display.line != nil { // or no run has begun
+		display.line.Close()
+	}
 	if len(r.Results) > 0 && !o.json {
 		failed = errors.Join(failed, r.Text(c.OutOrStdout()))
 	}
@@ -149,35 +145,27 @@ func (o *output) show(c *cobra.Command, w work, r Report) error {
 type watcher struct {
 	w    io.Writer
 	page *livepage.Page
-	// hide ends the display of a run. It is nil between two runs.
-	hide func()
+	// line shows the run that is under way.
+	line *progress.Line
 }
 
 func (w *watcher) begin(strategy string, m *race.Meter) {
 	w.page.Add(strategy, m.Limiter, m.Flow)
-	w.hide = progress.NewLine(w.w, progress.Every, func() string {
+	w.line = progress.NewLine(w.w, progress.Every, func() string {
 		s := m.Now()
 		cwnd := ""
 		if s.Cwnd > 0 {
 			cwnd = fmt.Sprintf("cwnd %.1f  ", s.Cwnd)
 		}
 		return fmt.Sprintf("%-12s %5.1f s  %d/%d done  %s%d in flight  %d refused", strategy, s.At.Seconds(), s.Done, m.Operations, cwnd, s.InFlight, s.Refused)
-	}).Close
+	})
 }
 
 func (w *watcher) end(r race.Result) {
-	w.close()
+	w.line.Close()
 	lost := "none lost"
 	if r.Lost > 0 {
 		lost = fmt.Sprintf("%d lost", r.Lost)
 	}
 	fmt.Fprintf(w.w, "%-12s %5.1f s  %d refused  %s\n", r.Strategy, r.MakespanS, r.Refused, lost)
-}
-
-// close leaves a run that was not ended as it stands.
-func (w *watcher) close() {
-	if w.hide != nil {
-		w.hide()
-		w.hide = nil
-	}
 }

@@ -189,7 +189,6 @@ func TestWatcher(t *testing.T) {
 			w.end(x)
 			return nil
 		}))
-		w.close()
 		assert.Equal(t, strings.Join([]string{
 			"reno           2.0 s  2/10 done  cwnd 20.0  0 in flight  0 refused",
 			"reno           4.0 s  4/10 done  cwnd 20.0  0 in flight  0 refused",

@@ -54,7 +54,7 @@ func newLine(w io.Writer, every time.Duration, columns func() int, text func() s
 			}
 		}
 	})
-	l.stop = func() { close(done); wg.Wait() }
+	l.stop = sync.OnceFunc(func() { close(done); wg.Wait() })
 	return l
 }
 

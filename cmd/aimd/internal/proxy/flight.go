@@ -53,26 +53,22 @@ func (f flight) send(r *http.Request) (*http.Response, error) {
 	if !f.maybe2 {
 		return base.RoundTrip(r)
 	}
-	type back struct {
-		resp *http.Response
-		err  error
-	}
-	came := make(chan back, 1)
+	var resp *http.Response
+	var err error
+	came := make(chan struct{})
 	go func() {
-		resp, err := base.RoundTrip(r)
-		came <- back{resp, err}
+		defer close(came)
+		resp, err = base.RoundTrip(r)
 	}()
 	select {
-	case b := <-came:
-		return b.resp, b.err
+	case <-came:
+		return resp, err
 	case <-r.Context().Done():
 	}
-	given := time.NewTimer(f.idle)
-	defer given.Stop()
 	select {
-	case b := <-came:
-		return b.resp, b.err
-	case <-given.C:
+	case <-came:
+		return resp, err
+	case <-time.After(f.idle):
 	}
 	if f.fresh.Load() == base && f.fresh.CompareAndSwap(base, f.base.Clone()) {
 		f.log.Error("net/http does not come back from the service, which may be hostile: requests go over new connections", "within", f.idle.String())

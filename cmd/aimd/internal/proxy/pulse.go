@@ -11,11 +11,11 @@ import (
 	"github.com/aimd-go/aimd/queue"
 )
 
-// pulse is the time when the requests of a limiter last succeeded, and the requests in flight. The methods of nil have
-// no effect.
+// pulse is the time when the requests of a limiter last succeeded, and the requests in flight.
 type pulse struct {
 	// last comes first to be aligned on 32-bit machines.
-	last    atomic.Duration
+	last atomic.Duration
+	// limiter is nil for a request whose limiter has gone, or is not made yet.
 	limiter *aimd.Limiter
 	made    time.Time
 
@@ -32,41 +32,30 @@ const silent = 5 * time.Second
 
 // fly notes that an attempt of the wait is sent, land that it has ended.
 func (p *pulse) fly(w *wait) {
-	if p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		w.flight.Value = w
-		p.flights.Push(&w.flight)
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w.flight.Value = w
+	p.flights.Push(&w.flight)
 }
 
 func (p *pulse) land(w *wait) {
-	if p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.flights.Remove(&w.flight)
-	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.flights.Remove(&w.flight)
 }
 
 // works reports whether an attempt has been in flight for so long: the service may be at work on it.
 func (p *pulse) works(d time.Duration) bool {
-	if p == nil {
-		return false
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	first, _ := p.flights.Ends()
 	return first != nil && time.Since(first.Value.flown) >= d
 }
 
-func (p *pulse) beat() {
-	if p != nil {
-		p.last.Store(time.Since(p.made))
-	}
-}
+func (p *pulse) beat() { p.last.Store(time.Since(p.made)) }
 
 func (p *pulse) at() (last time.Time) {
-	if p != nil && p.last.Load() > 0 {
+	if p.last.Load() > 0 {
 		last = p.made.Add(p.last.Load())
 	}
 	return last
@@ -76,7 +65,7 @@ func (p *pulse) at() (last time.Time) {
 // service asked for: 1 s to a day. Waiting requests go before.
 func (p *pulse) seconds(asked time.Duration) int {
 	var room time.Duration
-	if p != nil {
+	if p.limiter != nil {
 		s := p.limiter.Snapshot()
 		until := s.PausedUntil
 		for _, q := range s.Quotas {
@@ -94,9 +83,6 @@ func (p *pulse) seconds(asked time.Duration) int {
 
 // fails notes a failure, and reports whether none has succeeded since one so long ago, once until one succeeds.
 func (p *pulse) fails() bool {
-	if p == nil {
-		return false
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.failing.IsZero() || p.at().After(p.failing) {

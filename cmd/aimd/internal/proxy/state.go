@@ -11,7 +11,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
-// file is a remote.Source: the file that --rules names.
+// file is a remote.Source: what --rules names.
 type file string
 
 func (f file) Fetch(context.Context, string) ([]byte, string, error) {

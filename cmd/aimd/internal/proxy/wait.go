@@ -116,9 +116,10 @@ func (w *wait) left() time.Duration {
 }
 
 func (w *wait) pulse() *pulse {
-	p, _ := w.proxy.pulses.Load(w.key)
-	pulse, _ := p.(*pulse)
-	return pulse
+	if p, ok := w.proxy.pulses.Load(w.key); ok {
+		return p.(*pulse)
+	}
+	return &pulse{made: time.Now()}
 }
 
 func (w *wait) end() {
