@@ -18,7 +18,9 @@ func (f *fog) cleared(o window.Outcome) window.Outcome {
 		return o
 	case window.Unclear:
 	default:
-		f.share -= f.share / fogLength
+		if f.share > 1e-300 { // a number below 2^-1022 costs a processor a hundred cycles
+			f.share -= f.share / fogLength
+		}
 		return o
 	}
 	if f.share += (1 - f.share) / fogLength; f.share > 0.5 {

@@ -78,15 +78,15 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 // Tried sends an attempt if no operation waits. It reports false if the attempt has to wait.
 func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 	g.waiting = 1
-	if !g.Open() || g.Timed() && !g.open(now) {
-		g.seen(now)
-		if g.Starved() {
-			g.starve.since = g.now
-		}
-		return g.passes()
+	if g.Open() && (!g.Timed() || g.seen(now) >= g.due()) {
+		g.spacing.late = false
+		return g.send(false), true
 	}
-	g.spacing.late = false
-	return g.send(false), true
+	g.seen(now)
+	if g.Starved() {
+		g.starve.since = g.now
+	}
+	return g.passes()
 }
 
 // Answered ends an attempt, with the service's Retry-After (0: no header), and returns what the law saw. A refusal

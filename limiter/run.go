@@ -143,7 +143,9 @@ func (g *Gate) Heard(r *Run, o window.Outcome) window.Outcome {
 
 func (f *faults) accepted(r *Run, last uint64) {
 	if f.down, f.proof = 0, last; r == nil || r.first == 0 {
-		f.firsts -= f.firsts / firsts
+		if f.firsts > 1e-300 { // as for the fog
+			f.firsts -= f.firsts / firsts
+		}
 		return
 	}
 	for range r.tries - 1 {

@@ -34,40 +34,43 @@ func (f *flights) n() int { return len(f.places) - len(f.free) - f.left }
 // sent gives the attempt its id. It is early if it is sent less than near after the attempt before.
 func (f *flights) sent(now, near time.Duration) Ticket {
 	f.last++
-	sent := flight{id: f.last, sent: now, early: now-f.latest < near}
+	early := now-f.latest < near
 	f.latest = now
-	if last := len(f.free) - 1; last >= 0 {
-		place := f.free[last]
-		f.free = f.free[:last]
-		f.places[place] = sent
-		return Ticket{f.last, place}
+	last := len(f.free) - 1
+	if last < 0 {
+		f.places = append(f.places, flight{id: f.last, sent: now, early: early})
+		return Ticket{f.last, uint32(len(f.places) - 1)}
 	}
-	f.places = append(f.places, sent)
-	return Ticket{f.last, uint32(len(f.places) - 1)}
+	place := f.free[last]
+	f.free = f.free[:last]
+	p := &f.places[place]
+	*p = flight{id: f.last, sent: now, early: early}
+	return Ticket{f.last, place}
 }
 
 func (f *flights) has(t Ticket) bool {
 	return t.id != 0 && int(t.place) < len(f.places) && f.places[t.place].id == t.id
 }
 
-// landed removes the attempt, or reports false if it is not in flight.
-func (f *flights) landed(t Ticket) (landed flight, ok bool) {
+// landed removes the attempt, and returns its place, until the next send; nil if it is not in flight.
+func (f *flights) landed(t Ticket) *flight {
 	if !f.has(t) {
-		return landed, false
+		return nil
 	}
-	landed, f.places[t.place].id = f.places[t.place], 0
+	p := &f.places[t.place]
+	p.id = 0
 	switch {
-	case landed.left:
+	case p.left:
 		f.left--
-	case landed.open:
+	case p.open:
 		f.open--
 	}
-	if landed.urgent {
+	if p.urgent {
 		f.urgent--
 	}
-	if landed.held {
+	if p.held {
 		f.held--
 	}
 	f.free = append(f.free, t.place)
-	return landed, true
+	return p
 }

@@ -10,4 +10,6 @@ func (w *Window) SetHeld(t Ticket) {
 }
 
 // IsHeld reports whether an attempt is in flight, and SetHeld noted it.
-func (w *Window) IsHeld(t Ticket) bool { return w.flying.has(t) && w.flying.places[t.place].held }
+func (w *Window) IsHeld(t Ticket) bool {
+	return w.flying.held > 0 && w.flying.has(t) && w.flying.places[t.place].held
+}

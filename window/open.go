@@ -46,7 +46,9 @@ func (w *Window) Leave(t Ticket) {
 }
 
 // Left reports whether an attempt is in flight whose answer has left the window.
-func (w *Window) Left(t Ticket) bool { return w.flying.has(t) && w.flying.places[t.place].left }
+func (w *Window) Left(t Ticket) bool {
+	return w.flying.left > 0 && w.flying.has(t) && w.flying.places[t.place].left
+}
 
 // Outside is the number of open answers that have left the window.
 func (w *Window) Outside() int { return w.flying.left }

@@ -75,8 +75,8 @@ func (w *Window) Answered(now time.Duration, t Ticket, o Outcome, retryAfter tim
 	if o.Overloaded() { // what was held came above the window that was too wide
 		a.Flying -= w.flying.held
 	}
-	f, ok := w.landed(t)
-	if !ok {
+	f := w.landed(t)
+	if f == nil {
 		return End{}, false
 	}
 	a.RTT, a.Early = max(0, now-f.sent), f.early
@@ -171,15 +171,15 @@ func (w *Window) resize(cwnd float64) {
 // Withdrawn takes back an attempt that was booked and then not sent. The window is as if it had never been booked.
 // It reports false if the attempt is not in flight.
 func (w *Window) Withdrawn(t Ticket) bool {
-	_, ok := w.landed(t)
-	return ok
+	return w.landed(t) != nil
 }
 
-func (w *Window) landed(t Ticket) (f flight, ok bool) {
-	if f, ok = w.flying.landed(t); ok && !f.left && t.id <= w.ignored {
+func (w *Window) landed(t Ticket) *flight {
+	f := w.flying.landed(t)
+	if f != nil && !f.left && t.id <= w.ignored {
 		w.pending--
 	}
-	return f, ok
+	return f
 }
 
 // Restored sets the window to an earlier state, within the present bounds, or returns an error that names the wrong

@@ -61,7 +61,9 @@ func (l *law) noteEarly(a window.End) {
 	refused := 1.
 	if a.Outcome.Accepted() {
 		refused = 0
-		l.early -= l.early * l.forget / float64(a.Flying)
+		if l.early > 1e-300 { // a number below 2^-1022 costs a processor a hundred cycles
+			l.early -= l.early * l.forget / float64(a.Flying)
+		}
 	}
 	if a.Early {
 		l.early += (refused - l.early) / max(2, min(2*l.sample, float64(a.Flying)))

@@ -225,6 +225,10 @@ func TestSpacing(t *testing.T) {
 		l.noteEarly(window.End{Outcome: window.Success, Flying: flying})
 		assert.InDelta(t, 1-0.02/float64(flying), l.early, 1e-9)
 	}
+	for range 100_000 {
+		l.noteEarly(window.End{Outcome: window.Success, Flying: 1})
+	}
+	assert.Greater(t, l.early, 0x1p-1022, "a number that is slow to work with")
 }
 
 // Rule 7. The first two refusals in a row leave ten a second, or one in flight. From the third on each burst halves a
