@@ -15,7 +15,7 @@ import (
 // If the context has a slot of the same limiter, the new attempt is part of the attempt with that slot: Begin asks
 // no guard and does not wait.
 func (r *Runner) Begin(ctx context.Context) (*Attempt, error) {
-	return r.begin(ctx, try{number: Number(ctx), asked: asked(ctx)})
+	return r.begin(ctx, &try{number: Number(ctx), asked: asked(ctx)})
 }
 
 // Next begins the next attempt after this attempt has failed and ended, for SDKs that decide themselves whether to
@@ -35,7 +35,7 @@ func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 		}
 		t.delay, t.past = max(0, max(d.Delay, d.RetryAfter)-wall.Since(end.settled)), end.past
 	}
-	return r.begin(ctx, t)
+	return r.begin(ctx, &t)
 }
 
 type try struct {
@@ -66,7 +66,7 @@ var start = wall.Now()
 func now() time.Duration { return wall.Since(start) }
 
 // begin begins an attempt. The guards come first: their refusal is reported before the delay.
-func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
+func (r *Runner) begin(ctx context.Context, t *try) (*Attempt, error) {
 	held, waits := r.Slots != nil && holds(ctx, r.Slots), ctx
 	if t.waits != nil {
 		waits = t.waits
@@ -104,7 +104,7 @@ func (r *Runner) begin(ctx context.Context, t try) (*Attempt, error) {
 	if r.Slots != nil && !r.Slots.Reached() {
 		a.began = now()
 	}
-	if t.past != (past{}) {
+	if t.again {
 		a.more().past = t.past
 	}
 	if bounded {
@@ -120,7 +120,7 @@ func inTime(ctx context.Context, delay time.Duration) error {
 	return nil
 }
 
-func (r *Runner) wait(ctx context.Context, t try, held bool) (window.Ticket, error) {
+func (r *Runner) wait(ctx context.Context, t *try, held bool) (window.Ticket, error) {
 	if err := r.sleep(ctx, t.delay); err != nil {
 		return window.Ticket{}, err
 	}

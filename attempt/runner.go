@@ -37,7 +37,7 @@ const soon = 5 * time.Minute
 
 // Do runs fn as one operation, as aimd.Limiter.Do.
 func (r *Runner) Do(ctx context.Context, fn func(context.Context) error) error {
-	a, err := r.begin(ctx, try{number: 1, asked: asked(ctx)})
+	a, err := r.begin(ctx, &try{number: 1, asked: asked(ctx)})
 	if err != nil {
 		return &Error{Reason: err}
 	}
@@ -131,7 +131,7 @@ func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, 
 			defer cancel()
 			t.waits = waits
 		}
-		next, reason := r.begin(ctx, t)
+		next, reason := r.begin(ctx, &t)
 		if reason != nil {
 			return &Error{Attempts: f.Attempt, Reason: reason, Cause: f.Err}
 		}

@@ -69,7 +69,7 @@ func glance(resp *http.Response, read func(answer.Answer) answer.Answer) (e *Sta
 	var late bool
 	if resp.StatusCode >= http.StatusBadRequest {
 		start, late = body.Peek(resp.Header, bodyOf(resp))
-	} else if start = within(resp); read == nil && !answer.Speaks(body.Plain(resp.Header, start)) {
+	} else if start = within(resp); read == nil && (len(start) == 0 || !answer.Speaks(body.Plain(resp.Header, start))) {
 		return nil, nil
 	}
 	a := answer.Read(resp.StatusCode, resp.Header, start, time.Now())

@@ -205,7 +205,8 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 
 // watched returns the answer with a body that ends the attempt at an error in its stream of events.
 func (t *Transport) watched(a *attempt.Attempt, resp *http.Response, err error) *http.Response {
-	if err != nil || resp.StatusCode >= http.StatusBadRequest || !strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") ||
+	kind := resp.Header["Content-Type"]
+	if err != nil || len(kind) == 0 || !strings.HasPrefix(kind[0], "text/event-stream") || resp.StatusCode >= http.StatusBadRequest ||
 		resp.Header.Get("Content-Encoding") != "" {
 		return resp
 	}
