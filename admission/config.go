@@ -87,7 +87,6 @@ func Adaptive(law window.NewLaw, s window.Settings) Limit {
 	return Limit{law: law, settings: s}
 }
 
-// gate makes the gate that obeys the limit.
 func (l Limit) gate(r *rand.Rand) (limiter.Gate, error) {
 	switch {
 	case l.err != nil:
@@ -99,7 +98,6 @@ func (l Limit) gate(r *rand.Rand) (limiter.Gate, error) {
 	return limiter.NewGate(l.law, limiter.Settings{Window: l.settings, PauseMax: -1, Rand: r})
 }
 
-// constant is the law that never changes the window.
 type constant struct{}
 
 func (constant) Answered(_ time.Duration, s window.State, _ window.End) window.State { return s }

@@ -117,7 +117,6 @@ func (c *Controller) unlock(now time.Duration) {
 	}
 }
 
-// decide notes that a request was shed, or gives it its place.
 func (c *Controller) decide(r *request, now time.Duration) {
 	n := c.of(r.tags)
 	if s := r.shed; s != nil {
@@ -130,7 +129,6 @@ func (c *Controller) decide(r *request, now time.Duration) {
 	r.place = Place{c: c, ticket: r.ticket, tags: r.tags, at: now, waited: c.core.Waited(r)}
 }
 
-// vanished notes that a request's context ended before it got a place.
 func (c *Controller) vanished(t tag.Tags, waited time.Duration) {
 	c.of(t).Vanished++
 	c.note(Event{Tags: t, Waited: waited})
@@ -160,7 +158,6 @@ func (c *Controller) woke() {
 	c.unlock(c.now())
 }
 
-// note keeps an event for the observer.
 func (c *Controller) note(e Event) {
 	if c.observer != nil {
 		c.events = append(c.events, e)

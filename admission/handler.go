@@ -120,7 +120,6 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.outcome = h.judge(&s, r.Context())
 }
 
-// serve lets the handler behind serve a request in the context.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Context) {
 	inner := r.WithContext(ctx)
 	defer func() {
@@ -130,7 +129,6 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, ctx context.Cont
 	h.next.ServeHTTP(w, inner)
 }
 
-// judge is the outcome of a request whose handler returned.
 func (h *handler) judge(s *service, ctx context.Context) window.Outcome {
 	s.begin(http.StatusOK) // the answer of a handler that does not write
 	switch o := h.settings.Outcome(s.status); {

@@ -47,7 +47,6 @@ type line struct {
 // turns is the number of turns: first to be shed, by criticality, last.
 const turns = 3
 
-// criticalities is the number of criticalities.
 const criticalities = int(tag.CriticalPlus - tag.Sheddable + 1)
 
 // retries is the level of the retries of a turn, -1 to 1, and rank, which are shed just before the others.
@@ -119,7 +118,6 @@ func (l *line) least() *request {
 	return last.Value
 }
 
-// waiting is the number of requests of a rank in the line.
 func (l *line) waiting(rank int) (n int) {
 	for turn := -1; turn <= 1; turn++ {
 		n += l.levels[retries(turn, rank)].Len() + l.levels[retries(turn, rank)+1].Len()

@@ -65,7 +65,6 @@ type Counts struct {
 	Vanished uint64 `json:"vanished"`
 }
 
-// shed counts a request.
 func (c *Counts) shed(s *Shed) {
 	switch s.Reason {
 	case full:

@@ -36,7 +36,6 @@ func (s *success) end() {
 // mostJudged is the number of errors of a list of documents that are judged. Our choice: what comes first tells.
 const mostJudged = 8
 
-// of ends a document of a list.
 func (s *success) of() {
 	s.items++
 	if s.fails() {

@@ -21,7 +21,6 @@ const (
 	mostSaid = 512
 )
 
-// reader fills an Answer.
 type reader struct {
 	*Answer
 	clock
@@ -66,10 +65,8 @@ func (r *reader) document(body []byte) {
 	r.heard()
 }
 
-// succeeded reports an answer with the status of a success.
 func (r *reader) succeeded() bool { return r.Status > 0 && r.Status < 400 }
 
-// heard ends the message.
 func (r *reader) heard() {
 	if len(r.text) > 0 {
 		text := string(r.text)
@@ -91,7 +88,6 @@ func isPage[T string | []byte](body T) bool {
 	return strings.HasPrefix(start, "<!doctype html") || strings.Contains(start, "<html")
 }
 
-// json reads the texts and numbers of an error's document.
 func (r *reader) json(body string) {
 	s, key := scan{from: body}, ""
 	for {
@@ -127,7 +123,6 @@ func statusOf(code string) (status int) {
 	return status
 }
 
-// role is the meaning of a key's value.
 type role uint8
 
 const (

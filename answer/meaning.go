@@ -93,7 +93,6 @@ func (a Answer) Meaning(longest time.Duration) Meaning {
 // key or a partition.
 const fewest = 10
 
-// judge is the meaning of an error.
 func (a *Answer) judge(longest time.Duration) Meaning {
 	word, known, decides := a.worded()
 	if decides {

@@ -192,7 +192,6 @@ func (h *quotas) get(name string) string {
 	return all[:min(len(all), mostBytes)]
 }
 
-// room reports whether a report with the name is kept.
 func (h *quotas) room(name string) bool {
 	return len(h.reports) < mostQuotas || slices.ContainsFunc(h.reports, func(r Quota) bool { return r.Name == name })
 }

@@ -75,7 +75,6 @@ func (s *scan) next() (kind byte, value string) {
 	return 0, ""
 }
 
-// quoted reads a text, or a key.
 func (s *scan) quoted(object bool) (byte, string) {
 	begin := s.at + 1
 	for i := begin; i < len(s.from); i++ {

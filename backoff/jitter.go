@@ -58,7 +58,6 @@ func (j Jitter) check() error {
 	return nil
 }
 
-// apply is d with the jitter.
 func (j Jitter) apply(d time.Duration, r Rand) time.Duration {
 	switch j.form {
 	case uniform:

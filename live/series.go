@@ -29,7 +29,6 @@ type source struct {
 	flow    Flow
 }
 
-// key is the limiter, or the client's name.
 func (s source) key() any {
 	if s.limiter == nil {
 		return s.name
@@ -107,7 +106,6 @@ type message struct {
 	Limiters []view `json:"limiters"`
 }
 
-// view is a limiter as a page sees it.
 type view struct {
 	ID int `json:"id"`
 	// Name is there the first time, and with it the past, and where it changed.
@@ -125,7 +123,6 @@ type view struct {
 	Share *aimd.Share `json:"f,omitempty"`
 }
 
-// decision is an event with its words.
 type decision struct {
 	Seq    uint64     `json:"q"`
 	At     int64      `json:"t"`

@@ -53,7 +53,6 @@ func usedUp(quotas []aimd.Quota, now time.Time) bool {
 	return slices.ContainsFunc(quotas, func(q aimd.Quota) bool { return q.UsedUpUntil.After(now) })
 }
 
-// pausedUntil is the end of the last pause.
 func (s *series) pausedUntil() (end time.Time) {
 	for _, e := range s.decisions {
 		if until := e.Time.Add(e.Wait); e.Kind == event.Paused && until.After(end) {

@@ -55,7 +55,6 @@ func interval(s string) (time.Duration, error) {
 	return every, nil
 }
 
-// send writes one message after the other.
 func (h *handler) send(w http.ResponseWriter, r *http.Request, every time.Duration) {
 	down := h.down(r)
 	to := http.NewResponseController(w)

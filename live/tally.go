@@ -37,7 +37,6 @@ type Tally struct {
 	sums ByName[Sum]
 }
 
-// member is a limiter that was seen.
 type member struct {
 	// limiter is nil once it is gone and at rest. From then on it is counted as long as the program keeps it:
 	// no limiter is counted twice, or kept for the sum alone.
@@ -228,7 +227,6 @@ func (b *ByName[T]) Of(name string, make func(name string) *T) *T {
 	return b.all[name]
 }
 
-// each calls f with every value.
 func (b *ByName[T]) each(f func(*T)) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()

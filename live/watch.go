@@ -42,7 +42,6 @@ type watch struct {
 	last int // id given
 }
 
-// page is an open page.
 type page struct {
 	every time.Duration
 	// seen has the state of each limiter that the page has, by id.

@@ -196,7 +196,6 @@ func duration(field string, from *string, to *time.Duration, lo, hi time.Duratio
 	return check.Duration(field, to, 0, lo, hi)
 }
 
-// features checks the names of features_off.
 func features(names []string) error {
 	if len(names) > maxFeatures {
 		return check.Wrong("features_off", fmt.Sprint(len(names), " features"), "%d features at most", maxFeatures)
@@ -214,7 +213,6 @@ func features(names []string) error {
 	return nil
 }
 
-// clone is a copy that shares no memory.
 func (d Document) clone() Document {
 	d.FeaturesOff = slices.Clone(d.FeaturesOff)
 	return d

@@ -150,7 +150,6 @@ func (c *Client) Snapshot() Snapshot {
 	return s
 }
 
-// look looks at the source once.
 func (c *Client) look(ctx context.Context, s *Snapshot) error {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()

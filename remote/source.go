@@ -27,7 +27,6 @@ type Source interface {
 // The most bytes of a header that is read, and of an ETag that is kept. Our choice.
 const maxHeader, maxMark = 64 << 10, 256
 
-// webSource is the Source of NewHTTP.
 type webSource struct {
 	url    *url.URL
 	client *http.Client

@@ -121,7 +121,6 @@ func (b *Budget) AdmitAt(now time.Duration, attempt int) error {
 	return nil
 }
 
-// allows decides over a span with these counts.
 func (b *Budget) allows(sent sliding.Counts) bool {
 	// Both with the one that is asked for.
 	retries, requests := sent.Marked+1, sent.All+1

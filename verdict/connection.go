@@ -8,10 +8,8 @@ import (
 	"syscall"
 )
 
-// unsent: the request was not sent.
 func (f *tree) unsent() bool { return f.facts().says(Unsent) && !f.facts().several }
 
-// answered: the service gave an answer.
 func (f *tree) answered() bool {
 	if f.facts().says(Answered) {
 		return true
@@ -20,7 +18,6 @@ func (f *tree) answered() bool {
 	return ok && e.HTTPStatusCode() >= 400
 }
 
-// unanswered: the service gave no answer.
 func (f *tree) unanswered() bool {
 	if f.answered() {
 		return false
@@ -110,7 +107,6 @@ func (f *tree) calmed() bool {
 	return !f.broken() && f.closed() && f.says("GOAWAY") && f.says("ENHANCE_YOUR_CALM")
 }
 
-// noRoute reports whether there was no route to the service.
 func (f *tree) noRoute() bool {
 	return f.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL)
 }

@@ -24,7 +24,6 @@ type shape struct {
 // shapes are the shapes of the error's tree.
 type shapes struct{ *tree }
 
-// all yields them.
 func (f shapes) all(yield func(shape) bool) {
 	for _, n := range f.nodes {
 		if !n.kind.shaped {
@@ -219,7 +218,6 @@ func (s shape) get(path ...string) reflect.Value {
 	return v
 }
 
-// as is the value if that is its type.
 func as[T any](v reflect.Value) (t T, ok bool) {
 	if v.IsValid() && v.CanInterface() {
 		t, ok = v.Interface().(T)

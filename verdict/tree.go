@@ -22,7 +22,6 @@ type tree struct {
 	told   told
 }
 
-// node is an error of the tree, and what there is to read of its type.
 type node struct {
 	err  error
 	kind *kind
@@ -105,7 +104,6 @@ func (f *tree) isAny(targets ...error) bool {
 	return false
 }
 
-// words is the text of the error that was walked.
 func (f *tree) words() string {
 	if f.error != nil && !f.worded {
 		f.text, f.worded = textOf(f.error), true

@@ -126,7 +126,6 @@ func (o *operation) begin(ctx context.Context) (*attempt.Attempt, error) {
 	return o.last.Next(ctx)
 }
 
-// failed ends an attempt that failed, and returns the error for the retryer.
 func (o *operation) failed(a *attempt.Attempt, err error) error {
 	o.last, o.cause = a, err
 	known := withRetryAfter(err)
@@ -251,7 +250,6 @@ func withRetryAfter(err error) error {
 	return err
 }
 
-// refusal is an error with the Retry-After that came with it.
 type refusal struct {
 	error
 	after time.Duration

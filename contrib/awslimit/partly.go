@@ -68,7 +68,6 @@ func list(of reflect.Value, name string) reflect.Value {
 	return reflect.ValueOf([]any{})
 }
 
-// refuses reports whether the code of an item refuses it for load.
 func refuses(item reflect.Value) bool {
 	for _, name := range []string{"Code", "ErrorCode"} {
 		if item = reflect.Indirect(item); item.Kind() != reflect.Struct {

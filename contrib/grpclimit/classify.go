@@ -41,7 +41,6 @@ func Classify(err error) verdict.Verdict {
 	return verdict.Classify(read(err, nil, true))
 }
 
-// answerError is the error of a call with the service's further information.
 type answerError struct {
 	error
 	facts verdict.Facts

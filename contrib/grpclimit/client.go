@@ -92,7 +92,6 @@ func (c *client) unary(ctx context.Context, method string, req, reply any, cc *g
 	return explained(a.End(err).Reason, err)
 }
 
-// answered makes a call, and reads its error.
 func answered(ctx context.Context, invoke grpc.UnaryInvoker, method string, req, reply any, cc *grpc.ClientConn, opts []grpc.CallOption) error {
 	var header, trailer metadata.MD
 	err := invoke(ctx, method, req, reply, cc, append(slices.Clip(opts), grpc.Header(&header), grpc.Trailer(&trailer))...)
@@ -204,7 +203,6 @@ func Do(ctx context.Context, l *aimd.Limiter, fn func(context.Context) error) er
 	return whole(l.Do(ctx, fn))
 }
 
-// idempotent reports whether the method's .proto file says that it may be called twice.
 func idempotent(method string) bool {
 	name := strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", ".")
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))

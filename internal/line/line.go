@@ -39,7 +39,6 @@ type Waiter[T any] struct {
 	Urgent, Silent bool
 }
 
-// had is the time that it had when it came.
 func (w *Waiter[T]) had() time.Duration { return w.Deadline - w.Since }
 
 // Line is the operations that wait for a slot, in two lanes: the urgent ones go first. Each lane is first in, first out, with
@@ -326,7 +325,6 @@ func (c *crowd[T]) found(now, since, had time.Duration) {
 	}
 }
 
-// hasten reports whether an operation is in a crowd.
 func (c *crowd[T]) hasten(w *Waiter[T]) bool { return c.span == 0 || w.had() <= crowded*c.span }
 
 // late reports whether an operation has too little time left for an attempt.

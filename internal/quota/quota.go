@@ -196,7 +196,6 @@ func (d *quota) learns(now time.Duration, h Head, r answer.Quota) {
 	}
 }
 
-// take believes the report.
 func (q *Quotas) take(d *quota, now time.Duration, r answer.Quota, h Head) {
 	fell := max(0, d.promise(now)-r.Left)
 	d.fell += fell
@@ -234,7 +233,6 @@ func (q *Quotas) Due(now time.Duration, pending, waiting int) (at time.Duration)
 // soon reports whether the quota comes back so soon that it is no reason to wait.
 func (q *Quotas) soon(d *quota) bool { return d.longest > 0 && d.longest <= q.Soon }
 
-// due is Due by this quota.
 func (d *quota) due(now time.Duration, q *Quotas, pending, waiting int) time.Duration {
 	left, sent := d.left(now)-d.pending(q, pending), q.sent
 	use, keep := d.need(q, left, waiting)
@@ -286,7 +284,6 @@ func (d *quota) promise(now time.Duration) float64 {
 // left is the promise less what the requests accepted since have spent.
 func (d *quota) left(now time.Duration) float64 { return d.promise(now) - d.accepted }
 
-// weighs is the weight of a request of this amount.
 func (d *quota) weighs(amount float64) float64 {
 	switch {
 	case !d.Amounts || amount == 0 && d.answers == 0:

@@ -60,12 +60,10 @@ func (b *arrivals) bursts(e *engine) {
 	}
 }
 
-// gap is a random time of a Poisson process.
 func (b *arrivals) gap(e *engine) time.Duration {
 	return stretched(time.Second, e.random.ExpFloat64()/b.conf.Rate)
 }
 
-// first arranges for a client's first operation.
 func (b *arrivals) first(e *engine, c *client) {
 	c.left = -1
 	if n := b.conf.Operations; n > 0 {
@@ -102,7 +100,6 @@ func (b *arrivals) turn(e *engine, c *client) {
 	}
 }
 
-// finished: a client's operation has ended.
 func (b *arrivals) finished(e *engine, c *client) {
 	switch {
 	case c.left == 0:
@@ -147,5 +144,4 @@ func (b *arrivals) period(e *engine, c *client) time.Duration {
 	}
 }
 
-// over reports whether no operation will be born any longer.
 func (b *arrivals) over() bool { return b.left == 0 && b.burst == 0 }

@@ -26,11 +26,6 @@ type Block struct {
 
 var errForbidden = errors.New("forbidden")
 
-// perSecond is the greatest rate of requests that begins no block, and false if the number alone begins no block.
-func (b Block) perSecond() (float64, bool) {
-	return float64(b.Requests), b.For > 0 && !b.Refused
-}
-
 // times are the times of the requests that count in a sliding window, in order.
 type times []time.Duration
 

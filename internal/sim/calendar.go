@@ -122,7 +122,6 @@ func (p *pool[T]) take() (int32, *T) {
 	return id, p.all[id]
 }
 
-// give makes the value free for use again.
 func (p *pool[T]) give(id int32) { p.free = append(p.free, id) }
 
 func (p *pool[T]) at(id int32) *T { return p.all[id] }

@@ -26,7 +26,6 @@ type checker struct {
 	before int
 }
 
-// right reports whether there is no error below the path.
 func (c checker) right() bool { return len(*c.errs) == c.before }
 
 // below checks a field that has fields.

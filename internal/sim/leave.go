@@ -28,8 +28,7 @@ func (e *engine) turn(p *party) *line.Waiter[*operation] {
 			return w
 		}
 		p.waiting.Remove(w)
-		e.meter.GivenUp++
-		e.over(w.Value)
+		e.givenUp(w.Value)
 	}
 }
 
@@ -46,8 +45,7 @@ func (e *engine) leaves(op *operation) {
 			e.settled(a)
 		}
 	}
-	e.meter.GivenUp++
-	e.over(op)
+	e.givenUp(op)
 	if c.core != nil {
 		e.drain(c.party)
 	}
@@ -67,7 +65,6 @@ func (e *engine) cutOff(a *attempt) {
 	}
 }
 
-// lights ends the shadow of a client's limiter.
 func (e *engine) lights(p *party) {
 	w := e.strategy.Window
 	w.Shadow = 0
@@ -75,7 +72,6 @@ func (e *engine) lights(p *party) {
 	e.drain(p)
 }
 
-// shadow is what the limiters would have held.
 func (e *engine) shadow() (all limiter.Shadow) {
 	for _, p := range e.parties {
 		if p.core != nil {

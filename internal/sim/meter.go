@@ -72,7 +72,6 @@ func (m *meter) sent(e *engine, again bool) {
 	m.requests[second]++
 }
 
-// ended: an attempt ended for its client.
 func (m *meter) ended(e *engine, o window.Outcome) {
 	if e.scenario.watches(e.now) {
 		m.watched.peak = max(m.watched.peak, m.inFlight)
@@ -98,7 +97,6 @@ func (m *meter) done(e *engine, op *operation) {
 	}
 }
 
-// over reports whether every operation that was born has ended.
 func (m *meter) over() bool { return m.Done+m.GivenUp == m.Operations }
 
 // result completes the counts at the end of a run, and works out the measures.

@@ -27,7 +27,6 @@ type party struct {
 	throttle *throttle.Throttle
 }
 
-// client asks the service.
 type client struct {
 	id int32
 	*party
@@ -120,7 +119,6 @@ func checked[T any](v T, err error) T {
 	return v
 }
 
-// bear makes a new operation for a client.
 func (e *engine) bear(c *client) {
 	id, op := e.operations.take()
 	*op = operation{id: id, client: c, born: e.now, sent: -1, flying: -1, number: e.meter.Operations}
@@ -132,7 +130,6 @@ func (e *engine) bear(c *client) {
 	}
 	switch {
 	case !e.admitted(op):
-		e.giveUp(op)
 	case c.core == nil:
 		e.try(op)
 	default:
@@ -141,19 +138,17 @@ func (e *engine) bear(c *client) {
 	}
 }
 
-// admitted asks the guards about an operation's next attempt: before the delay that precedes the attempt, as
-// a loop.Runner does, and the budget last.
+// admitted asks the guards about an operation's next attempt, and gives it up if they refuse: before the delay that
+// precedes the attempt, as a loop.Runner does, and the budget last.
 func (e *engine) admitted(op *operation) bool {
 	p := op.client.party
-	return (p.throttle == nil || p.throttle.AdmitAt(e.now, tag.Critical) == nil) &&
-		(p.budget == nil || p.budget.AdmitAt(e.now, op.failures+1) == nil)
-}
-
-// giveUp ends an operation whose attempt the guards refused.
-func (e *engine) giveUp(op *operation) {
+	if (p.throttle == nil || p.throttle.AdmitAt(e.now, tag.Critical) == nil) &&
+		(p.budget == nil || p.budget.AdmitAt(e.now, op.failures+1) == nil) {
+		return true
+	}
 	e.meter.Rejected++
-	e.meter.GivenUp++
-	e.over(op)
+	e.givenUp(op)
+	return false
 }
 
 // drain sends the operations that the limiter admits, and arms its timer.
@@ -173,7 +168,6 @@ func (e *engine) drain(p *party) {
 	}
 }
 
-// try sends an attempt of an operation without a limiter.
 func (e *engine) try(op *operation) {
 	if e.server.free(e.now) < e.strategy.Sense {
 		e.meter.Rejected++
@@ -218,7 +212,6 @@ func (e *engine) answered(a *attempt) {
 	}
 }
 
-// read: a client reads the answer to an attempt that it waits for.
 func (e *engine) read(a *attempt) {
 	a.waited, a.op.client.reached = false, true
 	if c := a.op.client; c.core != nil && !e.strategy.Window.NoQuota {
@@ -251,7 +244,6 @@ func (e *engine) settled(a *attempt) {
 	}
 }
 
-// ending: an attempt has ended for its client.
 func (e *engine) ending(a *attempt, v verdict.Verdict) {
 	o := v.Outcome()
 	e.meter.ended(e, o)

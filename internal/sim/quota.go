@@ -17,7 +17,6 @@ type account struct {
 	at    time.Duration
 }
 
-// fill adds the amount that has come back by now.
 func (q *account) fill(now time.Duration) {
 	if q.conf.Bucket {
 		back := q.conf.Limit * float64((now-q.at).Seconds()/q.conf.Per.Seconds())
@@ -121,19 +120,10 @@ func (s *server) allowed(e *engine, a *attempt) bool {
 	return false
 }
 
-// fill adds the tokens that are due.
 func (s *server) fill(now time.Duration) {
 	due := (now - s.filled).Seconds() * s.conf.Rate.PerSecond
 	s.tokens = min(s.conf.Rate.Burst, s.tokens+float64(due))
 	s.filled = now
-}
-
-// debt is the most tokens that refused requests owe.
-func (r Rate) debt() float64 {
-	if r.NoDebt {
-		return 0
-	}
-	return r.Burst
 }
 
 // token takes a token of the bucket. It reports whether there is one now, or when there is.
@@ -145,8 +135,10 @@ func (s *server) token(e *engine) (now bool, at time.Duration) {
 	switch {
 	case now || e.clairvoyant:
 		s.tokens--
+	case s.conf.Rate.NoDebt:
+		s.tokens = max(s.tokens-1, 0)
 	case s.conf.Rate.CountRefused:
-		s.tokens = max(s.tokens-1, -s.conf.Rate.debt())
+		s.tokens = max(s.tokens-1, -s.conf.Rate.Burst)
 	}
 	return now, e.now + min(time.Duration(-s.tokens/s.conf.Rate.PerSecond*float64(time.Second)), maxDuration)
 }

@@ -26,7 +26,6 @@ func (r random) NormFloat64() float64 {
 	}
 }
 
-// spread is one time with that mean and spread.
 func (r random) spread(mean time.Duration, s Spread) time.Duration {
 	switch s.Kind {
 	case uniformWord:
@@ -67,7 +66,6 @@ func logarithm(x float64) float64 {
 	return float64(2*sum) + float64(float64(exp)*math.Ln2)
 }
 
-// exponential is e^x.
 func exponential(x float64) float64 {
 	if x > 700 {
 		return math.Inf(1)

@@ -113,7 +113,6 @@ func (t *tracer) init(s Scenario, windowed bool) {
 	t.interval, t.next = s.Trace, s.Trace
 }
 
-// passed takes the samples that are due before now.
 func (t *tracer) passed(e *engine, now time.Duration) {
 	if t.off {
 		return

@@ -11,15 +11,11 @@ import (
 func (e *engine) failed(op *operation, v verdict.Verdict) {
 	op.failures++
 	d, again := e.delay(op, v)
+	deadline := e.scenario.Clients.Deadline
 	switch {
-	case !again, op.background && e.strategy.Interactive:
-		e.meter.GivenUp++
-		e.over(op)
-	case e.scenario.Clients.Deadline > 0 && e.now+d > op.born+e.scenario.Clients.Deadline: // too late for another
-		e.meter.GivenUp++
-		e.over(op)
+	case !again, op.background && e.strategy.Interactive, deadline > 0 && e.now+d > op.born+deadline:
+		e.givenUp(op)
 	case !e.admitted(op):
-		e.giveUp(op)
 	default:
 		e.after(e.late(d), retryKind, op.id, uint32(op.number))
 	}
@@ -62,6 +58,11 @@ func (e *engine) retried(op *operation) {
 		return
 	}
 	e.try(op)
+}
+
+func (e *engine) givenUp(op *operation) {
+	e.meter.GivenUp++
+	e.over(op)
 }
 
 func (e *engine) over(op *operation) {

@@ -27,7 +27,6 @@ func Run(s Scenario, st Strategy, seed uint64) (Result, error) {
 	return e.meter.result(e), nil
 }
 
-// engine is one run: virtual time, its events, and its parts.
 type engine struct {
 	scenario Scenario
 	strategy Strategy
@@ -61,12 +60,9 @@ const stopEvery = 4096
 func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	e := &engine{scenario: s, strategy: st, random: newRandom(seed)}
 	if st.Retry != nil {
-		policy, err := retry.New(retry.Config{
+		policy := checked(retry.New(retry.Config{
 			MaxAttempts: cmp.Or(st.Attempts, -1), Backoff: *st.Retry, Rand: e.random, If: func(error) bool { return true },
-		})
-		if err != nil {
-			panic(err) // Validate has seen it
-		}
+		}))
 		e.decide = func(f loop.Failure) loop.Decision { return policy.Decide(context.Background(), f) }
 	}
 	e.clients = make([]client, s.Clients.Count)
@@ -94,7 +90,6 @@ func newEngine(s Scenario, st Strategy, seed uint64) *engine {
 	return e
 }
 
-// at makes an event happen at that time, or now if that time has passed.
 func (e *engine) at(t time.Duration, k kind, id int32, gen uint32) {
 	e.queue.push(newEvent(max(t, e.now), k, id, gen))
 }
@@ -142,7 +137,6 @@ func (e *engine) step() {
 	}
 }
 
-// stopLater arranges for the clients' first stop after that time.
 func (e *engine) stopLater(from time.Duration) {
 	if c := e.scenario.Clients; c.StopFor > 0 {
 		e.at(from+stretched(c.StopEvery, 0.5+e.random.Float64()), stopKind, 0, 0)

@@ -128,7 +128,6 @@ type Quota struct {
 	Reports func(truth answer.Quota, refused bool) (answer.Quota, bool) `yaml:"-"`
 }
 
-// perSecond is the part of the quota that comes back in a second.
 func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 
 // Knee is a server whose requests share its workers: beyond At each request gets slower, linearly or, with a
@@ -148,7 +147,6 @@ type Knee struct {
 	Scale float64 `yaml:"scale"`
 }
 
-// steep reports whether the growth is exponential.
 func (k Knee) steep() bool { return k.At > 0 && k.Factor > 0 }
 
 // Failures makes requests fail at any load (Safe Client Behaviour): a request fails by Rate, Every, First or Rest.
@@ -175,7 +173,6 @@ type Failures struct {
 	Period time.Duration `yaml:"period"`
 }
 
-// at reports whether requests may fail at that time.
 func (f Failures) at(now time.Duration) bool {
 	since := now - f.From
 	if f.Period > 0 && since > 0 {
@@ -269,8 +266,8 @@ func (s Server) throughput(at time.Duration) float64 {
 	for _, q := range s.Quotas {
 		most = min(most, q.perSecond()/max(q.Cost, 1))
 	}
-	if rate, limits := s.Block.perSecond(); limits {
-		most = min(most, rate)
+	if b := s.Block; b.For > 0 && !b.Refused {
+		most = min(most, float64(b.Requests))
 	}
 	if s.Blocks.Operations > 0 {
 		service = (service + s.Blocks.Service) / 2

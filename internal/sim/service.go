@@ -7,7 +7,6 @@ import (
 	"github.com/aimd-go/aimd/answer"
 )
 
-// server is the service as it is now.
 type server struct {
 	conf Server
 	// slots is the capacity, 0: no bound; service is the mean service time.
@@ -54,7 +53,6 @@ func (s *server) init(e *engine, conf Server) {
 	}
 }
 
-// arrived: an attempt has passed the connection.
 func (s *server) arrived(e *engine, a *attempt) {
 	switch {
 	case s.lost(e):
@@ -79,7 +77,6 @@ func (s *server) arrived(e *engine, a *attempt) {
 	}
 }
 
-// fails reports whether a request that comes now meets one of the Failures.
 func (s *server) fails(e *engine, a *attempt) bool {
 	f := s.conf.Failures
 	rest := e.now - s.latest
@@ -136,7 +133,6 @@ func (s *server) begin(e *engine, a *attempt) {
 	s.station.begin(e, a)
 }
 
-// served: an attempt's service is over.
 func (s *server) served(e *engine, a *attempt) {
 	last := s.serving[len(s.serving)-1]
 	s.serving[a.place], e.attempts.at(last).place = last, a.place
@@ -172,7 +168,6 @@ func (s *server) refuse(e *engine, a *attempt, means answer.Meaning) {
 	e.after(takes, refusedKind, a.id, a.gen)
 }
 
-// refused: a refusal, or another error, is ready.
 func (s *server) refused(e *engine, a *attempt) {
 	if s.conf.Refusal.Busy {
 		s.busy--
@@ -181,10 +176,8 @@ func (s *server) refused(e *engine, a *attempt) {
 	e.answered(a)
 }
 
-// taken is the number of slots in use.
 func (s *server) taken() int { return len(s.serving) + s.busy }
 
-// refill begins requests that wait for a slot, while there is one.
 func (s *server) refill(e *engine) {
 	for !s.station.emptying && len(s.waiting) > 0 && s.taken() < s.slots {
 		first := s.waiting[0]
