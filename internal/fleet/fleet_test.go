@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -85,6 +86,28 @@ func newLeader() *Leader {
 }
 
 func row(rank int, flying float64) Row { return Row{Weight: 1, Rank: rank, Flying: flying, Queued: 90} }
+
+// Of any ranks in a row, as of a third that has more weight or is killed, the turns are apart. They were at one end of
+// the turn, and 100 processes of which 33 have a weight of 4 used .75 of 100 slots, for .91.
+func TestTurnsOfRanksInARowAreApart(t *testing.T) {
+	for n := 1; n <= 300; n++ {
+		for _, some := range []int{n, (n + 2) / 3} {
+			parts := []float64{}
+			for rank := range some {
+				parts = append(parts, phase(n-some+rank, n))
+			}
+			slices.Sort(parts)
+			widest := 1 - parts[some-1] + parts[0]
+			for i := 1; i < some; i++ {
+				widest = max(widest, parts[i]-parts[i-1])
+			}
+			if some == n {
+				require.InDelta(t, 1/float64(n), widest, 1e-9, n)
+			}
+			require.Less(t, widest*float64(some), 5., "%d of %d", some, n)
+		}
+	}
+}
 
 // One that comes has no share before the others have heard of it, and their attempts have made room.
 func TestANewcomerWaitsForRoom(t *testing.T) {

@@ -249,7 +249,7 @@ func (m *Member) shared(now, at time.Duration, s *Share) {
 			s.In = m.Every()
 		}
 	case w < spacedBelow:
-		s.State.Cwnd = math.Ceil(w)
+		s.State.Cwnd = math.Ceil(headroom * w) // an attempt that takes longer than the mean loses no turn
 		m.takesTurns(at, safe, s)
 	default:
 		s.State.Cwnd = whole(w, m.rank, m.message.Processes, at)
@@ -264,7 +264,7 @@ func (m *Member) shared(now, at time.Duration, s *Share) {
 func (m *Member) takesTurns(at time.Duration, safe float64, s *Share) {
 	rate := max(leastWindow, m.weight*m.message.Rate*safe)
 	sends := m.weight*m.message.Sends + rate*(at-m.message.At).Seconds()
-	part := float64(m.rank) / float64(max(1, m.message.Processes))
+	part := phase(m.rank, m.message.Processes)
 	s.Count = math.Ceil(sends-part) + part
 	s.In = time.Duration((s.Count - sends) / rate * float64(time.Second))
 	s.Every = time.Duration(float64(time.Second) / rate)

@@ -105,10 +105,13 @@ func TestAFleetThroughTrouble(t *testing.T) {
 
 // Weights count, and who wants little leaves the rest.
 func TestAFleetOfUnequals(t *testing.T) {
-	_, _, jain := watched(t, "rate", 20*time.Second, 20*time.Second, fleetOf(func(f *Fleet) {
-		f.Weight = func(i int) float64 { return map[bool]float64{true: 4, false: 1}[i < 10] }
-	}))
-	assert.InDelta(t, 2./3, jain, .02)
+	for _, service := range []string{"rate", "slots"} {
+		use, _, jain := watched(t, service, 20*time.Second, 20*time.Second, fleetOf(func(f *Fleet) {
+			f.Weight = func(i int) float64 { return map[bool]float64{true: 4, false: 1}[i < 10] }
+		}))
+		assert.InDelta(t, 2./3, jain, .02, service)
+		assert.GreaterOrEqual(t, use, .85, service)
+	}
 	use, _, _ := watched(t, "slots", 20*time.Second, 20*time.Second, fleetOf(func(f *Fleet) {
 		f.Most = func(i int) int { return map[bool]int{true: 1, false: 0}[i >= 10] }
 	}))
