@@ -7,12 +7,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/experiment"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -181,4 +183,14 @@ func TestTheStoryHasEveryScenarioOnce(t *testing.T) {
 func TestTextExplainsProbe(t *testing.T) {
 	assert.NotContains(t, shown(t, base), Probe)
 	assert.Contains(t, shown(t, strings.Replace(base, "reno-0.9", "probe", 1)), Probe)
+}
+
+// Failures that have no end were in the legend, and nowhere in the plot.
+func TestFailuresWithoutAnEndAreDrawn(t *testing.T) {
+	var d drawing
+	d.Server.Failures = sim.Failures{Rate: 0.25, From: time.Second}
+	_, times := d.trouble()
+	require.Len(t, times, 1)
+	assert.Equal(t, 1.0, times[0][0].X)
+	assert.Greater(t, times[0][2].X, 1e9, "later than any axis ends")
 }

@@ -192,7 +192,7 @@ func (d drawing) trouble() (text string, times []plotter.XYs) {
 	}
 	f := d.Server.Failures
 	if f.Rate > 0 {
-		stretch(f.From, f.For)
+		stretch(f.From, cmp.Or(f.For, math.MaxInt64-f.From)) // without a time to the end
 	}
 	return fmt.Sprintf("%s%% of %s fail", experiment.Show(100*f.Rate), map[bool]string{true: "clients", false: "requests"}[f.Sticky]), times
 }

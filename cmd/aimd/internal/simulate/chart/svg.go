@@ -104,7 +104,7 @@ func (f Figure) height() vg.Length {
 // frame is an SVG around gonum's: it has its fonts, or others of the same measures, and
 // is dark if the reader's screen is.
 const frame = `<svg class="figure" xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" role="img" aria-label="%s" width="%.0f" height="%.0f" viewBox="0 0 %[2]g %[3]g">
-<style>.figure text{font-family:'Liberation Sans',Arial,Helvetica,sans-serif!important}@media(prefers-color-scheme:dark){.figure{filter:invert(.92) hue-rotate(180deg)}}</style>
+<style>.figure text{font-family:'Liberation Sans',Arial,Helvetica,sans-serif!important}@media(prefers-color-scheme:dark){.figure{filter:invert(.92) hue-rotate(180deg) brightness(1.3)}}</style>
 %[4]s</svg>
 `
 
