@@ -90,7 +90,7 @@ func row(rank int, flying float64) Row { return Row{Weight: 1, Rank: rank, Flyin
 // Of any ranks in a row, as of a third that has more weight or is killed, the turns are apart. They were at one end of
 // the turn, and 100 processes of which 33 have a weight of 4 used .75 of 100 slots, for .91.
 func TestTurnsOfRanksInARowAreApart(t *testing.T) {
-	for n := 1; n <= 300; n++ {
+	for n := 1; n <= 200; n++ {
 		for _, some := range []int{n, (n + 2) / 3} {
 			parts := []float64{}
 			for rank := range some {
