@@ -41,20 +41,15 @@ type instruments struct {
 // goroutines.
 func Register(limiters func() iter.Seq2[string, *aimd.Limiter], opts ...Option) (*Registration, error) {
 	all := live.NewTally(limiters)
-	m := meter(opts)
-	i, err := newInstruments(m)
-	if err != nil {
-		return nil, err
-	}
-	r, err := m.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	m := &making{Meter: meter(opts)}
+	i := newInstruments(m)
+	r, err := m.register(func(o metric.Observer) {
 		for _, s := range all.Read() {
 			i.observe(o, s)
 		}
-		return nil
-	}, i.cwnd, i.ssthresh, i.gap, i.pausedUntil, i.quotaLimit, i.quotaLeft, i.inFlight, i.queued, i.attempts, i.cuts, i.pauses, i.tooLate, i.aside, i.open,
-		i.shadowed, i.held, i.refused, i.above, i.heldFor, i.quotaLost, i.share, i.processes, i.leads, i.heard)
+	})
 	if err != nil {
-		return nil, fmt.Errorf("aimdotel: %w", err)
+		return nil, err
 	}
 	return &Registration{r, all}, nil
 }
@@ -69,60 +64,57 @@ type Registration struct {
 // counts a limiter under its own name (aimd.Config.Name) if it was never read.
 func (r *Registration) Evicted(l *aimd.Limiter) { r.tally.Evicted(l) }
 
-func newInstruments(m metric.Meter) (i instruments, err error) {
-	var errs [24]error
-	i.cwnd, errs[0] = m.Float64ObservableGauge("aimd.cwnd",
-		metric.WithUnit("{attempt}"), metric.WithDescription("Congestion window."))
-	i.ssthresh, errs[1] = m.Float64ObservableGauge("aimd.ssthresh",
-		metric.WithUnit("{attempt}"), metric.WithDescription("Slow-start threshold."))
-	i.inFlight, errs[2] = m.Int64ObservableUpDownCounter("aimd.in_flight",
-		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts sent and not answered."))
-	i.queued, errs[3] = m.Int64ObservableUpDownCounter("aimd.queued",
-		metric.WithUnit("{operation}"), metric.WithDescription("Operations that wait for a slot."))
-	i.attempts, errs[4] = m.Int64ObservableCounter("aimd.attempts",
-		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts that were answered, by outcome."))
-	i.cuts, errs[5] = m.Int64ObservableCounter("aimd.cuts",
-		metric.WithUnit("{cut}"), metric.WithDescription("Bursts of overloads that narrowed the window."))
-	i.pauses, errs[6] = m.Int64ObservableCounter("aimd.pauses",
-		metric.WithUnit("{pause}"), metric.WithDescription("Pauses for everybody."))
-	i.gap, errs[7] = m.Float64ObservableGauge("aimd.gap",
-		metric.WithUnit("s"), metric.WithDescription("Shortest time between two sends, 0 for none; below a window of 2 it sets the rate."))
-	i.pausedUntil, errs[8] = m.Float64ObservableGauge("aimd.paused_until",
-		metric.WithUnit("s"), metric.WithDescription("End of the pause for all, in seconds since 1970; 0 for none."))
-	i.quotaLimit, errs[9] = m.Float64ObservableGauge("aimd.quota_limit",
-		metric.WithDescription("Quota of the service, as its answers report it."))
-	i.quotaLeft, errs[10] = m.Float64ObservableGauge("aimd.quota_left",
-		metric.WithDescription("What is left of the quota."))
-	i.tooLate, errs[11] = m.Int64ObservableCounter("aimd.too_late",
-		metric.WithUnit("{operation}"), metric.WithDescription("Operations that were not sent before their deadline."))
-	i.aside, errs[12] = m.Int64ObservableCounter("aimd.aside",
-		metric.WithUnit("{operation}"), metric.WithDescription("Operations that failed again and again while others succeeded."))
-	i.open, errs[13] = m.Int64ObservableUpDownCounter("aimd.open",
-		metric.WithUnit("{answer}"), metric.WithDescription("Answers that stay open outside the window."))
-	i.shadowed, errs[14] = m.Int64ObservableCounter("aimd.shadow.attempts",
-		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts in shadow."))
-	i.held, errs[15] = m.Int64ObservableCounter("aimd.shadow.held",
-		metric.WithUnit("{attempt}"), metric.WithDescription("Attempts that would have waited, in shadow."))
-	i.heldFor, errs[16] = m.Float64ObservableCounter("aimd.shadow.held_time",
-		metric.WithUnit("s"), metric.WithDescription("Sum of the waits of those, as far as they were known."))
-	i.refused, errs[17] = m.Int64ObservableCounter("aimd.shadow.refused",
-		metric.WithUnit("{attempt}"), metric.WithDescription("Refusals and time-outs in shadow."))
-	i.above, errs[18] = m.Int64ObservableCounter("aimd.shadow.above",
-		metric.WithUnit("{attempt}"), metric.WithDescription("Refusals and time-outs in shadow of attempts that would have waited."))
-	i.quotaLost, errs[19] = m.Float64ObservableGauge("aimd.quota_refused",
-		metric.WithUnit("1"), metric.WithDescription("Share of what was spent of the quota that went to refused requests."))
-	i.share, errs[20] = m.Float64ObservableGauge("aimd.share",
-		metric.WithUnit("{attempt}"), metric.WithDescription("Share of a window that processes have together."))
-	i.processes, errs[21] = m.Int64ObservableGauge("aimd.share.processes",
-		metric.WithUnit("{process}"), metric.WithDescription("Processes that have the window together."))
-	i.leads, errs[22] = m.Int64ObservableGauge("aimd.share.leads",
-		metric.WithUnit("1"), metric.WithDescription("1 if this process computes the window of all."))
-	i.heard, errs[23] = m.Float64ObservableGauge("aimd.share.heard",
-		metric.WithUnit("s"), metric.WithDescription("Time of the last answer of their store, since 1970; 0 for none."))
-	if err := errors.Join(errs[:]...); err != nil {
-		return i, fmt.Errorf("aimdotel: %w", err)
+func newInstruments(m *making) instruments {
+	return instruments{
+		cwnd:        observable(m, m.Float64ObservableGauge, "aimd.cwnd", "{attempt}", "Congestion window."),
+		ssthresh:    observable(m, m.Float64ObservableGauge, "aimd.ssthresh", "{attempt}", "Slow-start threshold."),
+		gap:         observable(m, m.Float64ObservableGauge, "aimd.gap", "s", "Shortest time between two sends, 0 for none; below a window of 2 it sets the rate."),
+		pausedUntil: observable(m, m.Float64ObservableGauge, "aimd.paused_until", "s", "End of the pause for all, in seconds since 1970; 0 for none."),
+		inFlight:    observable(m, m.Int64ObservableUpDownCounter, "aimd.in_flight", "{attempt}", "Attempts sent and not answered."),
+		queued:      observable(m, m.Int64ObservableUpDownCounter, "aimd.queued", "{operation}", "Operations that wait for a slot."),
+		open:        observable(m, m.Int64ObservableUpDownCounter, "aimd.open", "{answer}", "Answers that stay open outside the window."),
+		attempts:    observable(m, m.Int64ObservableCounter, "aimd.attempts", "{attempt}", "Attempts that were answered, by outcome."),
+		cuts:        observable(m, m.Int64ObservableCounter, "aimd.cuts", "{cut}", "Bursts of overloads that narrowed the window."),
+		pauses:      observable(m, m.Int64ObservableCounter, "aimd.pauses", "{pause}", "Pauses for everybody."),
+		tooLate:     observable(m, m.Int64ObservableCounter, "aimd.too_late", "{operation}", "Operations that were not sent before their deadline."),
+		aside:       observable(m, m.Int64ObservableCounter, "aimd.aside", "{operation}", "Operations that failed again and again while others succeeded."),
+		quotaLimit:  observable(m, m.Float64ObservableGauge, "aimd.quota_limit", "", "Quota of the service, as its answers report it."),
+		quotaLeft:   observable(m, m.Float64ObservableGauge, "aimd.quota_left", "", "What is left of the quota."),
+		quotaLost:   observable(m, m.Float64ObservableGauge, "aimd.quota_refused", "1", "Share of what was spent of the quota that went to refused requests."),
+		shadowed:    observable(m, m.Int64ObservableCounter, "aimd.shadow.attempts", "{attempt}", "Attempts in shadow."),
+		held:        observable(m, m.Int64ObservableCounter, "aimd.shadow.held", "{attempt}", "Attempts that would have waited, in shadow."),
+		heldFor:     observable(m, m.Float64ObservableCounter, "aimd.shadow.held_time", "s", "Sum of the waits of those, as far as they were known."),
+		refused:     observable(m, m.Int64ObservableCounter, "aimd.shadow.refused", "{attempt}", "Refusals and time-outs in shadow."),
+		above:       observable(m, m.Int64ObservableCounter, "aimd.shadow.above", "{attempt}", "Refusals and time-outs in shadow of attempts that would have waited."),
+		share:       observable(m, m.Float64ObservableGauge, "aimd.share", "{attempt}", "Share of a window that processes have together."),
+		processes:   observable(m, m.Int64ObservableGauge, "aimd.share.processes", "{process}", "Processes that have the window together."),
+		leads:       observable(m, m.Int64ObservableGauge, "aimd.share.leads", "1", "1 if this process computes the window of all."),
+		heard:       observable(m, m.Float64ObservableGauge, "aimd.share.heard", "s", "Time of the last answer of their store, since 1970; 0 for none."),
 	}
-	return i, nil
+}
+
+// making is the instruments of a registration.
+type making struct {
+	metric.Meter
+	all []metric.Observable
+	err error
+}
+
+// observable makes an instrument by a method of the meter.
+func observable[T metric.Observable, O any](m *making, makes func(string, ...O) (T, error), name, unit, about string) T {
+	i, err := makes(name, any(metric.WithUnit(unit)).(O), any(metric.WithDescription(about)).(O))
+	m.all, m.err = append(m.all, i), errors.Join(m.err, err)
+	return i
+}
+
+func (m *making) register(observe func(metric.Observer)) (r metric.Registration, err error) {
+	if err = m.err; err == nil {
+		r, err = m.RegisterCallback(func(_ context.Context, o metric.Observer) error { observe(o); return nil }, m.all...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("aimdotel: %w", err)
+	}
+	return r, nil
 }
 
 func (i *instruments) observe(o metric.Observer, s live.Sum) {
