@@ -30,9 +30,6 @@
 //
 // # A handler of HTTP
 //
-// The handler of [NewHandler] admits as many requests at a time as its Controller does. A few requests wait, the
-// most critical first. Other requests are refused with a jittered Retry-After.
-//
 //	event                                            outcome
 //	the client leaves the queue                      its request leaves too; with HTTP/1 only if its body was read
 //	the client leaves while it is served             the place is held until the handler returns
@@ -41,7 +38,7 @@
 //	the handler passes on to one with the same c     that one needs no second place
 //	a request is refused before its body was read    net/http closes the connection after some more of the body
 //
-// Put an http.TimeoutHandler around that handler. Behind it, the place would be given back while the
+// Put an http.TimeoutHandler around the handler of [NewHandler]. Behind it, the place would be given back while the
 // abandoned work continues. An httputil.ReverseProxy behind it relays the tags of the headers; tag.SetHeader
 // in its Rewrite relays the tags of [HandlerConfig].Tags. http.CloseNotifier does not work.
 package admission

@@ -88,13 +88,12 @@ func fromHeader(r *http.Request) tag.Tags {
 }
 
 func outcomeOf(status int) window.Outcome {
-	switch status {
-	case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+	switch {
+	case status == http.StatusServiceUnavailable, status == http.StatusTooManyRequests:
 		return window.Overload
-	case http.StatusGatewayTimeout:
+	case status == http.StatusGatewayTimeout:
 		return window.Timeout
-	}
-	if status >= http.StatusInternalServerError {
+	case status >= http.StatusInternalServerError:
 		return window.Neutral
 	}
 	return window.Success

@@ -89,11 +89,8 @@ func New(source Source, c Config, appliers ...Applier) (*Client, error) {
 	case slices.ContainsFunc(appliers, func(a Applier) bool { return a == nil }):
 		err = check.Nil("applier")
 	}
-	if err != nil {
-		return nil, fmt.Errorf("remote: %w", err)
-	}
-	polls, err := schedule.New(schedule.Config{Period: c.Period})
-	if err != nil {
+	polls, wrong := schedule.New(schedule.Config{Period: c.Period})
+	if err = cmp.Or(err, wrong); err != nil {
 		return nil, fmt.Errorf("remote: %w", err)
 	}
 	return &Client{

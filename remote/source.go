@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -94,9 +95,7 @@ func (h *webSource) Fetch(ctx context.Context, have string) (data []byte, mark s
 	if err != nil {
 		return nil, "", err
 	}
-	for k, v := range h.header {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, h.header)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Del("Accept-Encoding") // with one of the user's the transport would leave the answer compressed
 	req.Header.Del("If-None-Match")

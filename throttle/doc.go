@@ -25,5 +25,4 @@
 //   - background work is refused and interactive work is not: each criticality has separate counts
 //     (tag.Criticality), so only background work is throttled.
 //   - the client has sent few requests: one refusal without an accept is a probability of one half, for any K.
-//   - requests are rejected: they count as requests without an accept.
 package throttle

@@ -153,11 +153,8 @@ func (t *Throttle) Counts(of tag.Criticality) (requests, accepts int, rejection 
 	return t.counts(now, t.level(of))
 }
 
-// counts is Counts of a level. The probability is from 0 to less than 1:
-//
-//	"Client request rejection probability: max(0, (requests - K * accepts) / (requests + 1))"
-//
-// (SRE book, chapter 21, Handling Overload, equation 21-1.) It is 0 if the criticality sent no request for Probe.
+// counts is Counts of a level. The probability is from 0 to less than 1 (SRE book, chapter 21, Handling Overload, equation
+// 21-1). It is 0 if the criticality sent no request for Probe.
 func (t *Throttle) counts(now time.Duration, l *level) (requests, accepts int, rejection float64) {
 	sum := l.requests.Sum(now)
 	if now-l.sent < t.config.Probe {

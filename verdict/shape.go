@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
@@ -131,12 +130,10 @@ var foreign = map[string]bool{
 
 // header is a header of the error, or of the answer of stripe-go, which is a type of its own.
 func (s shape) header() map[string][]string {
-	for _, path := range [][]string{{"Header"}, {"LastResponse", "Header"}} {
-		if h := headerOf(s.get(path...)); h != nil {
-			return h
-		}
+	if h := headerOf(s.get("Header")); h != nil {
+		return h
 	}
-	return nil
+	return headerOf(s.get("LastResponse", "Header"))
 }
 
 // headerOf is the value if it is an http.Header.
@@ -250,8 +247,7 @@ func (s shape) retriable() (yes bool) {
 	case interface{ Retriable() bool }:
 		return e.Retriable()
 	}
-	return slices.ContainsFunc([]string{"Retriable", "Retryable"}, func(name string) bool {
-		yes, _ := as[bool](s.get(name))
-		return yes
-	})
+	retriable, _ := as[bool](s.get("Retriable"))
+	retryable, _ := as[bool](s.get("Retryable"))
+	return retriable || retryable
 }

@@ -1,8 +1,6 @@
 package sim
 
-import (
-	"time"
-)
+import "time"
 
 // arrivals says when operations are born.
 type arrivals struct {
