@@ -81,8 +81,9 @@ type Config struct {
 	// MaxAttempts is the greatest number of attempts of an operation of Do and Each; 0: no limit.
 	MaxAttempts int
 	// MaxFailures is the greatest number of failures of an operation that fails while the service takes others: 500, 502 and
-	// broken connections, never refusals, and not in an outage. Then it ends with ErrOwnFault. 0: as many as chance would not
-	// bring, seven if at most one operation in eight fails, and not in the first 30 s. Negative: no limit.
+	// broken connections, and time-outs if at most one operation in eight fails; never refusals, and not in an outage. Then it
+	// ends with ErrOwnFault. 0: as many as chance would not bring, seven if at most one operation in eight fails, or 13
+	// time-outs, and not in the first 30 s. Negative: no limit.
 	MaxFailures int
 	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: no timeout.
 	AttemptTimeout time.Duration

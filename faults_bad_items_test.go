@@ -163,6 +163,46 @@ func TestBadItemsDoNotHoldTheOthers(t *testing.T) {
 	}
 }
 
+// One item in twenty always times out, or the service says 504 for it: each of 64 workers held one in the end, and the pool stood at
+// a quarter of the items. The best is 12.5 s.
+func TestItemsThatTimeOutDoNotHoldAPool(t *testing.T) {
+	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+		s := newShop(func(item int, _ time.Duration) error {
+			if item%20 == 7 {
+				return refusal(504)
+			}
+			return nil
+		})
+		n := s.sell(ctx, l, 64, 4000)
+		t.Logf("%d good, the last after %v, %d by their own fault, all ended after %v", n.good, n.lastGood, n.own, n.ended)
+		assert.Equal(t, 3800, n.good)
+		assert.Equal(t, 200, n.own)
+		assert.Less(t, n.lastGood, 90*time.Second)
+		assert.Less(t, n.ended, 2*time.Minute)
+	})
+}
+
+// Where 504 is the refusal of a slow bucket that counts refused requests, nothing is lost.
+func TestNothingIsLostWhere504IsTheRefusal(t *testing.T) {
+	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+		tokens, last := 20., time.Now()
+		var mu sync.Mutex
+		s := newShop(func(int, time.Duration) error {
+			mu.Lock()
+			defer mu.Unlock()
+			tokens, last = min(20, tokens+time.Since(last).Seconds()/4), time.Now()
+			if tokens--; tokens < 0 {
+				tokens = 0
+				return refusal(504)
+			}
+			return nil
+		})
+		n := s.sell(ctx, l, 8, 200)
+		t.Logf("%v, %d sent", n.ended, s.sent.Load())
+		assert.Equal(t, 200, n.good, "%d by their own fault", n.own)
+	})
+}
+
 // docs/design.md: "In Each what is aside makes room for other items", 10 000 at most.
 func TestTheRoomOfEach(t *testing.T) {
 	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 8})

@@ -250,8 +250,8 @@ func (l *Limiter) woke() {
 //
 //   - before ctx ends, if its deadline comes before the next attempt may go, or leaves too little time for one. The reason
 //     wraps context.DeadlineExceeded;
-//   - with ErrOwnFault, if the operation fails again and again while others succeed (Config.MaxFailures). Refusals and
-//     time-outs do not count, nor does an outage;
+//   - with ErrOwnFault, if the operation fails again and again while others succeed (Config.MaxFailures). Refusals do
+//     not count, nor does an outage;
 //   - with ErrNeverAnswered, if the service never answered (Config.FirstContact);
 //   - with ErrQuota or ErrWait, if it would wait for longer than Config.MaxWait; ErrAttempts (Config.MaxAttempts);
 //     ErrQueueFull (Config.QueueBound); ErrClosed;

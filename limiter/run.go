@@ -20,6 +20,9 @@ const (
 	// one operation in eight that fails, nine at one in five. With 20 bits a block of bad items takes a pool four times as
 	// long.
 	chance, mostBits = 18, 3
+	// A time-out weighs half as much, and nothing if more than one operation in eight, or such a retry, fails: it may be a refusal.
+	// With the whole weight, or at any share, slow buckets that answer 504 lose 1 to 7 operations of 300.
+	slowness = 2
 	// No run is final in the first 30 s of own failures, since a part of the service fails over; after a minute without one another
 	// failover may begin. With 15 s keys that fail for 30 s are lost.
 	failover, quiet = 30 * time.Second, time.Minute
@@ -97,16 +100,20 @@ func (g *Gate) Failed(now time.Duration, t window.Ticket, r *Run, o window.Outco
 	if r.alone = r.again && f.proof >= r.first && (r.finals > 0 || f.down < outage); r.alone {
 		r.own++
 	}
+	bits := min(mostBits, -math.Log2(max(f.firsts, f.again)))
+	if o == window.Timeout && bits == mostBits {
+		final, bits = true, bits/slowness
+	}
 	if final {
 		r.tries++
-		g.ends(r)
+		g.ends(r, bits)
 	}
-	// A refusal or a time-out is an answer to the load, if nothing but operations aside makes it.
-	r.alone = r.alone && !(o.Overloaded() && flow == 0)
+	// A refusal or a time-out is an answer to the load, if nothing but operations aside makes it, and it can not be final.
+	r.alone = r.alone && (final || flow > 0 || !o.Overloaded())
 }
 
 // ends weighs a failure that may be final.
-func (g *Gate) ends(r *Run) {
+func (g *Gate) ends(r *Run, bits float64) {
 	f, most := &g.faults, g.rules.MaxFailures
 	if !r.alone {
 		return
@@ -116,7 +123,7 @@ func (g *Gate) ends(r *Run) {
 	}
 	f.latest = g.now
 	r.finals++
-	r.bits += min(mostBits, -math.Log2(max(f.firsts, f.again)))
+	r.bits += bits
 	r.long = g.now-r.since >= g.rules.MaxRetryAfter
 	switch {
 	case most == 0:

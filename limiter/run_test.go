@@ -145,29 +145,35 @@ func TestAnOutageIsNobodysOwn(t *testing.T) {
 	}
 }
 
-// docs/design.md: "a refusal or a time-out only while others wait": a bucket that counts refused requests must still be seen.
+// docs/design.md: "of a refusal, or a time-out that may be one, only while others wait": a bucket that counts refused requests must
+// still be seen.
 func TestTheLawHearsRefusalsOfAnOperationAloneOnlyIfNobodyWaits(t *testing.T) {
 	for _, o := range []window.Outcome{window.Overload, window.Timeout, window.Unclear} {
-		for flow, want := range []window.Outcome{o, window.Neutral} {
-			g := newFailing(t, limiter.Settings{})
-			var r limiter.Run
-			g.takes(10)
-			for range 6 {
-				g.ends(&r, o, false, 1)
+		for _, takes := range []int{10, 200} { // before it; with 10 more than one in eight fails at first
+			for flow, want := range []window.Outcome{o, window.Neutral} {
+				g := newFailing(t, limiter.Settings{})
+				var r limiter.Run
+				for range 20 {
+					g.fails(&limiter.Run{})
+				}
+				g.takes(takes)
+				for range 6 {
+					g.ends(&r, o, false, 1)
+				}
+				g.takes(1)
+				if o == window.Unclear || o == window.Timeout && takes == 200 {
+					want = window.Neutral
+				}
+				require.Equal(t, want, g.ends(&r, o, false, flow), "%v %d", o, flow)
+				require.False(t, r.Ends())
 			}
-			g.takes(1)
-			if o == window.Unclear {
-				want = window.Neutral
-			}
-			require.Equal(t, want, g.ends(&r, o, false, flow), "%v %d", o, flow)
-			require.False(t, r.Ends())
 		}
 	}
 }
 
 // tries is the number of attempts after which an operation ends, if the share of the operations that fail at first is one in per,
 // another is accepted between two of its attempts, and own failures began long ago.
-func tries(t *testing.T, per int, s limiter.Settings, r *limiter.Run) (n int) {
+func tries(t *testing.T, per int, s limiter.Settings, r *limiter.Run, o window.Outcome) (n int) {
 	g := newFailing(t, s)
 	for i := range 3000 {
 		if i%per == 0 {
@@ -184,7 +190,7 @@ func tries(t *testing.T, per int, s limiter.Settings, r *limiter.Run) (n int) {
 		g.fails(&other)
 	}
 	for n = 1; n <= 40; n++ {
-		heard := g.fails(r)
+		heard := g.ends(r, o, o == window.Unclear, 1)
 		if r.Ends() {
 			require.Contains(t, []window.Outcome{window.ClientError, window.Neutral}, heard)
 			return n
@@ -200,16 +206,40 @@ func tries(t *testing.T, per int, s limiter.Settings, r *limiter.Run) (n int) {
 func TestTheRunThatIsFinal(t *testing.T) {
 	for per, want := range map[int]int{100: 7, 16: 7, 5: 9, 3: 13} {
 		var r limiter.Run
-		require.InDelta(t, want, tries(t, per, limiter.Settings{}, &r), 2, "one in %d", per)
+		require.InDelta(t, want, tries(t, per, limiter.Settings{}, &r, window.Unclear), 2, "one in %d", per)
 		require.InDelta(t, 1+math.Ceil(18/min(3, math.Log2(float64(per)))), want, 1, "the arithmetic of it")
 	}
+}
+
+// docs/design.md: "A time-out weighs half, and nothing if more than one operation in eight, or such a retry, fails". Refusals have
+// no end.
+func TestTheRunOfTimeOutsThatIsFinal(t *testing.T) {
+	for _, per := range []int{100, 16} {
+		var r limiter.Run
+		require.Equal(t, 13, tries(t, per, limiter.Settings{}, &r, window.Timeout), "one in %d", per)
+	}
+	for per, want := range map[int]bool{12: true, 6: false} {
+		var r limiter.Run
+		g := newFailing(t, limiter.Settings{})
+		for range 40 { // for seven minutes one in so many fails at first
+			for range 20 {
+				g.fails(&limiter.Run{})
+				g.takes(per - 1)
+			}
+			g.ends(&r, window.Timeout, false, 1)
+			g.now += 10 * time.Second
+		}
+		require.Equal(t, want, r.Ends(), "one in %d", per)
+	}
+	var r limiter.Run
+	require.Equal(t, 41, tries(t, 100, limiter.Settings{MaxFailures: 1}, &r, window.Overload))
 }
 
 // Config.MaxFailures: the number of own failures; negative: no end.
 func TestMaxFailures(t *testing.T) {
 	for most, want := range map[int]int{-1: 41, 1: 2, 5: 6, 12: 13} { // the first is not its own
 		var r limiter.Run
-		require.Equal(t, want, tries(t, 100, limiter.Settings{MaxFailures: most}, &r), most)
+		require.Equal(t, want, tries(t, 100, limiter.Settings{MaxFailures: most}, &r, window.Unclear), most)
 	}
 }
 
