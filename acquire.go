@@ -240,9 +240,13 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 		return
 	}
 	l.lock()
-	var now time.Duration
+	l.unlock(l.answered(p.t, o, v, err, run))
+}
+
+// answered is release under the lock. It returns the time, if it was needed.
+func (l *Limiter) answered(t window.Ticket, o window.Outcome, v verdict.Verdict, err error, run *limiter.Run) (now time.Duration) {
 	stop := v.Meaning == answer.Stopped
-	o = l.ended(p.t, o, v, err)
+	o = l.ended(t, o, v, err)
 	if o.Overloaded() || o == window.Unclear || stop || l.timed() {
 		now = l.now()
 	}
@@ -251,19 +255,18 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 		l.contact.made.Store(true)
 	}
 	heard := o
-	if l.gate.Has(p.t) && !l.gate.Left(p.t) {
+	if l.gate.Has(t) && !l.gate.Left(t) {
 		heard = l.gate.Heard(run, o)
 	}
 	cause := ""
-	if l.gate.IsHeld(p.t) {
+	if l.gate.IsHeld(t) {
 		cause = above
 	}
-	a, ok := l.gate.Answered(now, p.t, heard, v.Wait)
+	a, ok := l.gate.Answered(now, t, heard, v.Wait)
 	if !ok {
 		l.counts.Late++
 		l.note(now, Event{Kind: event.Late})
-		l.unlock(now)
-		return
+		return now
 	}
 	if o == window.Unclear {
 		o = a.Outcome // as the gate took it
@@ -290,5 +293,5 @@ func (p Permit) release(o window.Outcome, v verdict.Verdict, err error, run *lim
 	if until := l.gate.PausedUntil(); until > paused {
 		l.paused(now, until-now, v, err)
 	}
-	l.unlock(now)
+	return now
 }

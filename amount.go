@@ -60,6 +60,6 @@ func (s *slots) Used(t window.Ticket, n float64) {
 	l := s.limiter()
 	l.lock()
 	now := l.now()
-	l.gate.Used(now, t, n)
+	l.gate.Used(now, l.moved(t), n)
 	l.unlock(now)
 }

@@ -84,6 +84,8 @@ type guarded struct {
 	// timer calls woke at wake; 0: it is not set.
 	timer *clock.Timer
 	wake  time.Duration
+	// resent has the attempts in flight that took the place of another, by the number of the first.
+	resent map[uint64]window.Ticket
 	// woken and events are for after the unlock.
 	woken  woken
 	events []Event
@@ -265,7 +267,8 @@ func (l *Limiter) woke() {
 //
 // The context of fn is ctx with the attempt's timeout, its number (attempt.Number) and its slot. A Do or Each of the same
 // limiter within fn, or a client with an integration of it, makes its attempts under that slot: the guards are asked for
-// its retries only, it backs off from its first failure, and the window learns from the end of fn alone.
+// its retries only, and it backs off from its first failure. The window hears of each failure that is tried again there, and
+// of the end of fn.
 //
 // A policy decides on further attempts, their number, the backoff of an operation, and its Retry-After. Pauses for all
 // operations are the limiter's, and so is the number of refusals that the window alone paces. The lower of the two limits

@@ -29,7 +29,33 @@ func (s *slots) Take(ctx context.Context, retry bool, run limiter.Run) (window.T
 
 func (s *slots) Settle(t window.Ticket, v verdict.Verdict, err error, run *limiter.Run) {
 	l := s.limiter()
-	Permit{l, t}.release(l.taken(v), v, err, run)
+	l.lock()
+	at := l.moved(t)
+	delete(l.resent, t.ID())
+	l.unlock(l.answered(at, l.taken(v), v, err, run))
+}
+
+// moved is the attempt in flight with that ticket now: see Again.
+func (l *Limiter) moved(t window.Ticket) window.Ticket {
+	if at, ok := l.resent[t.ID()]; ok {
+		return at
+	}
+	return t
+}
+
+func (s *slots) Again(t window.Ticket, v verdict.Verdict, err error, run *limiter.Run) {
+	l := s.limiter()
+	l.lock()
+	var now time.Duration
+	if at := l.moved(t); l.gate.Has(at) && !l.shadow() {
+		l.gate.Again, l.gate.Urgent = true, l.gate.IsUrgent(at)
+		now = l.answered(at, l.taken(v), v, err, run)
+		if l.resent == nil {
+			l.resent = map[uint64]window.Ticket{}
+		}
+		l.resent[t.ID()], _ = l.gate.Tried(now)
+	}
+	l.unlock(now)
 }
 
 // unknown notes an error that nobody knows beside refusals, once a minute at most. Call it with mu.
@@ -63,7 +89,7 @@ func (s *slots) Failed(t window.Ticket, run *limiter.Run, v verdict.Verdict, bro
 	final := v.Meaning == answer.Unclear || v.Meaning == answer.Passing && broken
 	l.lock()
 	now := l.now()
-	l.gate.Failed(now, t, run, l.taken(v), final, l.line.Flow())
+	l.gate.Failed(now, l.moved(t), run, l.taken(v), final, l.line.Flow())
 	if own == 0 && run.Own() > 0 {
 		l.counts.Aside++
 		l.noteDoubled(now, Event{Kind: event.Aside, Count: l.counts.Aside, Err: err})
@@ -77,7 +103,7 @@ func (s *slots) Reported(t window.Ticket, v verdict.Verdict, reports []answer.Qu
 	now := l.now()
 	before, _ := l.gate.ClosedUntil()
 	head := answer.Head{Refused: v.Outcome().Overloaded(), Stop: v.Meaning == answer.Stopped, RetryAfter: v.Wait, Reports: reports}
-	if used, ok := l.gate.Reported(now, t, head); ok {
+	if used, ok := l.gate.Reported(now, l.moved(t), head); ok {
 		q := l.quota(used)
 		l.note(now, Event{Kind: event.UsedUp, Quota: &q, Wait: used.Until - now})
 	}
@@ -101,7 +127,7 @@ func (s *slots) Opened(t window.Ticket) {
 	if l.line.Len() > 0 {
 		now = l.now()
 	}
-	l.gate.HeadCame(now, t)
+	l.gate.HeadCame(now, l.moved(t))
 	l.unlock(now)
 }
 
@@ -175,7 +201,7 @@ func (s *slots) Denied(t window.Ticket, err error, again bool) bool {
 	l := s.limiter()
 	l.lock()
 	now := l.now()
-	blocked, begun := l.gate.Denied(now, t, again)
+	blocked, begun := l.gate.Denied(now, l.moved(t), again)
 	if begun {
 		wait := l.gate.PausedUntil() - now
 		l.note(now, Event{Kind: event.Blocked, Wait: wait, Err: err})

@@ -139,15 +139,20 @@ func (a *Attempt) reported(s Slots, v verdict.Verdict, reports []answer.Quota) {
 	if len(reports) == 0 {
 		return
 	}
-	ticket := a.ticket
 	reports = slices.Clone(reports)
 	for i := range reports {
 		reports[i].Name = answer.Cleaned(reports[i].Name)
 	}
-	if !a.owns {
-		ticket, _ = a.ctx.Value(s).(window.Ticket)
+	s.Reported(a.slot(), v, reports)
+}
+
+// slot is the ticket of the slot that the attempt has, or is part of.
+func (a *Attempt) slot() window.Ticket {
+	if a.owns {
+		return a.ticket
 	}
-	s.Reported(ticket, v, reports)
+	ticket, _ := a.ctx.Value(a.runner.Slots).(window.Ticket)
+	return ticket
 }
 
 // End ends the attempt: it classifies the error, gives the slot back and notifies the guards. nil is a success, or what
@@ -212,8 +217,8 @@ func (a *Attempt) failed(v verdict.Verdict, f verdict.Reading, err error) {
 		a.more().run = limiter.Run{Patient: a.more().run.Patient}
 		return
 	}
-	if a.owns && v.Retry() && v.Meaning != answer.Stopped && a.over() == nil && a.runner.Slots.Reached() {
-		a.runner.Slots.Failed(a.ticket, &a.more().run, v, f.Unanswered, err)
+	if s := a.runner.Slots; s != nil && v.Retry() && v.Meaning != answer.Stopped && a.over() == nil && s.Reached() {
+		s.Failed(a.slot(), &a.more().run, v, f.Unanswered, err)
 	}
 }
 

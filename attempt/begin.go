@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -34,6 +35,7 @@ func (a *Attempt) Next(ctx context.Context) (*Attempt, error) {
 			return nil, d.Reason
 		}
 		t.delay, t.past = max(0, max(d.Delay, d.RetryAfter)-wall.Since(end.settled)), end.past
+		t.verdict, t.err = v, end.refusal
 	}
 	return r.begin(ctx, &t)
 }
@@ -49,7 +51,10 @@ type try struct {
 	asked time.Duration
 	// waits ends the wait, nil: the operation's context does.
 	waits context.Context
-	past  // of the attempt before
+	// Of the attempt before. A verdict on its err.
+	past
+	verdict verdict.Verdict
+	err     error
 }
 
 // asked is the time if the context has a deadline, otherwise 0.
@@ -93,6 +98,11 @@ func (r *Runner) begin(ctx context.Context, t *try) (*Attempt, error) {
 	}()
 	if t.op != nil {
 		t.op.Between()
+	}
+	if held && t.again {
+		run := t.run // a retry's alone goes to the heap
+		slot, _ := ctx.Value(r.Slots).(window.Ticket)
+		r.Slots.Again(slot, t.verdict, t.err, &run)
 	}
 	at, bounded := ctx.Deadline() // a context that panics has no slot yet
 	ticket, err := r.wait(waits, t, held)

@@ -81,6 +81,7 @@ func (d *desk) Reached() bool                                                   
 func (d *desk) Reported(window.Ticket, verdict.Verdict, []answer.Quota)          {}
 func (d *desk) Contact(bool, error) (bool, error)                                { return true, nil }
 func (d *desk) Failed(window.Ticket, *limiter.Run, verdict.Verdict, bool, error) {}
+func (d *desk) Again(window.Ticket, verdict.Verdict, error, *limiter.Run)        {}
 func (d *desk) Opened(window.Ticket)                                             {}
 func (d *desk) Lived()                                                           {}
 func (d *desk) Used(window.Ticket, float64)                                      {}

@@ -119,6 +119,7 @@ func (a *Attempt) drive(op Operation, may func(context.Context, Failure) (bool, 
 			return &Error{Attempts: f.Attempt, Reason: d.Reason, Cause: f.Err}
 		}
 		f.Last, t.delay, t.number = d.Delay, max(d.Delay, d.RetryAfter), f.Attempt+1
+		t.verdict, t.err = f.Verdict, f.Err
 		was, _ := t.run.Aside()
 		if t.past = a.rest.past; aside != nil && !was {
 			if is, _ := t.run.Aside(); is {

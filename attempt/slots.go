@@ -27,6 +27,8 @@ type Slots interface {
 	// Settle gives a slot back, once, with the verdict of its attempt and the error of that verdict. run is nil for an
 	// operation that never failed.
 	Settle(t window.Ticket, v verdict.Verdict, err error, run *limiter.Run)
+	// Again notes a failure within the attempt with the ticket, as Settle does, and that it is sent again under its slot.
+	Again(t window.Ticket, v verdict.Verdict, err error, run *limiter.Run)
 	// Reported notes the quotas that the head of an answer reports, for the attempt with the ticket; v is the verdict
 	// on the head.
 	Reported(t window.Ticket, v verdict.Verdict, quotas []answer.Quota)

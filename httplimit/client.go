@@ -41,8 +41,8 @@ var errPatience = errors.New("httplimit: the request has no deadline, and was se
 //	PUT and DELETE with a condition, such as If-Match    as a POST
 //	a PUT that writes at an offset (Content-Range)       as a POST
 //
-// Within Do or Each of the same limiter a request is sent again under their slot, and the window hears of no refusal. Use
-// a client that does not try again there, and return Check(resp).
+// Within Do or Each of the same limiter a request is sent again under their slot, which it holds meanwhile. The window hears of
+// each refusal.
 //
 // A condition would fail after the first attempt's work, and the caller would take its own object for another's.
 //

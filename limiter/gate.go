@@ -31,6 +31,8 @@ type Gate struct {
 	Amount float64
 	// Urgent: the operation at the front goes before those that are not urgent. Set it before Tried and Next.
 	Urgent bool
+	// Again: Tried sends at once, under the slot of an attempt that has just ended. Then it is false again.
+	Again bool
 	// Spent is the sum of the amounts that were sent, as MaxAmountRate counts them; 0 without that rate.
 	Spent float64
 
@@ -78,6 +80,10 @@ func NewGate(law window.NewLaw, s Settings) (Gate, error) {
 // Tried sends an attempt if no operation waits. It reports false if the attempt has to wait.
 func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 	g.waiting = 1
+	if g.Again {
+		g.Again = false
+		return g.sent(now), true
+	}
 	if g.Open() && (!g.Timed() || g.seen(now) >= g.due()) {
 		g.spacing.late = false
 		return g.send(false), true
@@ -323,6 +329,18 @@ func (g *Gate) send(held bool) window.Ticket {
 			g.told = g.newTold(g.now)
 		}
 		g.told.said(g.last, g.Amount)
+	}
+	if g.told != nil {
+		g.told.Sent(g.now, g.last)
+	}
+	return t
+}
+
+// sent sends an attempt that leaves the gap, the turns and the amounts as they are.
+func (g *Gate) sent(now time.Duration) window.Ticket {
+	t := g.Sent(g.seen(now))
+	if g.last = t.ID(); g.Urgent {
+		g.SetUrgent(t)
 	}
 	if g.told != nil {
 		g.told.Sent(g.now, g.last)
