@@ -187,27 +187,30 @@ func TestHowLongAShareHolds(t *testing.T) {
 	at := func(m *Member, now time.Duration) Mode {
 		return m.Share(now, now, window.State{Cwnd: 1, Trip: time.Second}).Mode
 	}
-	begin := func() *Member {
+	begin := func(queued int) *Member {
 		m := NewMember("a", 1)
 		require.Equal(t, Alone, at(&m, 0))
 		m.Heard(0, Message{}, time.Second)
 		require.Equal(t, Waiting, at(&m, 0))
-		m.Report(time.Second, Load{Queued: 5, Flying: 4})
+		m.Report(time.Second, Load{Queued: queued, Flying: 4})
 		m.Heard(time.Second, said, time.Second)
 		require.Equal(t, Shared, at(&m, time.Second))
 		return &m
 	}
-	m := begin()
+	idle := begin(0)
+	require.Equal(t, Silent, at(idle, 62*time.Second-1))
+	require.Equal(t, Alone, at(idle, 62*time.Second))
+	m := begin(5)
 	require.Equal(t, Shared, at(m, 2*time.Second-1))
 	require.Equal(t, Silent, at(m, 2*time.Second))
-	require.Equal(t, Silent, at(m, 62*time.Second-1))
-	s := m.Share(62*time.Second, 62*time.Second, window.State{Trip: time.Second})
+	require.Equal(t, Silent, at(m, 602*time.Second-1))
+	s := m.Share(602*time.Second, 602*time.Second, window.State{Trip: time.Second})
 	require.Equal(t, Alone, s.Mode)
 	require.Equal(t, window.State{Cwnd: 4, Ssthresh: 4, Trip: time.Second, Pace: window.CatchUp}, s.State, "from the share on")
-	require.False(t, m.Share(63*time.Second, 0, window.State{}).Set)
+	require.False(t, m.Share(603*time.Second, 0, window.State{}).Set)
 
 	for _, refused := range []int{6, 7} {
-		m = begin()
+		m = begin(5)
 		for i := range 40 { // those before do not count
 			m.Ended(time.Second+time.Duration(i), window.End{Outcome: window.Overload, Flying: 1})
 		}

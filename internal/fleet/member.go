@@ -54,9 +54,10 @@ const (
 
 // The numbers of a process. Our choice.
 const (
-	// grace: so long a process keeps its share while the store is silent, unless more than wrong of its answers since
+	// grace: so long a process keeps its share while the store is silent, and for long if it had as much work as its
+	// share: a law by the number of processes sends more than they do. Both end if more than wrong of its answers since
 	// then, and those are a sample, are refusals.
-	grace, wrong, sample = time.Minute, 0.3, 20
+	grace, long, wrong, sample = time.Minute, 10 * time.Minute, 0.3, 20
 	// patience is the time for which a process waits for its first share, beside two reports and round trips; grace at most.
 	patience = time.Second
 	// spacedBelow is the share below which attempts are sent in turns.
@@ -156,6 +157,9 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 	}
 	if m.rank >= 0 {
 		m.sure, m.until = sent+lease, sent+lease+grace
+		if m.load.Queued > 0 {
+			m.until = m.sure + long
+		}
 		m.last = m.sures()
 	}
 }
