@@ -72,3 +72,22 @@ func TestThePageKeepsAllThatItIsTold(t *testing.T) {
 		require.Contains(t, string(script), "v."+name, f.Name)
 	}
 }
+
+// The answers that stay open were added up from read to read, so that the metric only grew.
+func TestOpenAnswersAreCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 1})
+		require.NoError(t, err)
+		watch, err := l.Begin(t.Context())
+		require.NoError(t, err)
+		defer watch.Drop()
+		watch.Head(nil)
+		trial, err := l.Begin(t.Context()) // after ten seconds
+		require.NoError(t, err)
+		trial.End(nil)
+		tally := NewTally(Of(l))
+		for range 3 {
+			require.Equal(t, 1, tally.Read()[0].Open)
+		}
+	})
+}

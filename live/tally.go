@@ -78,7 +78,7 @@ func (t *Tally) Read() []Sum {
 		m.limiter, m.listed = n.limiter, true
 	}
 	t.sums.each(func(s *Sum) {
-		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Present = 0, 0, 0, 0, 0
+		s.Cwnd, s.Ssthresh, s.InFlight, s.Queued, s.Open, s.Present = 0, 0, 0, 0, 0, 0
 		s.Gap, s.PausedUntil, s.Quotas, s.Share = 0, time.Time{}, nil, nil
 	})
 	t.forget()
