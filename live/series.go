@@ -2,6 +2,7 @@ package live
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/aimd-go/aimd"
@@ -80,7 +81,7 @@ func (s *series) sample(now time.Time) {
 	for now.Sub(s.past[old].at) > kept {
 		old++
 	}
-	s.past = append(s.past[:0], s.past[old:]...)
+	s.past = slices.Delete(s.past, 0, old)
 
 	if s.limiter == nil {
 		return
@@ -91,9 +92,7 @@ func (s *series) sample(now time.Time) {
 			s.decisions = append(s.decisions, e)
 		}
 	}
-	if n := len(s.decisions) - remembered; n > 0 {
-		s.decisions = append(s.decisions[:0], s.decisions[n:]...)
-	}
+	s.decisions = slices.Delete(s.decisions, 0, max(0, len(s.decisions)-remembered))
 }
 
 // message is an event of the stream. Its names are short, since messages are many.

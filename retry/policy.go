@@ -131,13 +131,7 @@ func ends(b backoff.Backoff) bool {
 }
 
 // standard is the policy that nil stands for.
-var standard = func() *Policy {
-	p, err := New(Config{})
-	if err != nil {
-		panic(err) // the defaults are right
-	}
-	return p
-}()
+var standard, _ = New(Config{}) // the defaults are right
 
 func (p *Policy) orDefault() *Policy {
 	if p == nil {

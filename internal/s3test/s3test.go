@@ -51,6 +51,9 @@ type Store struct {
 // Start listens on a free port, or in memory.
 func (s *Store) Start() {
 	s.stopped = make(chan struct{})
+	if s.Refusal == nil {
+		s.Refusal = Refuse
+	}
 	s.Server = &httptest.Server{Config: &http.Server{Handler: http.HandlerFunc(s.serve)}}
 	if l := Listen(); s.InMemory {
 		s.Dial, s.Listener = l.DialContext, l
@@ -84,11 +87,7 @@ func (s *Store) Peak() int {
 
 func (s *Store) serve(w http.ResponseWriter, r *http.Request) {
 	if !s.enter() {
-		if s.Refusal != nil {
-			s.Refusal(w, r)
-		} else {
-			Refuse(w, r)
-		}
+		s.Refusal(w, r)
 		return
 	}
 	defer s.leave()

@@ -103,10 +103,8 @@ func (f *fleets) begin() {
 		f.members[i].waits = at + 2*time.Second
 		f.e.at(at, reportKind, int32(i), 0)
 	}
-	f.e.at(f.tick(), tickKind, 0, 0)
+	f.e.at(fleet.Tick(f.every()), tickKind, 0, 0)
 }
-
-func (f *fleets) tick() time.Duration { return fleet.Tick(f.every()) }
 
 func (f *fleets) lives(client int32) bool {
 	return f.Lives == nil || f.Lives(int(client)).has(f.e.now)
@@ -218,7 +216,7 @@ func (f *fleets) isAway() bool {
 // steps is the leader's. Its message is there at once: the time of its two calls is in Leader.Delay.
 func (f *fleets) steps() {
 	e := f.e
-	e.after(f.tick(), tickKind, 0, 0)
+	e.after(fleet.Tick(f.every()), tickKind, 0, 0)
 	if f.run == 0 || f.isAway() || !f.lives(f.leads) {
 		return
 	}
