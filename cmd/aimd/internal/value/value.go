@@ -111,7 +111,7 @@ func Rounded(d time.Duration) string {
 
 // Size is a number of bytes from lo to hi.
 func Size(to *int64, lo, hi int64) *Value[int64] {
-	want := "a size from " + ShowSize(lo) + " to " + ShowSize(hi) + ", like 512, 64KiB or 1.5MB"
+	want := "a size from " + ShowSize(lo) + " to " + ShowSize(hi) + ", in bytes, KiB, MB or another unit"
 	return &Value[int64]{to, "size", want, within(parseSize, lo, hi), ShowSize}
 }
 

@@ -23,7 +23,7 @@ func TestSizes(t *testing.T) {
 	size := int64(7)
 	v := Size(&size, 5, 1<<30)
 	for _, in := range []string{"4", "1.1GiB"} {
-		assert.EqualError(t, v.Set(in), "want a size from 5B to 1GiB, like 512, 64KiB or 1.5MB")
+		assert.EqualError(t, v.Set(in), "want a size from 5B to 1GiB, in bytes, KiB, MB or another unit")
 	}
 	assert.EqualValues(t, 7, size)
 	for want, n := range map[string]int64{"64KiB": 65536, "1000B": 1000, "3MiB": 3 << 20, "1GiB": 1 << 30, "0B": 0} {
