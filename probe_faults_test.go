@@ -219,3 +219,20 @@ func TestALookTooEarlyCostsAJobLittle(t *testing.T) {
 		}
 	}
 }
+
+// A bucket of 60 a minute whose reports nobody reads. After each silence a sixth of the first burst was restored, and 18 757
+// requests were refused in an hour.
+func TestABucketOfOneASecond(t *testing.T) {
+	s := sim.Scenario{
+		Server: sim.Server{
+			Service: 100 * ms, Spread: sim.Spread{Kind: "uniform", Width: 0.5}, Refusal: sim.Refusal{Time: 20 * ms},
+			Quotas: []sim.Quota{{Limit: 60, Per: time.Minute, Bucket: true}},
+		},
+		Clients: sim.Clients{Rate: 20, Lateness: ms}, Horizon: time.Hour, Optimum: time.Hour, NoTraces: true,
+	}
+	r, err := sim.Run(s, sim.Strategy{Name: "deaf", Window: sim.Window{Law: "probe", NoQuota: true}}, 1)
+	require.NoError(t, err)
+	t.Logf("%d refused, %d done", r.Refused, r.Done)
+	assert.LessOrEqual(t, r.Refused, 2500)
+	assert.GreaterOrEqual(t, r.Done, 3590, "of 3660")
+}

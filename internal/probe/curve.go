@@ -23,7 +23,7 @@ func (l *law) cut(now, w float64, a window.End) float64 {
 
 // grown is rule 4: the window after one more success. With all that fly, it is the window a round trip later.
 func (l *law) grown(w float64) float64 {
-	if l.aFewAMinute() && w < 1 {
+	if l.metered = l.metered && w < 1; l.metered {
 		return min(1, w+w/20)
 	}
 	past := l.growth * (w - l.ceiling - 0.5/l.peers)
@@ -72,10 +72,10 @@ func (l *law) noteEarly(a window.End) {
 
 // floor is rule 7: below one, each burst halves the window, down to a little of the load taken
 // before a silence. From there each refusal takes a part. The first refusals in a row leave ten a
-// second.
+// second, unless time is the limit.
 func (l *law) floor(w float64) float64 {
 	least := max(w/2, min(w*(1-l.silent), l.before/l.fall))
-	if l.inRow <= l.few {
+	if l.inRow <= l.few && !l.metered {
 		least = max(least, min(w, l.slowest*l.trip))
 	}
 	return least

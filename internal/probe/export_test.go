@@ -13,7 +13,7 @@ func With(constant string, value float64) window.NewLaw {
 	n := tuned
 	*map[string]*float64{
 		"few": &n.few, "sample": &n.sample, "least": &n.least, "forget": &n.forget, "fall": &n.fall, "more": &n.more,
-		"slowest": &n.slowest, "growth": &n.growth, "same": &n.same, "silent": &n.silent, "short": &n.short, "lasting": &n.lasting,
+		"slowest": &n.slowest, "growth": &n.growth, "same": &n.same, "silent": &n.silent, "short": &n.short,
 	}[constant] = value
 	return func(s window.Settings) window.Law { return with(&n, s) }
 }
@@ -96,5 +96,5 @@ var rules = []rule{
 		}
 	}},
 	{name: "used up", before: func(l *law, _ *answered) { l.taken = 0 }},
-	{name: "a few a minute", with: func(n *numbers) { n.lasting = math.Inf(1) }},
+	{name: "metered", after: func(l *law, _ *answered) { l.metered = false }},
 }

@@ -194,12 +194,14 @@ func TestGrowth(t *testing.T) {
 	// a window of less than half of what is taken is that
 	assert.InDelta(t, 5, l.lifted(5), 1e-9)
 	assert.InDelta(t, 10, l.lifted(4.9), 1e-9)
-	// Rule 10. "a window below one grows by a twentieth"
-	l.lasts = 45
+	// Rule 10. "a window below one grows by a twentieth", and at one the rule ends
 	assert.InDelta(t, 1.5, l.grown(0.5), 1e-9)
-	l.lasts = 45.1
+	l.metered = true
 	assert.InDelta(t, 0.525, l.grown(0.5), 1e-9)
 	assert.InDelta(t, 1, l.grown(0.99), 1e-9)
+	assert.True(t, l.metered)
+	l.grown(1)
+	assert.False(t, l.metered)
 }
 
 // Rule 6. From the first load on sends are spaced. Late ones catch up, unless a fifth of the early ones are refused.
@@ -304,18 +306,36 @@ func TestUsedUp(t *testing.T) {
 	}
 }
 
-// Rule 10. Where silences of more than two refusals last 45 round trips in the mean, nothing is restored.
-func TestAFewAMinute(t *testing.T) {
-	l := silent(3, 9, 100)
-	for n := range 6 {
-		l.inRow, l.quiet, l.began = 3, now-9, 0
+// Rule 10. Where two at most are taken between silences, and at least half as much a second as before, time is the limit.
+func TestMetered(t *testing.T) {
+	// met is whether the law is metered after so many were taken in ten seconds, after a pace of one a second.
+	met := func(taken float64, was bool) bool {
+		l := silent(3, 1, 9)
+		l.pace, l.taken, l.metered, l.accepted = 0.4, taken, was, 10
 		l.returned(now, 0.5)
-		assert.Equal(t, n >= 4, l.aFewAMinute(), "silence %d of 60 round trips counts a quarter", n+1)
+		return l.metered
 	}
-	assert.InDelta(t, 0.5, silent(3, 9, 100).with(func(l *law) { l.lasts = 60 }).returned(now, 0.5), 1e-9)
-	l.inRow, l.quiet = 2, now-9
-	l.returned(now, 0.5)
-	assert.Less(t, l.lasts, 45.)
+	assert.True(t, met(2, false))
+	assert.False(t, met(3, false), "a burst")
+	assert.True(t, met(3, true), "it was metered before")
+	assert.False(t, met(1.9, true), "less than half: less was sent")
+	l := silent(3, 1, 9)
+	l.taken, l.accepted = 2, 10
+	assert.InDelta(t, 10, l.returned(now, 0.5), 1e-9, "no pace is known")
+	assert.InDelta(t, 0.2, l.pace, 1e-9)
+	l = silent(3, 1, 9)
+	l.pace, l.taken, l.accepted = 0.2, 2, 9
+	assert.InDelta(t, 10, l.returned(now, 0.5), 1e-9, "no sample yet")
+	for taken, want := range map[float64]float64{1: 0.1, 2: 0.2, 30: 3} { // half of 0.2 is as much; more counts from now on
+		l = silent(1, 1, 9)
+		l.pace, l.taken, l.metered, l.ceiling = 0.2, taken, true, 0.5
+		assert.InDelta(t, 0.5, l.returned(now, 0.5), 1e-9, "nothing is restored, after one refusal, too")
+		assert.InDelta(t, max(0.2, want), l.pace, 1e-9)
+		assert.InDelta(t, 0.5, l.ceiling, 1e-9)
+	}
+	l = known()
+	l.metered, l.inRow, l.before = true, 1, 0.6
+	assert.InDelta(t, 0.15, l.floor(0.3), 1e-9, "the first refusals do not leave ten a second")
 }
 
 func (l *law) with(set func(*law)) *law {

@@ -25,12 +25,10 @@ type numbers struct {
 	same    float64 // of the accepted rate is the same rate
 	silent  float64 // of a window that little goes with each further refusal of a silence
 	short   float64 // seconds of silence that are no used-up limit
-	lasting float64 // round trips of a mean silence at a limit of a few a minute
 }
 
 var tuned = numbers{
 	few: 2, sample: 20, least: 1. / 20, forget: 1. / 50, fall: 6, more: 1.5, slowest: 10, growth: 2. / 3, same: 0.9, silent: 0.3, short: 5,
-	lasting: 45,
 }
 
 // cause is why the law moved the window at the last answer, or left it.

@@ -16,6 +16,10 @@ type silence struct {
 	began, taken, record, longest float64
 	// lasts is the mean number of round trips that a silence lasts.
 	lasts float64
+	// pace is the most that was taken a second between silences since it last fell to less than half. metered: time is the
+	// limit.
+	pace    float64
+	metered bool
 }
 
 // quieter is one more refusal.
@@ -36,14 +40,18 @@ func (l *law) returned(now, w float64) float64 {
 		lasts = min(60, silence/l.trip)
 	}
 	l.lasts += (lasts - l.lasts) / 4
-	if silence <= l.trip || l.inRow <= l.few {
+	if silence <= l.trip || l.inRow <= l.few && !l.metered {
 		return w
 	}
 	l.cause = back
-	w = l.usedUp(now, w, silence)
-	l.began, l.taken = now, 0
+	if l.meters(now) {
+		w = l.usedUp(now, w, silence)
+	}
+	if l.began, l.taken = now, 0; l.metered {
+		return w
+	}
 	l.ceiling = max(l.ceiling, l.before)
-	if w < l.before/2 && !l.aFewAMinute() {
+	if w < l.before/2 {
 		w = max(w, min(l.initial, l.before/l.fall))
 		if silence > 2*l.span() { // a mean over the silence would restore less after each outage
 			l.rate = l.before / l.trip
@@ -68,5 +76,15 @@ func (l *law) usedUp(now, w, silence float64) float64 {
 	return w
 }
 
-// aFewAMinute is rule 10: silences are long, so a window below one grows by a share of itself, and nothing is restored.
-func (l *law) aFewAMinute() bool { return l.lasts > l.lasting }
+// meters is rule 10. It reports whether as much is taken a second as before. If it is a few at a time, whatever is sent, time is
+// the limit. Less than half is taken in an outage, and where less is sent: then the limit is no time.
+func (l *law) meters(now float64) bool {
+	rate := l.taken / (now - l.began)
+	if 2*rate < l.pace {
+		l.pace, l.metered = rate, false
+		return false
+	}
+	l.metered = l.metered || l.pace > 0 && l.taken <= l.few && l.accepted >= l.sample/2
+	l.pace = max(l.pace, rate)
+	return true
+}
