@@ -272,7 +272,7 @@ func (w Window) check(c checker) {
 	law := w.MakeLaw()
 	switch {
 	case w.Law == "" && law == nil:
-		others := w.NoPause || w.NoQuota || w.FIFO || w.Shadow != 0 || w.Factor != 0 || w.Initial != 0 || w.Min != 0 || w.Max != 0 || w.Peers != 0
+		others := w.NoPause || w.NoQuota || w.FIFO || w.Shadow != 0 || w.Factor != 0 || w.Initial != 0 || w.Min != 0 || w.Max != 0
 		c.when(others, "law", `""`, "one: the other fields are about it")
 		return
 	case law == nil:

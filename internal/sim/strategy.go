@@ -62,8 +62,6 @@ type Window struct {
 	Min float64 `yaml:"min"`
 	// Max is the largest window.
 	Max float64 `yaml:"max"`
-	// Peers is the number of processes that the law knows of; 0 means 1.
-	Peers int `yaml:"peers"`
 	// NoPause turns the pauses off.
 	NoPause bool `yaml:"no_pause"`
 	// NoQuota makes the limiter ignore the quotas that a service reports.
@@ -97,7 +95,7 @@ func (w Window) MakeLaw() window.NewLaw {
 }
 
 func (w Window) settings(r *rand.Rand) limiter.Settings {
-	s := limiter.Settings{Window: window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max, Peers: w.Peers}, Shadow: w.Shadow > 0, Rand: r}
+	s := limiter.Settings{Window: window.Settings{Initial: w.Initial, Min: w.Min, Max: w.Max}, Shadow: w.Shadow > 0, Rand: r}
 	if w.NoPause {
 		s.PauseMax = -1
 	}
