@@ -88,7 +88,7 @@ func build(work, platform string) (p *program, err error) {
 	p = &program{}
 	p.os, p.arch, _ = strings.Cut(platform, "/")
 	dir := filepath.Join(work, p.os+"_"+p.arch)
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", dir+"/", ".", "./aimd-proxy")
+	cmd := exec.Command("go", "build", "-buildvcs=auto", "-trimpath", "-ldflags=-s -w", "-o", dir+"/", ".", "./aimd-proxy")
 	cmd.Dir, cmd.Stderr = filepath.Join(tree, "cmd", "aimd"), os.Stderr
 	cmd.Env = append(os.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0", "GOWORK=", "GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0")
 	if err := cmd.Run(); err != nil {
