@@ -43,7 +43,7 @@ func TestPackages(t *testing.T) {
 		return found[0]
 	}
 	says := func(t *testing.T, path string) {
-		assert.Regexp(t, `^aimd \S+ \(go1\.\S+\)\n$`, output(t, exec.CommandContext(ctx, path, "--version")))
+		assert.Regexp(t, `^aimd version \S+ \(go1\.\S+\)\n$`, output(t, exec.CommandContext(ctx, path, "--version")))
 	}
 	sums := exec.CommandContext(ctx, "sha256sum", "--check", "--strict", "SHA256SUMS")
 	sums.Dir = out
