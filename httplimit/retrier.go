@@ -19,7 +19,8 @@ import (
 
 // NewRetrier returns an http.RoundTripper that sends a request again if a policy allows it, for a retry.Policy of
 // your own; without a policy use [NewClient]. Put it above a [Transport], so that each attempt waits for its own
-// slot. A retry waits at the front of the queue, and holds no slot before.
+// slot. A retry waits at the front of the queue, and holds no slot before. Within Do or Each of that limiter the window
+// does not hear of its refusals: use [NewClient] there, or return Check(resp).
 //
 // Give a throttle and a budget to the policy (retry.Config.Guards), not to the limiter: the policy's guards are
 // asked before the delay, while the answer can still be returned.
