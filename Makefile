@@ -12,7 +12,8 @@
 # make fuzz     every fuzz target, FUZZTIME each
 # make bench    the benchmarks of every module
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
-# make figures  play the tables of README and docs again, and print what differs; some five minutes
+# make figures  play the tables of README and docs again, and print what differs; some five minutes. UPDATE=-update
+#               writes them
 # make names    the exported names of every package, and their sum
 # make lines    the lines of Go: source and tests, each with proof and without
 # make tidy     go mod tidy in every module; in CI it must change nothing
@@ -107,7 +108,7 @@ bench-peers:
 	@cd proof/benchmarks && go run .
 
 figures:
-	@go run ./proof/figures
+	@go run ./proof/figures $(UPDATE)
 
 # As users see them in go doc: functions, types, methods, constants and variables.
 names:
