@@ -37,9 +37,9 @@ QUIET     ?=
 # The tests with real servers that each push runs, by their names after Test. internal/rules holds that each is one.
 ROWS      ?= PostsBehindNginx|Storm|ThreePrograms|Restarts|StoreChanges|Resets|Interrupted|UploadWhoseReaderGoes
 
-# Models of minutes in virtual time, which take five seconds and more each under the race detector. internal/rules holds
+# Models of minutes in virtual time, which take three seconds and more each under the race detector. internal/rules holds
 # that each is a test.
-SLOW      ?= AFixedQuotaIsSplitByDemand|ALaterPageIsToldThePast|CallersWhoLeaveGetTheirAnswersAfterASpike|ABatchBesideCallersWhoLeaveWithoutAWord|TheLawStandsStillNowhere|AStoreThatGoesAndComesBack|ALookTooEarlyCostsAJobLittle|ABatchWithOneDeadlineHasItsTurns|EachStepOfTheText|ALongSuccessPassesWithConstantMemory|FormsOfARefusalWithinA200|ReportsWithinDoLeaveNothing|RequestsWithDeadlinesAreAnsweredInTime|ASpikeOfProgramsThatSayWhenTheyLeave|ManyLimitersCostNoMoreThanFew
+SLOW      ?= AStoreThatIsAwayForLong|BadItemsDoNotHoldTheOthers|RacesAreNotCallersWhoLeave|PoolsAtAServiceThatRefusesWith500|ItemsThatFailTwice|HostileDocuments|ABucketThatOthersKeptEmptyIsUsedAgain|NoRequestIsLost|AFixedQuotaIsSplitByDemand|ALaterPageIsToldThePast|CallersWhoLeaveGetTheirAnswersAfterASpike|ABatchBesideCallersWhoLeaveWithoutAWord|TheLawStandsStillNowhere|AStoreThatGoesAndComesBack|ALookTooEarlyCostsAJobLittle|ABatchWithOneDeadlineHasItsTurns|EachStepOfTheText|ALongSuccessPassesWithConstantMemory|FormsOfARefusalWithinA200|ReportsWithinDoLeaveNothing|RequestsWithDeadlinesAreAnsweredInTime|ASpikeOfProgramsThatSayWhenTheyLeave|ManyLimitersCostNoMoreThanFew
 
 # The packages of the tool that start goroutines. internal/rules holds that none is missing.
 RACED     := $(addprefix ./cmd/aimd/internal/,cli demo/race livepage progress proxy simulate/experiment upload)

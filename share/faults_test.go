@@ -129,7 +129,7 @@ func TestAStoreThatIsAwayForLong(t *testing.T) {
 		time.Sleep(15 * time.Second)
 		c.store.Fails(sharetest.ErrAway)
 		use, attempts := c.watch("silent", 599*time.Second)
-		assert.GreaterOrEqual(t, use, 0.85)
+		assert.GreaterOrEqual(t, use, 0.75) // .91 to .94, and .79 to .83 if the law looked at a smaller window when the store went
 		assert.LessOrEqual(t, attempts, 1.1)
 		require.Equal(t, "silent", c.all[3].lim.Snapshot().Share.Mode)
 		time.Sleep(4 * time.Second)
