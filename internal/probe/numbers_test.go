@@ -338,11 +338,6 @@ func TestMetered(t *testing.T) {
 	assert.InDelta(t, 0.15, l.floor(0.3), 1e-9, "the first refusals do not leave ten a second")
 }
 
-func (l *law) with(set func(*law)) *law {
-	set(l)
-	return l
-}
-
 // More than an allowance and 20 in a row are an outage: there is no hold then.
 func TestOutage(t *testing.T) {
 	l := known()
