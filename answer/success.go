@@ -204,11 +204,7 @@ func (s *success) field(kind byte, value string) place {
 	s.keys++
 	if b, is := batches[string(key)]; is {
 		s.full = s.full || !empty
-		s.lists[s.depth] = b.list
-		if b.most > 0 {
-			s.tally[b.list].items = b.most
-		}
-		return b.place
+		return s.begins(b)
 	}
 	if is := roles[string(key)]; !empty && is == 0 && !beside[string(key)] {
 		s.full = true
@@ -258,6 +254,15 @@ func (s *success) field(kind byte, value string) place {
 	return others
 }
 
+// begins begins a list of a batch.
+func (s *success) begins(b listOfBatch) place {
+	s.lists[s.depth] = b.list
+	if b.most > 0 {
+		s.tally[b.list].items = b.most
+	}
+	return b.place
+}
+
 // erring takes a key of errors, whose value may be a code, a text or a list of codes or texts.
 func (s *success) erring(kind byte, value string, empty bool) place {
 	s.failed = s.failed || !empty
@@ -268,12 +273,15 @@ func (s *success) erring(kind byte, value string, empty bool) place {
 	return failure
 }
 
-// batches are the lists of a batch by their keys, folded, with the most items of those that count none.
-var batches = map[string]struct {
+// listOfBatch is a list of a batch, the place of its value, and its most items if it counts none.
+type listOfBatch struct {
 	list  uint8
 	place place
 	most  int
-}{
+}
+
+// batches are the lists of a batch by their keys, folded.
+var batches = map[string]listOfBatch{
 	"items":     {bulk, actions, 0},
 	"responses": {responses, rows, 0},
 	"records":   {records, rows, 0}, "requestresponses": {records, rows, 0},

@@ -38,3 +38,22 @@ func (g *Gate) obeyed(retryAfter time.Duration, stop bool) time.Duration {
 func (g *Gate) asked(retryAfter time.Duration, stop bool) quota.Asked {
 	return quota.Asked{After: retryAfter, Stop: stop, Refusals: g.Streak()}
 }
+
+func (g *Gate) jitter() float64 { return 0.5 + g.rules.Rand.Float64() }
+
+// pause is the shortest pause doubled n times, at most the longest, times U(0.5, 1.5). So clients that stopped
+// together do not start together ("Jitter Everything!", Safe Client Behaviour).
+func (g *Gate) pause(n int) time.Duration {
+	if g.rules.PauseMax < 0 {
+		return 0
+	}
+	return g.doubled(n, g.rules.PauseMax)
+}
+
+func (g *Gate) doubled(n int, hi time.Duration) time.Duration {
+	lo, d := g.rules.PauseMin, hi
+	if lo < hi>>min(n, 62) { // no overflow
+		d = lo << n
+	}
+	return time.Duration(float64(d) * g.jitter())
+}
