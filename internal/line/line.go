@@ -10,13 +10,10 @@ import (
 )
 
 const (
-	// crowded times the time that a late operation had is the longest that a crowd lasts. Then the order is first in, first out
+	// crowded times the time that a late operation had is the length of a crowd. Then the order is first in, first out
 	// again, to see whether that will do: one time in nine is a trial. With 4 the goodput of faults_leave_test.go is .01
 	// less, with 16 the same.
 	crowded = 8
-	// atFirst is the length of the first, if the callers say their deadlines; each further one is twice as long. Now and then the
-	// law narrows its window for a moment: with 8 workers in a loop, who all fit, are told for long after it.
-	atFirst = 2
 	// trips is the number of mean round trips that an operation needs, since some answers take twice as long as the mean.
 	trips = 2
 	// leaving is the share of the latest ends, of about as many as ends, from which callers who do not say when they leave
@@ -79,8 +76,6 @@ type crowd[T any] struct {
 	queue queue.Queue[*Waiter[T]]
 	// until is the end of the latest such time. span is the time that the late operation had by which it was found.
 	until, span time.Duration
-	// times is the length of the latest, in spans.
-	times time.Duration
 }
 
 // Verdict is what becomes of the operation that Turn returns.
@@ -221,7 +216,7 @@ func (l *Line[T]) Front() *Waiter[T] {
 //
 //   - An operation with less time left than two mean round trips is late, with less than half of the time that it had at most.
 //     So one that did not wait always goes, and a round trip that is wrong is measured again.
-//   - From then on the newest takes the turn of the oldest for two to eight times the late one's time. Oldest first, each would go with
+//   - From then on the newest takes the turn of the oldest for eight times the late one's time. Oldest first, each would go with
 //     a few milliseconds left, and its answer would be for nobody.
 //   - Meanwhile an oldest that has too little time left for those that wait now is told at once, but not sooner than a round
 //     trip after it came: a caller that comes again would be told again.
@@ -242,7 +237,7 @@ func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) 
 	case w.Deadline == 0:
 		return w, Goes
 	case late(now, w, s.Trip):
-		c.found(now, w.Since, w.had(), atFirst)
+		c.found(now, w.Since, w.had())
 		return w, Late
 	}
 	_, last := c.queue.Ends()
@@ -277,10 +272,10 @@ func (l *Line[T]) Left(now time.Duration, w *Waiter[T]) {
 	switch a := l.lane(w.Urgent); {
 	case w.Silent:
 		if a.ended(true) {
-			a.silent.found(now, w.Since, now-w.Since, crowded)
+			a.silent.found(now, w.Since, now-w.Since)
 		}
 	case w.Deadline != 0:
-		a.hasty.found(now, w.Since, w.had(), atFirst)
+		a.hasty.found(now, w.Since, w.had())
 	}
 }
 
@@ -303,11 +298,11 @@ func (l *Line[T]) CutOff(now time.Duration, urgent, silent bool) {
 	if oldest == nil || silent && !a.ended(true) || now < c.until+c.span {
 		return
 	}
-	had, times := oldest.Value.had(), time.Duration(atFirst)
+	had := oldest.Value.had()
 	if silent { // it has waited for as long
-		had, times = now-oldest.Value.Since, crowded
+		had = now - oldest.Value.Since
 	}
-	c.found(now, now, had, times) // it came after the last crowd
+	c.found(now, now, had) // it came after the last crowd
 }
 
 // Leaving reports whether the silent ones of a lane are a crowd.
@@ -323,16 +318,11 @@ func (a *lane[T]) ended(left bool) bool {
 	return a.left > leaving
 }
 
-// found begins a crowd: an operation that came after the last one is late, or its caller left. It had so much time. The crowd
-// lasts for that many times, and twice as many as the last one did if that was of late.
-func (c *crowd[T]) found(now, since, had, times time.Duration) {
-	if since < c.until {
-		return
+// found begins a crowd: an operation that came after the last one is late, or its caller left. It had so much time.
+func (c *crowd[T]) found(now, since, had time.Duration) {
+	if since >= c.until {
+		c.until, c.span = now+crowded*had, had
 	}
-	if now < c.until+2*c.span {
-		times = min(crowded, 2*c.times)
-	}
-	c.until, c.span, c.times = now+times*had, had, times
 }
 
 func (c *crowd[T]) hasten(w *Waiter[T]) bool { return c.span == 0 || w.had() <= crowded*c.span }
