@@ -157,6 +157,25 @@ func TestAFifthOfBadItems(t *testing.T) {
 	}
 }
 
+// The price: while a twentieth of the keys is down for two minutes, a pool of 64 gives up what fails by itself meanwhile. A
+// time-out costs less, and refusals nothing.
+func TestThePriceOfKeysThatAreDown(t *testing.T) {
+	for code, most := range map[status]int{500: 1500, 504: 900, 503: 0} {
+		bad := every(20, false)
+		s := &store{slots: 16, refuse: status(429), fails: func(item int, since time.Duration) error {
+			if since < 2*time.Minute && bad(item) {
+				return code
+			}
+			return nil
+		}}
+		const items = 40_000
+		n := s.sell(t, 64, items, time.Hour)
+		t.Logf("%d: %d of %d given up, the last good one after %v", code, n.own, items, n.last)
+		assert.LessOrEqual(t, n.own, most, code)
+		assert.Equal(t, items, n.good+n.own, code)
+	}
+}
+
 // One item in twenty is always refused, or times out: the service says 429, 503 or 504 for it. A refusal has no end, since
 // each rule that ended it lost good work at a real limit: here is how far the good ones come within two hours.
 func TestRefusalsOfOneItem(t *testing.T) {
