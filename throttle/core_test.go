@@ -156,9 +156,10 @@ func TestProbesGoOn(t *testing.T) {
 			last, sent = now, sent+1
 			c.EndedAt(now, tag.Critical, window.Overload)
 		}
-		most := int(10*time.Minute/every) + 30 // and what the formula lets pass
-		assert.LessOrEqual(t, sent, most, "of 600 000")
-		assert.GreaterOrEqual(t, sent, int(10*time.Minute/every))
+		probes := int(10 * time.Minute / every)
+		assert.LessOrEqual(t, sent, probes+30, "of 600 000, with what the formula lets pass")
+		// The formula's own begin the wait for a probe anew, so the last probe may fall behind the end.
+		assert.GreaterOrEqual(t, sent, probes-1)
 	}
 }
 
