@@ -12,8 +12,8 @@ import (
 type Block struct {
 	// For is the length of a block; 0: no blocks.
 	For time.Duration `yaml:"for"`
-	// Requests is the greatest number of requests in a second; the next request begins a block. From 1 to 10000000.
-	Requests int `yaml:"requests"`
+	// Requests is the greatest number of requests in a second; the next request begins a block.
+	Requests int `yaml:"requests" in:"1..10000000"`
 	// Refused makes Requests count refused requests only; with 0 Requests the first refusal begins a block.
 	Refused bool `yaml:"refused"`
 	// Renew makes each request during a block begin its time again: a ban.

@@ -3,6 +3,8 @@ package sim
 import (
 	"errors"
 	"fmt"
+	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -10,15 +12,15 @@ import (
 	"github.com/aimd-go/aimd/setting"
 )
 
-// settings is a struct of settings. It checks each of its fields and, if these are right, the rules among them.
-type settings interface{ check(checker) }
+// ruled is a struct of settings with rules among its fields. They are checked if each field is right.
+type ruled interface{ check(checker) }
 
-func problems(path string, s settings) (errs []error) {
-	s.check(checker{path, &errs, 0})
+func problems(path string, settings any) (errs []error) {
+	checker{"", &errs, 0}.below(path, settings)
 	return errs
 }
 
-// checker collects the errors of the fields below one path. A field that is zero has its default, and is right.
+// checker collects the errors of the fields below one path.
 type checker struct {
 	path string
 	errs *[]error
@@ -26,43 +28,62 @@ type checker struct {
 	before int
 }
 
-func (c checker) right() bool { return len(*c.errs) == c.before }
-
-// below checks a field that has fields.
-func (c checker) below(field string, s settings) { s.check(c.in(field)) }
-
-// each checks the items of a list.
-func each[T settings](c checker, field string, items []T) {
-	for i, x := range items {
-		c.below(fmt.Sprintf("%s[%d]", field, i), x)
+// below checks a struct of settings that is a field.
+func (c checker) below(field string, settings any) {
+	c = c.in(field)
+	v := reflect.ValueOf(settings)
+	for i := range v.NumField() {
+		c.field(v.Type().Field(i), v.Field(i))
+	}
+	if s, ok := settings.(ruled); ok && len(*c.errs) == c.before {
+		s.check(c)
 	}
 }
 
-func (c checker) duration(field string, d, low, high time.Duration) {
-	if d != 0 {
-		c.wrong(check.Duration(field, &d, 0, low, high))
+// field checks a field by its tag "in", which has its bounds, as "1ms..1h", or its words, as "a|b". Without bounds a
+// duration is from 0 to maxHorizon, and a whole number from 0 to maxNumber. What is zero has its default, and is right.
+func (c checker) field(f reflect.StructField, v reflect.Value) {
+	name, in := f.Tag.Get("yaml"), f.Tag.Get("in")
+	if name == "-" {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		c.below(name, v.Interface())
+	case reflect.Slice:
+		for i := range v.Len() {
+			c.below(fmt.Sprintf("%s[%d]", name, i), v.Index(i).Interface())
+		}
+	}
+	if v.IsZero() {
+		return
+	}
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		lo, hi := bounds(in, 0, maxHorizon, time.ParseDuration)
+		c.wrong(check.Duration(name, &x, 0, lo, hi))
+	case int:
+		lo, hi := bounds(in, 0, maxNumber, strconv.Atoi)
+		c.wrong(check.Count(name, &x, 0, lo, hi))
+	case float64:
+		if in != "" {
+			lo, hi := bounds(in, 0, 0, func(s string) (float64, error) { return strconv.ParseFloat(s, 64) })
+			c.wrong(check.Number(name, &x, 0, lo, hi))
+		}
+	case string:
+		if in != "" {
+			c.wrong(check.OneOf(name, x, strings.Split(in, "|")...))
+		}
 	}
 }
 
-// time checks a duration without other bounds.
-func (c checker) time(field string, d time.Duration) { c.duration(field, d, 0, maxHorizon) }
-
-func (c checker) count(field string, n, low, high int) {
-	if n != 0 {
-		c.wrong(check.Count(field, &n, 0, low, high))
+// bounds are those of a tag, and otherwise the given ones.
+func bounds[T any](tag string, lo, hi T, parse func(string) (T, error)) (T, T) {
+	from, to, ok := strings.Cut(tag, "..")
+	if !ok {
+		return lo, hi
 	}
-}
-
-func (c checker) number(field string, x, low, high float64) {
-	if x != 0 {
-		c.wrong(check.Number(field, &x, 0, low, high))
-	}
-}
-
-func (c checker) word(field, word string, allowed ...string) {
-	if word != "" {
-		c.wrong(check.OneOf(field, word, allowed...))
-	}
+	return checked(parse(from)), checked(parse(to))
 }
 
 // needs says that a field has no effect without another one.

@@ -10,10 +10,10 @@ import (
 
 // Fleet gives the clients one window through a store, as package share does. Each client is a process.
 type Fleet struct {
-	// Every is the time between two reports of a client; 0: it follows the number of clients. From 10ms to 1m.
-	Every time.Duration `yaml:"every"`
-	// Delay is the longest time of a message to the store or back; the least is a tenth. From 0 to 10s.
-	Delay time.Duration `yaml:"delay"`
+	// Every is the time between two reports of a client; 0: it follows the number of clients.
+	Every time.Duration `yaml:"every" in:"10ms..1m"`
+	// Delay is the longest time of a message to the store or back; the least is a tenth.
+	Delay time.Duration `yaml:"delay" in:"0..10s"`
 	// Away are the times in which the store does not answer. Empty: it has lost all when it is back.
 	Away []Span `yaml:"-"`
 	// Empty: see Away.
@@ -43,12 +43,6 @@ type fleets struct {
 	run     int64
 	leads   int32
 	away    bool
-}
-
-func (f *Fleet) check(c checker, st Strategy) {
-	c.duration("every", f.Every, 10*time.Millisecond, time.Minute)
-	c.duration("delay", f.Delay, 0, 10*time.Second)
-	c.when(!st.Window.on() || st.Shared, "every", f.Every, "a window with it that is not shared")
 }
 
 // process is a client's part.

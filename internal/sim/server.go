@@ -25,8 +25,8 @@ type Server struct {
 	Slots int `yaml:"slots"`
 	// Queue is the number of requests that may wait for a slot, first in first out. Further requests are refused.
 	Queue int `yaml:"queue"`
-	// Reserve is the share of the slots that background work does not get, without a Queue. From 0 to 1.
-	Reserve float64 `yaml:"reserve"`
+	// Reserve is the share of the slots that background work does not get, without a Queue.
+	Reserve float64 `yaml:"reserve" in:"0..1"`
 	// Refusal is the cost of a refused request.
 	Refusal Refusal `yaml:"refusal"`
 	// Rate limits the rate of requests.
@@ -72,7 +72,7 @@ const (
 type Spread struct {
 	// Kind is "constant" by default, "uniform" over mean * (1 +- Width), "exponential", or "lognormal" with
 	// Width as the standard deviation of the logarithm.
-	Kind string `yaml:"kind"`
+	Kind string `yaml:"kind" in:"constant|uniform|exponential|lognormal"`
 	// Width is 0 to 1 for "uniform" and 0 to 3 for "lognormal"; 0 means 0.5. Other kinds ignore it.
 	Width float64 `yaml:"width"`
 }
@@ -93,12 +93,12 @@ type Refusal struct {
 
 // Rate is a token bucket or, with a Window, a sliding window. Requests beyond it are refused.
 type Rate struct {
-	// PerSecond is the number of requests a second that pass; 0: no limit. From 0 to 1e7.
-	PerSecond float64 `yaml:"per_second"`
-	// Burst is the size of the bucket in tokens, and its content at the start; 0 means 1. From 1 to 1e7.
-	Burst float64 `yaml:"burst"`
-	// Window is the length of a sliding window, in which PerSecond * Window requests pass; 0: a bucket. From 0 to 1h.
-	Window time.Duration `yaml:"window"`
+	// PerSecond is the number of requests a second that pass; 0: no limit.
+	PerSecond float64 `yaml:"per_second" in:"0..1e7"`
+	// Burst is the size of the bucket in tokens, and its content at the start; 0 means 1.
+	Burst float64 `yaml:"burst" in:"1..1e7"`
+	// Window is the length of a sliding window, in which PerSecond * Window requests pass; 0: a bucket.
+	Window time.Duration `yaml:"window" in:"0..1h"`
 	// CountRefused makes refused requests take a place in the window, or tokens down to -Burst.
 	CountRefused bool `yaml:"count_refused"`
 	// NoDebt lets refused requests take tokens down to 0 only.
@@ -108,21 +108,20 @@ type Rate struct {
 // Quota is an amount that all clients together may spend in a time. Each answer reports the rest, and when
 // the quota is whole again. A request beyond the quota is refused.
 type Quota struct {
-	// Limit is the whole quota, more than 0. From 1 to 1e12.
-	Limit float64 `yaml:"limit"`
-	// Per is the time in which the quota comes back: it is whole again at each multiple of Per. From 1ms to 720h.
-	Per time.Duration `yaml:"per"`
+	// Limit is the whole quota, more than 0.
+	Limit float64 `yaml:"limit" in:"1..1e12"`
+	// Per is the time in which the quota comes back: it is whole again at each multiple of Per.
+	Per time.Duration `yaml:"per" in:"1ms..720h"`
 	// Bucket lets the quota come back at a steady rate instead; its reset is the time when it is full.
 	Bucket bool `yaml:"bucket"`
 	// Slice also bounds each slice of Per to its part, which no answer reports; 0: no slices.
 	Slice time.Duration `yaml:"slice"`
-	// Cost is the mean amount that a request spends. The amount is U(0.1, 1.9) times the mean. 0: always 1. From 0
-	// to 1e9.
-	Cost float64 `yaml:"cost"`
+	// Cost is the mean amount that a request spends. The amount is U(0.1, 1.9) times the mean. 0: always 1.
+	Cost float64 `yaml:"cost" in:"0..1e9"`
 	// Report is the truth of the reports: "true", the default; "rounded", the reset is in whole seconds; "full",
 	// the whole quota is always left; "empty", the rest is always 0; "refusals", only refusals have a report;
 	// "none", answers have no report.
-	Report string `yaml:"report"`
+	Report string `yaml:"report" in:"true|rounded|full|empty|refusals|none"`
 	// Reports is used instead of Report if it is not nil: it returns the report of an answer, and false if
 	// the answer has none.
 	Reports func(truth answer.Quota, refused bool) (answer.Quota, bool) `yaml:"-"`
@@ -135,24 +134,23 @@ func (q Quota) perSecond() float64 { return q.Limit / q.Per.Seconds() }
 type Knee struct {
 	// At is the concurrency up to which the service time is constant; 0: no knee.
 	At int `yaml:"at"`
-	// Slope is the linear growth: at concurrency c a request takes 1 + Slope * (c - At) / At times as long. With 1,
-	// the default, the throughput stays at its best. Above 1 it falls. From 0 to 100.
-	Slope float64 `yaml:"slope"`
-	// Factor is the base of the growth of How not to crash a server: at concurrency c a request takes
-	// Server.Service * Factor ^ ((c - At) / Scale), without spread, and at most 24 h. It is answered once it is as
-	// old as that time at the present concurrency. 0: the growth is linear. From 1.0001 to 1000.
-	Factor float64 `yaml:"factor"`
-	// Scale is the number of further requests for which Factor applies once (K); 0 means 15, as in the text. From
-	// 0.01 to 1e6.
-	Scale float64 `yaml:"scale"`
+	// Slope is the linear growth: at concurrency c a request takes 1 + Slope * (c - At) / At times as long. With 1, the
+	// default, the throughput stays at its best. Above 1 it falls.
+	Slope float64 `yaml:"slope" in:"0..100"`
+	// Factor is the base of the growth of How not to crash a server: at concurrency c a request takes Server.Service *
+	// Factor ^ ((c - At) / Scale), without spread, and at most 24 h. It is answered once it is as old as that time at the
+	// present concurrency. 0: the growth is linear.
+	Factor float64 `yaml:"factor" in:"1.0001..1000"`
+	// Scale is the number of further requests for which Factor applies once (K); 0 means 15, as in the text.
+	Scale float64 `yaml:"scale" in:"0.01..1e6"`
 }
 
 func (k Knee) steep() bool { return k.At > 0 && k.Factor > 0 }
 
 // Failures makes requests fail at any load (Safe Client Behaviour): a request fails by Rate, Every, First or Rest.
 type Failures struct {
-	// Rate is the share of requests that fail at random, 0 to 1.
-	Rate float64 `yaml:"rate"`
+	// Rate is the share of requests that fail at random.
+	Rate float64 `yaml:"rate" in:"0..1"`
 	// Every makes each request fail whose number at the server is a multiple of Every; 0: no request.
 	Every int `yaml:"every"`
 	// First is the number of attempts of each operation that fail before an attempt may succeed.
@@ -202,11 +200,11 @@ const (
 type Outage struct {
 	// From is the time when it begins.
 	From time.Duration `yaml:"from"`
-	// For is its length, 1ns to 720h.
-	For time.Duration `yaml:"for"`
+	// For is its length.
+	For time.Duration `yaml:"for" in:"1ns..720h"`
 	// Kind is "errors" by default: every request is refused. "silent": the process stops, and continues with its
 	// requests afterwards. "lost": requests and answers vanish.
-	Kind string `yaml:"kind"`
+	Kind string `yaml:"kind" in:"errors|silent|lost"`
 	// Backlog is the number of requests that the kernel keeps for a process in a "silent" outage, even if their
 	// clients no longer wait. Later requests are kept while their clients wait. 0: no bound.
 	Backlog int `yaml:"backlog"`

@@ -23,9 +23,8 @@ type Strategy struct {
 	// 1 ns is no wait. In files a jitter is "full", "equal", "proportional:J" (times U(1-J, 1+J)), "normal:J"
 	// (times 1 + J*N(0,1)) or "uniform:LO:HI".
 	Retry *backoff.Exponential `yaml:"retry"`
-	// Attempts is the greatest number of attempts of an operation, the first included; 0: no limit. From 0 to
-	// 1000000.
-	Attempts int `yaml:"attempts"`
+	// Attempts is the greatest number of attempts of an operation, the first included; 0: no limit.
+	Attempts int `yaml:"attempts" in:"0..1000000"`
 	// RetryAfter makes a retry wait at least for the Retry-After, as a Window always does.
 	RetryAfter bool `yaml:"retry_after"`
 	// Interactive lets only interactive operations be repeated: the first error ends background work.
@@ -35,12 +34,12 @@ type Strategy struct {
 	// Budget is the Share of a retry.Budget: the greatest share of requests that may be retries, less than 1; 0: no
 	// budget. A client gives an operation up if the budget refuses its retry.
 	Budget float64 `yaml:"budget"`
-	// Throttle is the K of a throttle.Throttle: the number of requests for each accepted request, 1 to 100; 0: no
+	// Throttle is the K of a throttle.Throttle: the number of requests for each accepted request; 0: no
 	// throttle. A client gives a rejected operation up.
-	Throttle float64 `yaml:"throttle"`
-	// Sense is the share of the slots that must be free before a client sends, 0 to 1; 0: clients do not look. If
+	Throttle float64 `yaml:"throttle" in:"1..100"`
+	// Sense is the share of the slots that must be free before a client sends; 0: clients do not look. If
 	// fewer slots are free, the attempt fails unsent.
-	Sense float64 `yaml:"sense"`
+	Sense float64 `yaml:"sense" in:"0..1"`
 	// Shared gives all clients one limiter, budget and throttle, as the goroutines of one process
 	// may have. Without it each client has its own.
 	Shared bool `yaml:"shared"`

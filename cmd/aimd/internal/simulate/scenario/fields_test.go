@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write fields.txt anew, from the comments of the Go fields")
 
-// The help of the fields is what their Go comments say.
+// The help of the fields is what their Go comments and their bounds say.
 func TestTheHelpIsTheGoComments(t *testing.T) {
 	c := comments{}
 	for _, dir := range []string{".", "../../../../../internal/sim", "../../../../../backoff"} {
@@ -118,6 +118,9 @@ func meaning(in reflect.Type, f reflect.StructField, doc string) string {
 		}
 		return w
 	})
+	if from, to, ok := strings.Cut(f.Tag.Get("in"), ".."); ok {
+		doc += fmt.Sprintf(" From %s to %s.", from, to)
+	}
 	var lines strings.Builder
 	for paragraph := range strings.Lines(doc) {
 		for line := range strings.Lines(wrap.WrapSoft(strings.TrimSpace(paragraph), 76)) {
@@ -134,7 +137,7 @@ var (
 
 // The bounds of a field stand in its comment and in package sim. They are the same.
 func TestTheBoundsOfTheHelpAreThoseOfTheSimulator(t *testing.T) {
-	const text = "server: {quotas: [{limit: 1, per: 1s}]}\nclients: {}\nstrategies: [{name: a, retry: {}}]\n"
+	const text = "server: {quotas: [{limit: 1, per: 1s}], outages: [{for: 1s}]}\nclients: {}\nstrategies: [{name: a, retry: {}}]\n"
 	told := 0
 	for _, e := range entry.FindAllStringSubmatch(Fields, -1) {
 		b := bounds.FindStringSubmatch(strings.Join(strings.Fields(e[3]), " "))
