@@ -79,22 +79,26 @@ vet-os:
 	GOOS=windows go vet ./... $(SYSTEM)
 	GOOS=darwin go vet $(SYSTEM)
 
-# The tests with a browser run alone: they measure.
+# Each part runs, also after one that failed. The end has the seconds of each, and is red if one was. The tests with a
+# browser run alone: they measure.
 proof: export E2E_QUIET := $(QUIET)
 proof:
-	$(MAKE) tidy lint MODULES='$(PROOF)'
-	$(MAKE) vet-os
-	$(MAKE) race SLOW=
-	for m in $(APART); do (cd $$m && export GOWORK=off && go mod tidy -diff && go vet ./...) || exit; done
-	$(TEST) $(patsubst %,./%/...,$(filter-out proof/e2e,$(PROOF)))
-	$(TEST) ./proof/harm -run '^TestHarm$$' -args -set 0
-	$(TEST) ./cmd/aimd/internal/simulate -run '^TestBuiltin' -args -laws
-	GOOS=windows go vet ./cmd/aimd/... ./examples/storm/...
-	$(MAKE) figures
-	$(MAKE) e2e ROWS=.
-	cd proof/e2e && go test -v -count=1 -timeout 2h ./browser
-	$(MAKE) fuzz FUZZTIME=5000x
-	$(MAKE) bench BENCHTIME=1x
+	@part() { echo "== $$*"; from=$$(date +%s); "$$@" && mark= || { mark=RED; red=1; }; \
+	  all="$$all$$(printf '%5d s  %3s  %s' $$(($$(date +%s) - from)) "$$mark" "$$*")\\n"; }; red=0 all=; \
+	part $(MAKE) tidy lint MODULES='$(PROOF)'; \
+	part $(MAKE) vet-os; \
+	part env GOOS=windows go vet ./cmd/aimd/... ./examples/storm/...; \
+	for m in $(APART); do part env GOWORK=off go -C $$m mod tidy -diff; part env GOWORK=off go -C $$m vet ./...; done; \
+	part $(MAKE) race SLOW=; \
+	part $(TEST) $(patsubst %,./%/...,$(filter-out proof/e2e,$(PROOF))); \
+	part $(TEST) ./proof/harm -run '^TestHarm$$' -args -set 0; \
+	part $(TEST) ./cmd/aimd/internal/simulate -run '^TestBuiltin' -args -laws; \
+	part $(MAKE) figures; \
+	part $(MAKE) e2e ROWS=.; \
+	part go -C proof/e2e test -v -count=1 -timeout 2h ./browser; \
+	part $(MAKE) fuzz FUZZTIME=5000x; \
+	part $(MAKE) bench BENCHTIME=1x; \
+	printf '%b' "$$all"; exit $$red
 
 fuzz:
 	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; for p in $$(go list -f '{{.Dir}}' ./...); do \
