@@ -258,10 +258,7 @@ func (l *Limiter) answered(t window.Ticket, o window.Outcome, v verdict.Verdict,
 	if l.gate.Has(t) && !l.gate.Left(t) {
 		heard = l.gate.Heard(run, o)
 	}
-	cause := ""
-	if l.gate.IsHeld(t) {
-		cause = above
-	}
+	held, cause := l.gate.IsHeld(t), ""
 	a, ok := l.gate.Answered(now, t, heard, v.Wait)
 	if !ok {
 		l.counts.Late++
@@ -276,6 +273,9 @@ func (l *Limiter) answered(t window.Ticket, o window.Outcome, v verdict.Verdict,
 	}
 	l.counts.count(o)
 	l.unknown(now, o, v, err)
+	if held && a.Outcome.Overloaded() {
+		cause = above
+	}
 	kind := event.Answered
 	if a.Outcome.Overloaded() && !a.Ignored {
 		kind, l.narrowed = event.Cut, false

@@ -30,8 +30,8 @@ type Event struct {
 	// InFlight and Queued are counted after the event.
 	InFlight, Queued int
 	// Cause is the law's word for the reason of its decision at an answer. Probe has "load", "chance", "own", "outage",
-	// "back", "used up", "slow" and "more". In shadow "above" is an attempt that the
-	// window had no room for. It is "" for other events but event.Share, and for Tahoe and Reno.
+	// "back", "used up", "slow" and "more". In shadow "above" is the refusal of an
+	// attempt that the window had no room for. It is "" for other events but event.Share, and for Tahoe and Reno.
 	Cause string
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome

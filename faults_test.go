@@ -43,6 +43,21 @@ func TestAStateOfTheFutureHasNoEffect(t *testing.T) {
 	}
 }
 
+// What a law does at a success of an attempt above its window, in shadow, had the cause of a refusal that it never heard.
+func TestInShadowOnlyARefusalIsAbove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var causes []string
+		l := watching(t, func(c *aimd.Config) { c.Observer = func(e aimd.Event) { causes = append(causes, e.Cause) } })
+		all := acquire(t, l, 4)
+		causes = nil
+		all[2].Done(window.Success)
+		all[3].Done(window.Overload)
+		require.Equal(t, []string{"", "above"}, causes)
+		all[0].Done(window.Success)
+		all[1].Done(window.Success)
+	})
+}
+
 // A panic in the function of Reconfigure changes nothing, and the next call works.
 func TestAPanicInReconfigureChangesNothing(t *testing.T) {
 	l, err := aimd.New(aimd.Config{})

@@ -8,7 +8,7 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// above is the Event.Cause of an answer to an attempt that the window had no room for.
+// above is the Event.Cause of a refusal that the law does not hear: the window had no room for the attempt.
 const above = "above"
 
 // shadow reports whether the limiter only watches.
