@@ -53,14 +53,46 @@ func TestManyLimitersCostNoMoreThanFew(t *testing.T) {
 	}
 }
 
-// A window that goes up at once is a decision, too, and no fall.
-func TestAJumpUpwardIsNoFall(t *testing.T) {
-	for after, want := range map[float64]event.Kind{84: "grew", 4: "shrank"} {
+// A window that goes up at once is a decision, too, and no fall; nor is a refusal that leaves the window as it is, which had
+// the sign of a cut.
+func TestWhatIsNoFallHasNotTheSignOfOne(t *testing.T) {
+	for after, want := range map[float64][3]event.Kind{84: {"grew", "grew", "grew"}, 8: {"kept", "kept", "kept"}, 4: {"shrank", "cut", "cut"}} {
 		e := aimd.Event{Kind: event.Answered, Outcome: window.Success, Before: 8, Window: window.State{Cwnd: after}}
-		assert.Equal(t, want, tell(e).Kind)
-		e.Outcome = window.Overload // it made a cut deeper
-		assert.Equal(t, event.Cut, tell(e).Kind)
+		answered := tell(e).Kind
+		e.Outcome = window.Overload
+		deeper := tell(e).Kind
+		e.Kind = event.Cut
+		assert.Equal(t, want, [3]event.Kind{answered, deeper, tell(e).Kind})
 	}
+	style, err := files.ReadFile("page/live.css")
+	require.NoError(t, err)
+	for _, kind := range []event.Kind{event.Cut, event.Paused, event.Reconfigured, event.Closed, "grew", "kept", "shrank"} {
+		assert.Contains(t, string(style), fmt.Sprintf("[data-k=%s]::before", kind))
+	}
+	assert.NotRegexp(t, `\[data-k\]::before[^}]*25BC`, string(style), "not the sign of all others")
+}
+
+// Backups, second releases and amounts were not in the sum.
+func TestATallySumsEachCounter(t *testing.T) {
+	counted := func(times uint64) (s aimd.Snapshot) {
+		for _, of := range []any{&s, &s.Shadow} {
+			v := reflect.ValueOf(of).Elem()
+			for i := range v.NumField() {
+				if v.Field(i).CanUint() {
+					v.Field(i).SetUint(times * uint64(1+i))
+				}
+			}
+		}
+		s.Amount, s.Shadow.Wait = 7.5*float64(times), time.Duration(times)
+		return s
+	}
+	sum := new(Sum)
+	for range 2 {
+		m := &member{sum: sum}
+		m.count(counted(1))
+		m.count(counted(1))
+	}
+	require.Equal(t, counted(2), sum.Snapshot)
 }
 
 // The page was told the share of a fleet, and left it: take did not keep it.

@@ -173,12 +173,14 @@ func tell(e aimd.Event) decision {
 		Seq: e.Seq, At: e.Time.UnixMilli(), Kind: e.Kind, Before: hundredths(e.Before),
 		Cwnd: hundredths(e.Window.Cwnd), Ssthresh: hundredths(e.Window.Ssthresh), Words: e.String(),
 	}
-	switch {
-	case e.Kind == event.Answered && e.Outcome.Overloaded(): // it made a cut deeper
-		d.Kind = event.Cut
-	case e.Kind == event.Answered && e.Window.Cwnd > e.Before:
+	switch answered := e.Kind == event.Answered || e.Kind == event.Cut; {
+	case answered && e.Window.Cwnd > e.Before:
 		d.Kind = "grew"
-	case e.Kind == event.Answered:
+	case answered && e.Window.Cwnd == e.Before:
+		d.Kind = "kept"
+	case answered && e.Outcome.Overloaded(): // the first of a burst, or one that made the cut deeper
+		d.Kind = event.Cut
+	case answered:
 		d.Kind = "shrank"
 	case e.Kind == event.Paused:
 		d.Wait = e.Wait.Milliseconds()

@@ -161,6 +161,9 @@ func (m *member) count(now aimd.Snapshot) {
 	s.Pauses += now.Pauses - old.Pauses
 	s.TooLate += now.TooLate - old.TooLate
 	s.Aside += now.Aside - old.Aside
+	s.Backups += now.Backups - old.Backups
+	s.Late += now.Late - old.Late
+	s.Amount += now.Amount - old.Amount
 	s.Shadow.Sent += now.Shadow.Sent - old.Shadow.Sent
 	s.Shadow.Held += now.Shadow.Held - old.Shadow.Held
 	s.Shadow.Wait += now.Shadow.Wait - old.Shadow.Wait

@@ -2,7 +2,6 @@ package live_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -29,23 +28,6 @@ func answer(t *testing.T, l *aimd.Limiter, outcomes ...window.Outcome) {
 		require.NoError(t, err)
 		p.End(ends[o])
 	}
-}
-
-// Shadows sum up as all counters do.
-func TestShadowsOfOneName(t *testing.T) {
-	a, b := reno(t, aimd.Config{Name: "a", InitialWindow: 1, Shadow: true}), reno(t, aimd.Config{Name: "a", InitialWindow: 1, Shadow: true})
-	sums := live.NewTally((&set{a, b}).all)
-	for range 2 {
-		for _, l := range []*aimd.Limiter{a, b, b} {
-			p, _ := l.TryAcquire()
-			defer p.End(nil)
-			q, _ := l.TryAcquire()
-			q.End(aimd.Refused(errors.New("busy")))
-		}
-		sums.Read()
-	}
-	s := sums.Read()[0].Shadow
-	require.Equal(t, []uint64{12, 10, 6, 6}, []uint64{s.Sent, s.Held, s.Refused, s.Above})
 }
 
 // set is what a test says that there is.

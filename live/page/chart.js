@@ -133,7 +133,7 @@ function column(l, c) {
   return points;
 }
 
-const moves = d => d.k === 'cut' || d.k === 'shrank' || d.k === 'grew' || d.k === 'reconfigured';
+const moves = d => ['cut', 'kept', 'shrank', 'grew', 'reconfigured'].includes(d.k);
 const shownDecisions = l => l.d.filter(d => d.t + (d.p || 0) >= end() - view.span && d.t <= end());
 
 // curve is a column with what decisions made of it, each at its very time.
@@ -154,6 +154,8 @@ function shape(g, kind, x, y) {
   if (kind === 'cut') { g.moveTo(x - 5, y - 10); g.lineTo(x + 5, y - 10); g.lineTo(x, y - 2); }
   if (kind === 'shrank') { g.moveTo(x, y - 12); g.lineTo(x + 5, y - 7); g.lineTo(x, y - 2); g.lineTo(x - 5, y - 7); }
   if (kind === 'grew') { g.moveTo(x - 5, y - 2); g.lineTo(x + 5, y - 2); g.lineTo(x, y - 10); }
+  if (kind === 'kept') g.rect(x - 5, y - 8, 10, 3);
+  if (kind === 'used up') g.arc(x, y - 7, 3, 0, 7);
   if (kind === 'reconfigured') g.rect(x - 4, y - 11, 8, 8);
   if (kind === 'closed') { g.moveTo(x - 4, y - 11); g.lineTo(x + 4, y - 3); g.moveTo(x + 4, y - 11); g.lineTo(x - 4, y - 3); }
   g.closePath();
@@ -162,7 +164,7 @@ function shape(g, kind, x, y) {
 // marks draws decisions on the window's chart, as many as there is room for.
 function marks(p, decisions) {
   const { g } = p;
-  const color = { cut: ink.refused, shrank: ink.ssthresh, grew: ink.cwnd, reconfigured: ink.soft, closed: ink.ink };
+  const color = { cut: ink.refused, shrank: ink.ssthresh, grew: ink.cwnd, closed: ink.ink };
   g.font = '600 11px system-ui, sans-serif';
   g.textAlign = 'center';
   let last = -99, label = -99;
@@ -172,10 +174,10 @@ function marks(p, decisions) {
     const x = p.x(d.t), y = moves(d) ? Math.max(p.y(d.b), p.top - 2) : p.top + 10;
     if (d.k === 'paused') continue;
     if (x - last < 5) continue;
-    last = x;
+    if (d.k !== 'kept') last = x; // it hides no other
     shape(g, d.k, x, y);
     g.lineWidth = 2;
-    g.strokeStyle = g.fillStyle = color[d.k];
+    g.strokeStyle = g.fillStyle = color[d.k] || ink.soft;
     if (d.k === 'shrank' || d.k === 'closed') g.stroke(); else g.fill();
     if (x < label) continue;
     // What is drawn at one place has one label.
@@ -197,7 +199,7 @@ function pause(p, d, taken) {
   const { g } = p, x = Math.max(p.x(d.t), p.left), w = Math.max(p.x(Math.min(d.t + d.p, p.t1)) - x, 2);
   g.fillStyle = ink.hatch;
   g.fillRect(x, p.top, w, p.bottom - p.top);
-  const words = 'paused ' + took(d.p), half = g.measureText(words).width / 2;
+  const words = (d.w.startsWith('shadow') ? 'would pause ' : 'paused ') + took(d.p), half = g.measureText(words).width / 2;
   const at = Math.min(Math.max(x + w / 2, p.left + half), p.right - half);
   if (w < 12 || taken.some(other => Math.abs(other.at - at) < other.half + half + 6)) return;
   taken.push({ at, half });

@@ -73,7 +73,7 @@ function log(l) {
   const items = entries(l), rows = $('decisions').children;
   $('none').hidden = items.length > 0;
   items.forEach((d, k) => {
-    const row = rows[k] || $('decisions').appendChild(line()), words = arrow(d.w), at = words.indexOf(': ');
+    const row = rows[k] || $('decisions').appendChild(line()), words = arrow(d.w), at = words.indexOf(': ', words.startsWith('shadow') ? 8 : 0);
     row.dataset.kind = row.children[1].dataset.k = d.k;
     text(row.children[0], clock(d.t));
     text(row.children[2].firstChild, at < 0 ? words : words.slice(0, at));

@@ -175,6 +175,23 @@ func TestAJumpUpwardIsNoFall(t *testing.T) {
 	require.Zero(t, run[int](b, `document.querySelectorAll('#decisions [data-k=shrank]').length`))
 }
 
+// In shadow what is refused above the window changes nothing: it had the sign of a cut, a pause that there was not was called
+// one, and each decision "shadow".
+func TestInShadowThePageSaysWhatWouldBe(t *testing.T) {
+	t.Parallel()
+	l := reno(t, aimd.Config{InitialWindow: 1, Shadow: true})
+	for range 3 { // the smallest window stays as it is
+		p, ok := l.TryAcquire()
+		require.True(t, ok)
+		p.End(aimd.Refused(errors.New("busy")))
+	}
+	b := browse(t, serve(t, live.Handler(live.Of(l))))
+	b.until(`[...document.querySelectorAll('#decisions li')].some(l => l.dataset.kind === 'kept')`)
+	require.Equal(t, "\"\u25AC\"", run[string](b, `getComputedStyle(document.querySelector('#decisions [data-k=kept]'), '::before').content`))
+	require.Equal(t, "shadow: cut", run[string](b, `document.querySelector('#decisions li[data-kind=kept] b').textContent`))
+	require.Zero(t, run[int](b, `document.querySelectorAll('#decisions [data-k=cut]').length`))
+}
+
 func TestHostileNamesAreTexts(t *testing.T) {
 	t.Parallel()
 	hostile := "<img src=x onerror=\"document.title='hacked'\">\u202e<script>document.title='hacked'</script>"
