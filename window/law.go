@@ -74,6 +74,8 @@ type Marks struct {
 	// Asked: the service asked for a time (Retry-After) that is longer than Trip. Until then the operation waits in no
 	// slot, and the window shows less than the callers want. False unless the law is Timed.
 	Asked bool
+	// Urgent: the attempt is of an urgent operation (Window.SetUrgent), whose work may be of another kind.
+	Urgent bool
 }
 
 // Law decides the window. It gets numbers and returns numbers: it holds no pointer to the window and no lock, reads

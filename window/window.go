@@ -79,7 +79,7 @@ func (w *Window) Answered(now time.Duration, t Ticket, o Outcome, retryAfter tim
 	if f == nil {
 		return End{}, false
 	}
-	a.RTT, a.Early = max(0, now-f.sent), f.early
+	a.RTT, a.Early, a.Urgent = max(0, now-f.sent), f.early, f.urgent
 	if o.Accepted() {
 		w.streak = 0
 	} else if o.Overloaded() && !a.Ignored {

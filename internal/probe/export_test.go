@@ -83,7 +83,7 @@ var rules = []rule{
 	{name: "cut", after: func(l *law, _ *answered) { l.rate = min(l.rate, 1e-3) }}, // nearly nothing is accepted, as the law sees it
 	{name: "hold", before: func(l *law, _ *answered) { l.best = 1e-9 }},            // so no window falls to a part of it
 	{name: "growth", with: func(n *numbers) { n.growth = 0.01 }},
-	{name: "slow", before: func(l *law, _ *answered) { l.shortest = math.Inf(1) }},
+	{name: "slow", before: func(l *law, _ *answered) { l.quickest = math.Inf(1) }},
 	{name: "spacing", after: func(_ *law, x *answered) { x.pace(window.AtOnce, window.Spaced, window.CatchUp) }},
 	{name: "floor", after: func(l *law, x *answered) {
 		if x.Outcome.Overloaded() && x.to.Cwnd < 1 {

@@ -354,7 +354,7 @@ func TestSlow(t *testing.T) {
 	for ceiling, want := range map[float64]int{math.Inf(1): 20, 10: 100} {
 		for _, shortest := range []float64{0, 0.1} {
 			l := known()
-			l.ceiling, l.shortest, l.quickest = ceiling, shortest, shortest
+			l.ceiling, l.shortest, l.quickest = ceiling, [2]float64{shortest}, shortest
 			n, block := 0, l.block
 			for l.again(0); n == 0 || l.block.answers > 0; n++ {
 				block = l.block
@@ -368,12 +368,19 @@ func TestSlow(t *testing.T) {
 		}
 	}
 	l := known()
-	l.shortest, l.quickest = 0.1, 0.1
-	for factor, want := range map[float64]bool{1.5: false, 1.51: true} {
+	l.shortest, l.quickest = [2]float64{0.1, 0.02}, 0.1
+	for factor, want := range map[float64]bool{1.499: false, 1.501: true} {
 		l.block = block{began: now - 1, answers: 20, flying: 20 * 20 * 0.1 * factor, trips: 20 * 0.1 * 1.6}
 		assert.Equal(t, want, l.slower(now), "by Little's law")
 		l.block = block{began: now - 1, answers: 20, flying: 20 * 20 * 0.1 * 1.6, trips: 20 * 0.1 * factor}
 		assert.Equal(t, want, l.slower(now), "by the round trip")
+		// Another mix is not slow: urgent calls beside a batch waited for seconds while half of the window was tried.
+		l.block = block{began: now - 1, answers: 20, flying: 20 * 20 * 0.1 * 1.6, trips: 9*0.1*factor + 11*1, urgent: 11, hurried: 11 * 1}
+		assert.True(t, l.slower(now), "urgent ones that take 50 times as long")
+		l.block.hurried = 11 * 0.02 * factor
+		assert.Equal(t, want, l.slower(now), "by the round trip of the urgent ones")
+		l.block.urgent, l.block.hurried = 9, l.block.trips-11*0.1*factor
+		assert.Equal(t, want, l.slower(now), "by the round trip of the others")
 	}
 }
 

@@ -9,17 +9,31 @@ import (
 // slowness is rule 5: growth must pay.
 type slowness struct {
 	block block
-	// shortest is the shortest mean round trip of a block, and least that by Little's law. slow: both of the last block
-	// were clearly longer. found: the ceiling is of a look.
-	shortest, quickest float64
-	slow, found        bool
+	// shortest is the shortest mean round trip of a block, of each kind, and quickest that by Little's law, 0: there was none.
+	// slow: both of the last block were clearly longer. found: the ceiling is of a look.
+	shortest    [2]float64
+	quickest    float64
+	slow, found bool
 	// from is the window before a look, 0: there is none. flew is the number in flight in the last block, took its
 	// rate; looked is the time of the last look, and next the time of the next.
 	from, flew, took, looked, next float64
 }
 
 // block counts answers without a refusal from a time on, with the attempts that were in flight and the round trips.
-type block struct{ began, answers, flying, trips float64 }
+type block struct {
+	began, answers, flying, trips float64
+	// urgent and hurried are the answers and round trips of urgent operations.
+	urgent, hurried float64
+}
+
+// kind is the kind with most of the answers, 1 for urgent ones, with its answers and round trips. The work of urgent operations
+// may be shorter: a batch of which fewer are among the answers is not slow.
+func (b block) kind() (kind int, answers, trips float64) {
+	if 2*b.urgent > b.answers {
+		return 1, b.urgent, b.hurried
+	}
+	return 0, b.answers - b.urgent, b.trips - b.hurried
+}
 
 // count counts an answer, and reports whether the block is full: it has so many answers, most of
 // the attempts in flight, and lasted for a round trip. If all that fly are answered at once, a
@@ -30,7 +44,11 @@ func (b *block) count(now float64, a window.End, least float64) bool {
 	}
 	b.answers++
 	b.flying += float64(a.Flying)
-	b.trips += seconds(a.RTT)
+	trip := seconds(a.RTT)
+	if b.trips += trip; a.Urgent {
+		b.urgent++
+		b.hurried += trip
+	}
 	return b.answers >= least && 2*b.answers*b.answers >= b.flying && (now-b.began)*b.answers >= b.trips
 }
 
@@ -51,7 +69,7 @@ func (l *law) looks(now, w float64, a window.End) float64 {
 	case l.looking():
 	case !l.found && !math.IsInf(l.ceiling, 1): // a service that refuses says itself where its limit is
 		least *= 5
-	case l.shortest == 0:
+	case l.quickest == 0:
 		least /= 2
 	}
 	if !l.block.count(now, a, least) {
@@ -84,7 +102,7 @@ func (l *law) judged(now, w float64, b block) float64 {
 		w = min(l.from, w*l.took/rate) / l.same
 		l.ceiling = min(l.ceiling, w)
 	}
-	l.shortest = 0
+	l.shortest, l.quickest = [2]float64{}, 0
 	l.seen(now, b)
 	l.found, l.from, l.next = true, 0, now+20*(now-l.looked)
 	return w
@@ -92,17 +110,21 @@ func (l *law) judged(now, w float64, b block) float64 {
 
 // seen keeps the shortest round trips.
 func (l *law) seen(now float64, b block) {
-	trip, little := b.trips/b.answers, b.flying/b.answers/b.rate(now)
-	if l.shortest == 0 {
-		l.shortest, l.quickest = trip, little
+	shorter := func(of *float64, v float64) {
+		if *of == 0 || v < *of {
+			*of = v
+		}
 	}
-	l.shortest, l.quickest = min(l.shortest, trip), min(l.quickest, little)
+	kind, answers, trips := b.kind()
+	shorter(&l.shortest[kind], trips/answers)
+	shorter(&l.quickest, b.flying/b.answers/b.rate(now))
 }
 
 // slower reports whether the answers of the block take longer than the shortest, and more fly than the rate needs.
 func (l *law) slower(now float64) bool {
 	b := l.block
-	return l.shortest > 0 && b.trips > l.more*l.shortest*b.answers && b.flying > l.more*l.quickest*b.rate(now)*b.answers
+	kind, answers, trips := b.kind()
+	return l.shortest[kind] > 0 && trips > l.more*l.shortest[kind]*answers && b.flying > l.more*l.quickest*b.rate(now)*b.answers
 }
 
 // halve begins a look at half of the window.

@@ -172,7 +172,9 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 		{"urgent", 0, 300, &probe, nil, 8 * time.Second, 432 * time.Second, "urgent"}, // it waits while a window that was cut has more in flight
 		{"calls past the limiter", 0, 300, &probe, nil, 150 * ms, 7 * time.Minute, "past"},
 		{"refused, one for both", 64, 300, &probe, nil, 50 * time.Second, 400 * time.Second, ""},
-		{"refused, urgent", 64, 300, &probe, nil, 4 * time.Second, 420 * time.Second, "urgent"},
+		// .6 to 1.4 s, as with a window that is always 64: a job holds its slot for 6 s, and seven end in a second. It was
+		// up to 9 s when the law took another mix of calls and jobs for slow answers, and tried half of the window.
+		{"refused, urgent", 64, 300, &probe, nil, 3 * time.Second, 420 * time.Second, "urgent"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			soon, whole := 0, 0 // two runs within a bound decide that the middle one is
