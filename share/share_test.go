@@ -57,8 +57,9 @@ func (l *lines) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, n
 
 var silent = slog.New(slog.DiscardHandler)
 
-// service takes a rate, with a burst, or has slots. What it refuses it refuses at once.
+// service takes a rate, with a burst, or has slots. What it refuses it refuses at once. With a line nothing is refused: it waits.
 type service struct {
+	line                   chan struct{}
 	mu                     sync.Mutex
 	perSecond, burst       float64
 	slots                  int
@@ -79,7 +80,7 @@ func (s *service) call(ctx context.Context, process int, amount float64) error {
 		s.filled = min(s.burst, s.filled+now.Sub(s.at).Seconds()*s.perSecond)
 	}
 	s.at = now
-	if s.perSecond > 0 && s.filled < amount || s.slots > 0 && s.flying >= s.slots {
+	if s.perSecond > 0 && s.filled < amount || s.slots > 0 && s.flying >= s.slots && s.line == nil {
 		s.refused++
 		s.mu.Unlock()
 		return aimd.Refused(errors.New("too much"))
@@ -87,9 +88,15 @@ func (s *service) call(ctx context.Context, process int, amount float64) error {
 	s.filled -= amount
 	s.flying++
 	s.mu.Unlock()
+	if s.line != nil {
+		s.line <- struct{}{}
+	}
 	time.Sleep(s.takes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.line != nil {
+		<-s.line
+	}
 	s.flying--
 	s.taken++
 	s.amounts += amount

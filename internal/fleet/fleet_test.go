@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -176,6 +177,29 @@ func TestTheSumsAreOfWhatIsNew(t *testing.T) {
 	r.Counts = Counts{Accepted: 1003, Refused: 501, Trips: time.Hour + 3*time.Second, RefusedTrips: time.Second}
 	sum, _ = l.sums(map[string]Row{"a": r})
 	require.Equal(t, Counts{Accepted: 3, Refused: 1, Trips: 3 * time.Second, RefusedTrips: time.Second}, sum)
+}
+
+// What is safe is a mean of three seconds: of the half that is taken since six seconds, and of the double before. While fewer
+// fly than may, and without a ceiling, the window is safe in any case.
+func TestWhatIsSafe(t *testing.T) {
+	safe := func(ceiling, flying float64) (m Message) {
+		l, r := newLeader(), row(0, flying)
+		for i := range 101 {
+			now := time.Duration(i) * 100 * time.Millisecond
+			m, _ = l.Step(now, now, map[string]Row{"a": r}, Message{})
+			l.state.Cwnd, l.state.Ssthresh = 20, ceiling
+			n := int64(10)
+			if i >= 40 {
+				n = 5
+			}
+			r.Accepted, r.Trips = r.Accepted+n, r.Trips+time.Duration(n)*100*time.Millisecond
+		}
+		return m
+	}
+	m := safe(10, 20)
+	assert.InDelta(t, 50+50*math.Exp(-6./3), m.Safe*m.Cwnd/m.Trip.Seconds(), 4) // 68 a second with the double, 51 with the half
+	assert.Equal(t, 1., safe(window.MaxWindow, 20).Safe)
+	assert.Equal(t, 1., safe(10, 1).Safe)
 }
 
 // A process keeps its share for a lease and a minute, unless three of ten of twenty answers are refused.

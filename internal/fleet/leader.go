@@ -55,8 +55,8 @@ const (
 	shortestLease, leases = 800 * time.Millisecond, 4
 	// ticks: the leader looks at the sums after two fifths of the time between two reports.
 	ticks = 0.4
-	// remembers is the time of which what is safe is a mean.
-	remembers = 10 * time.Second
+	// remembers is the time of which what is safe is a mean. Of 10 s the start is a part for long: .79 of the slots.
+	remembers = 3 * time.Second
 	// leastWindow is the least window of a fleet.
 	leastWindow = 1e-3
 	// longest is the longest time between two sends of a fleet, as package window has it.
@@ -269,8 +269,9 @@ func (l *Leader) say(now, at time.Duration, rows map[string]Row) Message {
 	if m.Rate = 0; l.trip > 0 {
 		m.Rate = m.Slots.Most / l.trip
 	}
-	if m.Safe = 1; l.state.Ssthresh < window.MaxWindow-1 && l.fly > l.state.Cwnd/2 { // by Little's law
-		m.Safe = l.took * l.trip / m.Cwnd
+	m.Safe = l.took * l.trip / m.Cwnd // by Little's law
+	if l.state.Ssthresh >= window.MaxWindow-1 || l.fly <= l.state.Cwnd/2 {
+		m.Safe = max(1, m.Safe)
 	}
 	m.MaxRate, m.MaxAmount = Level{}, Level{}
 	if l.MaxRate > 0 {

@@ -257,7 +257,7 @@ func (m *Member) shared(now, at time.Duration, s *Share) {
 		m.takesTurns(at, safe, s)
 	default:
 		s.State.Cwnd = whole(w, m.rank, m.message.Processes, at)
-		s.State.Pace, s.State.Trip = window.CatchUp, m.message.Trip
+		s.State.Pace = window.CatchUp
 	}
 	s.State.Cwnd = max(1, s.State.Cwnd)
 	s.State.Ssthresh = s.State.Cwnd

@@ -63,8 +63,8 @@ type Message struct {
 	Sends float64       `json:"c"`
 	Rate  float64       `json:"r"`
 	At    time.Duration `json:"at"`
-	// Safe is the load that the service took of late, in windows. A window that nobody moves is
-	// better the mean than its value by chance.
+	// Safe is the load that the service took of late, in windows. A window that nobody moves is better the mean than its
+	// value by chance, or the half at which a law looks. It is 1 at least if the service may take more.
 	Safe float64 `json:"g"`
 	// Slots, MaxRate and MaxAmount are the levels of the window, of MaxRate and of MaxAmountRate; zero without one.
 	Slots     Level `json:"ls"`
