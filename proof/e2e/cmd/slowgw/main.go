@@ -1,6 +1,10 @@
 // Command slowgw is versitygw, an S3 server over a directory, with a service time and a cap
 // on its requests: it refuses a request above the cap at once, with its own 503 SlowDown.
-// The tests run it as a separate process, so that they can stop, continue and kill it.
+// The tests run it as a separate process, so that they can stop, continue and kill it. A bucket is a folder:
+//
+//	mkdir -p /tmp/s3/photos && go run ./proof/e2e/cmd/slowgw -dir /tmp/s3
+//	export AWS_ACCESS_KEY_ID=access AWS_SECRET_ACCESS_KEY=secret-key AWS_REGION=us-east-1
+//	go run ./cmd/aimd upload docs s3://photos --endpoint http://127.0.0.1:9000
 package main
 
 import (
@@ -18,11 +22,11 @@ import (
 )
 
 func main() {
-	listen := flag.String("listen", "", "the S3 server's `address`")
-	control := flag.String("control", "", "the `address` that serves the counts, at /counts")
+	listen := flag.String("listen", "127.0.0.1:9000", "the S3 server's `address`")
+	control := flag.String("control", "127.0.0.1:9001", "the `address` that serves the counts, at /counts")
 	dir := flag.String("dir", "", "the `directory` with the objects; the one for their metadata, if need be, is beside it")
-	access := flag.String("access", "", "the access key's `id`")
-	secret := flag.String("secret", "", "the secret access `key`")
+	access := flag.String("access", "access", "the access key's `id`")
+	secret := flag.String("secret", "secret-key", "the secret access `key`")
 	slots := flag.Int("cap", 32, "how many `requests` it takes at a time")
 	service := flag.Duration("service", 100*time.Millisecond, "the mean service `time` of an upload; each differs by up to a fifth")
 	flag.Parse()
