@@ -26,6 +26,7 @@ func (s status) StatusCode() int { return int(s) }
 // place of a success.
 type store struct {
 	slots  int64
+	config aimd.Config // of the limiter
 	refuse error
 	fails  func(item int, since time.Duration) error
 
@@ -59,7 +60,7 @@ type sold struct {
 // sell sells the items through a new limiter; workers is 0 for Each, negative for a goroutine for each item.
 func (s *store) sell(t *testing.T, workers, items int, bounded time.Duration) (n sold) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
+		l, err := aimd.New(s.config)
 		require.NoError(t, err)
 		defer l.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), bounded)
@@ -208,6 +209,31 @@ func TestRefusalsOfOneItem(t *testing.T) {
 				assert.Less(t, n.most, 4*time.Minute, "%d, %s", code, door)
 			}
 		}
+	}
+}
+
+// The way out of a pool: MaxAttempts, and what ends with ErrAttempts goes to the end of its list. Of 4747 good ones 1176 were
+// done in two hours without. 200 runs took 24 to 151 s, 33 in the median; at most 16 good ones were refused eight times, too.
+func TestAPoolGivesRefusedItemsBack(t *testing.T) {
+	for _, code := range []status{429, 503} {
+		bad := every(20, false)
+		s := &store{slots: 16, config: aimd.Config{MaxAttempts: 8}, refuse: status(429), fails: func(item int, _ time.Duration) error {
+			if bad(item) {
+				return code
+			}
+			return nil
+		}}
+		const items = 5000
+		n, good := s.sell(t, 64, items, 2*time.Hour), 0
+		for i := range items {
+			if !bad(i) {
+				good++
+			}
+		}
+		t.Logf("%d: %d of %d good, the last after %v, %d given back, all ended after %v, %d sent", code, n.good, good, n.last, n.other, n.ended, n.sent)
+		assert.GreaterOrEqual(t, n.good, good*99/100, code)
+		assert.Equal(t, items-n.good, n.other, code)
+		assert.Less(t, n.ended, 4*time.Minute, code)
 	}
 }
 
