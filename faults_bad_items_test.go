@@ -367,8 +367,9 @@ func TestHalfOfTheKeysAreDown(t *testing.T) {
 	}
 }
 
-// Each item fails twice and then succeeds. 8883 of 20 000 were done in two hours, since all failed in step: who fails
-// aside goes first there, so that it is done soon. The best is 37 s.
+// Each item fails twice and then succeeds, so two of three answers say not why: with that for an outage the window stood below
+// one, and 20 000 took 66 minutes. 8883 were done in two hours, since all failed in step: who fails aside goes first there, so
+// that it is done soon.
 func TestItemsThatFailTwice(t *testing.T) {
 	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
 		var mu sync.Mutex
@@ -381,9 +382,10 @@ func TestItemsThatFailTwice(t *testing.T) {
 			}
 			return nil
 		})
-		n := s.sell(ctx, l, 32, 4000)
-		assert.Equal(t, 4000, n.good)
-		assert.Less(t, n.ended, 20*time.Minute) // wanted: 3 min. All fail in step, so 64 refusals in a row look like an outage
+		n := s.sell(ctx, l, 32, 20_000)
+		t.Logf("%v", n.ended)
+		assert.Equal(t, 20_000, n.good)
+		assert.Less(t, n.ended, 22*time.Minute) // 10 to 17; the best is 3
 	})
 }
 

@@ -102,7 +102,7 @@ func TestTheRatesOfAPartTakeThePlaceOfTheSettings(t *testing.T) {
 	require.Error(t, g.Shared(0, window.State{Cwnd: -1}, limiter.Part{}))
 }
 
-// "An unclear answer is neutral, and a time-out while most of the latest answers are unclear."
+// "An unclear answer is neutral, and a time-out while most of the latest answers are unclear, and the last six."
 func TestUnclearAnswers(t *testing.T) {
 	const u, s, n = window.Unclear, window.Success, window.Neutral
 	repeat := func(times int, of ...window.Outcome) (all []window.Outcome) {
@@ -120,10 +120,13 @@ func TestUnclearAnswers(t *testing.T) {
 		"neutral ends do not count":       {append(repeat(10, u, n), u), 1},
 		"after a hundred successes":       {append(repeat(100, s), repeat(11, u)...), 1},
 		"two in five":                     {repeat(100, u, s, u, s, s), 0},
-		"two in three":                    {repeat(100, u, u, s), 187},
+		"two in three":                    {repeat(100, u, u, s), 0},
+		"five in six":                     {repeat(100, u, u, u, u, u, s), 0},
+		"six in seven":                    {repeat(100, u, u, u, u, u, u, s), 99},
 		"one in a hundred":                {repeat(20, append(repeat(99, s), u)...), 0},
 		"an outage ends with successes":   {append(append(repeat(40, u), repeat(13, s)...), repeat(2, u)...), 30},
-		"an outage and a few successes":   {append(append(repeat(40, u), repeat(4, s)...), repeat(2, u)...), 32},
+		"an outage and a few successes":   {append(append(repeat(40, u), repeat(4, s)...), repeat(2, u)...), 30},
+		"and the sixth after them":        {append(append(repeat(40, u), repeat(4, s)...), repeat(6, u)...), 31},
 		"what is known ends it as well":   {append(append(repeat(40, u), repeat(13, window.Overload)...), u), 30},
 		"a request at fault is known too": {append(append(repeat(40, u), repeat(13, window.ClientError)...), u), 30},
 	} {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -65,24 +66,6 @@ func TestModelsAreNoOpenAnswers(t *testing.T) {
 			require.NoError(t, err)
 			defer l.Close()
 			m := &model{slots: 8, long: c.long}
-			// In Do, since a client without a deadline gives up a call that is still refused after 15 minutes.
-			client := &http.Client{Transport: &httplimit.Transport{Base: m, Limiter: l}}
-			ask := func(ctx context.Context) error {
-				req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://model.example/", nil)
-				if err != nil {
-					return err
-				}
-				resp, err := client.Do(req)
-				if err != nil {
-					return err
-				}
-				defer resp.Body.Close()
-				if err := httplimit.Check(resp); err != nil {
-					return err
-				}
-				_, err = io.Copy(io.Discard, resp.Body)
-				return err
-			}
 			work := make(chan int, 80)
 			for i := range cap(work) {
 				work <- i
@@ -92,7 +75,7 @@ func TestModelsAreNoOpenAnswers(t *testing.T) {
 			for range c.workers {
 				all.Go(func() {
 					for range work {
-						assert.NoError(t, l.Do(t.Context(), ask))
+						assert.NoError(t, ask(t.Context(), l, m))
 					}
 				})
 			}
@@ -102,4 +85,85 @@ func TestModelsAreNoOpenAnswers(t *testing.T) {
 			assert.Less(t, took.Seconds(), 1.2*c.before.Seconds(), "%d s, %d workers", c.long, c.workers)
 		})
 	}
+}
+
+// banning is a server of models that bans: three refused in ten minutes, and all is refused for ten minutes.
+type banning struct {
+	model
+	mu      sync.Mutex
+	until   time.Time
+	refused []time.Time
+	bans    int
+}
+
+func (b *banning) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	banned := time.Now().Before(b.until)
+	b.mu.Unlock()
+	if banned {
+		time.Sleep(50 * time.Millisecond)
+		return &http.Response{StatusCode: http.StatusTooManyRequests, Header: http.Header{}, Request: r, ProtoMajor: 1, Body: http.NoBody}, nil
+	}
+	resp, err := b.model.RoundTrip(r)
+	if resp.StatusCode == http.StatusTooManyRequests {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		now := time.Now()
+		b.refused = append(slices.DeleteFunc(b.refused, func(at time.Time) bool { return now.Sub(at) > 10*time.Minute }), now)
+		if len(b.refused) >= 3 && !now.Before(b.until) {
+			b.until, b.refused = now.Add(10*time.Minute), nil
+			b.bans++
+		}
+	}
+	return resp, err
+}
+
+// 30 callers of streams of five minutes at 20 places: 480 streams fit into two hours. Each ban costs ten minutes, and five more
+// until the places end in turn. After it the window is past the places two round trips later, and the allowance and the load are
+// three. Wanted: 430 streams, and two bans.
+func TestStreamsBesideBans(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{})
+		require.NoError(t, err)
+		defer l.Close()
+		b := &banning{model: model{slots: 20, long: 300}}
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+		defer cancel()
+		var all sync.WaitGroup
+		var streams atomic.Int64
+		for range 30 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					if ask(ctx, l, b) == nil {
+						streams.Add(1)
+					}
+				}
+			})
+		}
+		all.Wait()
+		t.Logf("%d streams, %d bans, %d asked", streams.Load(), b.bans, b.asked.Load())
+		assert.GreaterOrEqual(t, streams.Load(), int64(300))
+		assert.LessOrEqual(t, b.bans, 5)
+	})
+}
+
+// ask has a stream in Do, since a client without a deadline gives up a call that is still refused after 15 minutes.
+func ask(ctx context.Context, l *aimd.Limiter, base http.RoundTripper) error {
+	client := &http.Client{Transport: &httplimit.Transport{Base: base, Limiter: l}}
+	return l.Do(ctx, func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://model.example/", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		if err := httplimit.Check(resp); err != nil {
+			return err
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err
+	})
 }
