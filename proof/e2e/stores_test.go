@@ -1,10 +1,12 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,7 +25,7 @@ import (
 	"github.com/aimd-go/aimd/share"
 )
 
-// valkey, in the environment, is the path of a valkey-server, which Debian has since its release 13.
+// valkey, in the environment, is the path of a valkey-server, which Debian has since its release 13 and among the backports of 12.
 const valkey = "E2E_VALKEY"
 
 // client is a client of a Redis that the test closes.
@@ -76,13 +78,15 @@ func TestStoresOfAFleet(t *testing.T) {
 		address := startNode(t)
 		return redisshare.Store{Client: client(t, redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{address}})), Name: "x"}
 	})
-	if path := os.Getenv(valkey); path != "" {
-		conforms("valkey", func(t *testing.T) share.Store {
-			address := program.Address(t)
-			redisProcess(t, path, address, t.TempDir())
-			return redisshare.Store{Client: client(t, redis.NewClient(&redis.Options{Addr: address})), Name: "x"}
-		})
-	}
+	conforms("valkey", func(t *testing.T) share.Store {
+		path, err := exec.LookPath(cmp.Or(os.Getenv(valkey), "valkey-server"))
+		if err != nil {
+			t.Skipf("NOT TESTED on Valkey: %v; install valkey-server, or let %s name one", err, valkey)
+		}
+		address := program.Address(t)
+		redisProcess(t, path, address, t.TempDir())
+		return redisshare.Store{Client: client(t, redis.NewClient(&redis.Options{Addr: address})), Name: "x"}
+	})
 	conforms("postgres", func(t *testing.T) share.Store {
 		return pgshare.Store{DB: pool(t, ownPostgres(t).url()), Name: "a fleet/of: mine {1}"}
 	})
