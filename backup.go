@@ -60,7 +60,6 @@ func BackupValue[T, R any](l *Limiter, fn func(context.Context, T) (R, error)) f
 	}
 }
 
-// backup is one attempt that may have a second.
 type backup[R any] struct {
 	l    *Limiter
 	mean *clipped
@@ -104,7 +103,6 @@ func (b *backup[R]) run(ctx context.Context) (R, error) {
 	}
 }
 
-// start runs fn on a goroutine.
 func (b *backup[R]) start() <-chan result[R] {
 	end := make(chan result[R], 1)
 	go func() {
@@ -138,7 +136,6 @@ func (b *backup[R]) second(ctx context.Context, p Permit, won chan<- result[R]) 
 	}
 }
 
-// tryBackup takes a slot for a backup.
 func (l *Limiter) tryBackup(of wants) (p Permit, ok bool) {
 	l.lock()
 	few := l.counts.Backups*backupShare < l.counts.Attempts+backupsFirst*backupShare && l.gate.Open() // in shadow all else goes

@@ -148,7 +148,6 @@ func (p *panicked) Error() string {
 	return fmt.Sprintf("aimd: panic in Each: %v\n\n%s", p.value, p.stack)
 }
 
-// Unwrap returns the panic's value if it is an error.
 func (p *panicked) Unwrap() error {
 	err, _ := p.value.(error)
 	return err

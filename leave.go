@@ -37,7 +37,6 @@ func (l *Limiter) turn(now time.Duration) *waiter {
 	}
 }
 
-// notSent is the error of an operation that is too late.
 func (l *Limiter) notSent(now time.Duration, w *waiter, v line.Verdict) error {
 	left := roughly(max(0, w.Deadline-now))
 	if v == line.Last {
@@ -46,7 +45,6 @@ func (l *Limiter) notSent(now time.Duration, w *waiter, v line.Verdict) error {
 	return fmt.Errorf("not sent: %s left, answers take %s: %w", left, roughly(l.gate.State().Trip), context.DeadlineExceeded)
 }
 
-// tooLate counts an operation that was not sent before its deadline.
 func (l *Limiter) tooLate(now time.Duration, err error) {
 	l.counts.TooLate++
 	l.noteDoubled(now, Event{Kind: event.TooLate, Count: l.counts.TooLate, Err: err})

@@ -96,7 +96,6 @@ func (l *Limiter) hopeless(now time.Duration, w *waiter) error {
 	return &pausedError{p, reason}
 }
 
-// pausedError is the error of an operation that does not wait for the end of a pause.
 type pausedError struct {
 	pause
 	// reason is ErrWait, ErrQuota or DeadlineExceeded.

@@ -43,7 +43,6 @@ type spoken struct {
 
 func (s *spoken) Unwrap() error { return s.error }
 
-// Facts implements verdict.Factual.
 func (s *spoken) Facts() verdict.Facts {
 	return verdict.Facts{Verdict: verdict.Verdict{Meaning: s.meaning}}
 }

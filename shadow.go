@@ -11,10 +11,8 @@ import (
 // above is the Event.Cause of a refusal that the law does not hear: the window had no room for the attempt.
 const above = "above"
 
-// shadow reports whether the limiter only watches.
 func (l *Limiter) shadow() bool { return l.settings.Load().Shadow }
 
-// held notes an attempt that would have waited.
 func (l *Limiter) held(now time.Duration, t window.Ticket) {
 	if l.gate.IsHeld(t) {
 		s := l.gate.Shadow()

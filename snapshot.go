@@ -168,7 +168,6 @@ func (l *Limiter) Snapshot() Snapshot {
 	return s
 }
 
-// count counts an answer.
 func (s *Snapshot) count(o window.Outcome) {
 	s.Attempts++
 	switch o {

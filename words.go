@@ -74,7 +74,6 @@ var reasons = map[string]string{
 	"back": "the service is back after a silence", "used up": "a limit was used up and is refilled", "slow": "growth gained nothing", above: "more than the window were in flight",
 }
 
-// verb is what the window did.
 func (e Event) verb() string {
 	switch {
 	case e.Outcome.Overloaded() && e.narrowed():

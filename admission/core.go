@@ -37,7 +37,6 @@ type core struct {
 	crowd time.Duration
 }
 
-// newCore returns a core in its initial state, or an error that names the wrong setting.
 func newCore(l Limit, c Config) (core, error) {
 	c, err := c.withDefaults()
 	if err != nil {
@@ -156,7 +155,6 @@ func (c *core) seen(now time.Duration) {
 	}
 }
 
-// drop takes a request out of the line and refuses it.
 func (c *core) drop(r *request, why string) {
 	if c.line.remove(r); why == expired {
 		c.late(r)

@@ -99,7 +99,6 @@ func outcomeOf(status int) window.Outcome {
 	return window.Success
 }
 
-// ServeHTTP serves the request if it is admitted, and refuses it if not.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	tags := h.settings.Tags(r)
 	ctx := tag.NewContext(r.Context(), tags)

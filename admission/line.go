@@ -68,7 +68,6 @@ func (l *line) push(r *request) {
 	l.levels[r.level].Push(&r.item)
 }
 
-// remove reports false if the request is not in the line.
 func (l *line) remove(r *request) bool {
 	if !l.levels[r.level].Remove(&r.item) {
 		return false

@@ -98,7 +98,6 @@ func (s *service) Write(p []byte) (int, error) {
 	return s.ResponseWriter.Write(p)
 }
 
-// WriteString is io.StringWriter.
 func (s *service) WriteString(text string) (int, error) {
 	s.begin(http.StatusOK)
 	return io.WriteString(s.ResponseWriter, text)

@@ -77,7 +77,6 @@ func (r *reader) heard() {
 	}
 }
 
-// lowered is a message in lower case, up to its bound.
 func lowered(text string) string {
 	text = strings.ToLower(text[:min(len(text), mostText)]) // may be longer than it was
 	return text[:min(len(text), mostText)]
@@ -149,7 +148,6 @@ var roles = func() map[string]role {
 	return all
 }()
 
-// said notes a value of the document by its key.
 func (r *reader) said(key string, kind byte, value string) {
 	if kind == bareToken && !strings.Contains("0123456789-", value[:1]) { // true, false, null
 		return
@@ -185,7 +183,6 @@ func (r *reader) named() {
 	}
 }
 
-// code notes a code that was not there before.
 func (a *Answer) code(code string) {
 	var space [longestCode]byte
 	folded := appendFolded(space[:0], code)

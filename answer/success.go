@@ -9,7 +9,6 @@ import (
 // data. A document is an error if it has one of the keys of errors, and no key with data. So a resource that tells of its
 // own failure, such as a job or a response of a model, is a success. An event of a stream has no such bound.
 
-// place is what an object or a list of a success is.
 type place uint8
 
 const (
@@ -48,7 +47,6 @@ var beside = func() map[string]bool {
 	return all
 }()
 
-// success reads a document of a success.
 type success struct {
 	*reader
 	scan
@@ -78,7 +76,6 @@ type facts struct {
 	refusal, envelope bool // of the item
 }
 
-// judged is a code of an item, and whether it refuses for load.
 type judged struct {
 	code    string
 	refuses bool
@@ -254,7 +251,6 @@ func (s *success) field(kind byte, value string) place {
 	return others
 }
 
-// begins begins a list of a batch.
 func (s *success) begins(b listOfBatch) place {
 	s.lists[s.depth] = b.list
 	if b.most > 0 {

@@ -130,7 +130,6 @@ func (c clock) instant(value string, unit time.Duration) (time.Duration, bool) {
 	return 0, false
 }
 
-// number reads a number of digits, with a fraction or without.
 func number(value string) (float64, bool) {
 	value = strings.TrimSpace(value)
 	if value == "" || strings.Trim(value, "0123456789.") != "" {

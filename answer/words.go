@@ -131,7 +131,6 @@ func said(phrases ...string) (all []phrase) {
 	return all
 }
 
-// says reports whether the message has the phrase.
 func (a *Answer) says(p phrase) bool {
 	i := strings.Index(a.Text, p.first)
 	return i >= 0 && (p.later == "" || strings.Contains(a.Text[i+len(p.first):], p.later))

@@ -154,7 +154,6 @@ func (r *Runner) open(ctx context.Context) error {
 	}
 }
 
-// sleep waits out a delay, without a slot.
 func (r *Runner) sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil

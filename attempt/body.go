@@ -36,7 +36,6 @@ func (a *Attempt) Body(inner io.ReadCloser, sized bool) io.ReadCloser {
 // sizedBody is a body whose length is known.
 type sizedBody Attempt
 
-// Read is Read of a body, and says that it lives.
 func (d *sizedBody) Read(p []byte) (int, error) {
 	n, err := (*attemptBody)(d).Read(p)
 	if n > 0 {
@@ -45,7 +44,6 @@ func (d *sizedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close is Close of a body.
 func (d *sizedBody) Close() error { return (*attemptBody)(d).Close() }
 
 func (a *Attempt) upgraded() bool {
@@ -53,7 +51,6 @@ func (a *Attempt) upgraded() bool {
 	return ok
 }
 
-// Read reads from the body, and ends the attempt at the body's end or at an error.
 func (b *attemptBody) Read(p []byte) (int, error) {
 	a := (*Attempt)(b)
 	a.reading.Inc()
@@ -77,7 +74,6 @@ func (b *attemptBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the body, and then ends the attempt.
 func (b *attemptBody) Close() error {
 	a := (*Attempt)(b)
 	if reading := a.beingRead(); a.claim() {

@@ -202,7 +202,6 @@ func (a *Attempt) spent(v verdict.Verdict) bool {
 	return now.Sub(r.guessed) >= a.runner.longest()
 }
 
-// longest is the longest Retry-After that the operation obeys.
 func (r *Runner) longest() time.Duration {
 	if r.Slots != nil {
 		return r.Slots.Limits().MaxRetryAfter

@@ -37,7 +37,6 @@ func (s source) key() any {
 	return s.limiter
 }
 
-// series has the samples and decisions of a source.
 type series struct {
 	source
 	id int

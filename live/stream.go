@@ -43,7 +43,6 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	h.send(w, r, every)
 }
 
-// interval reads the time from message to message that a page asks for.
 func interval(s string) (time.Duration, error) {
 	if s == "" {
 		return usual, nil

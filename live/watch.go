@@ -54,7 +54,6 @@ type known struct {
 	seq  uint64
 }
 
-// news is the next message for a page.
 func (w *watch) news(p *page) message {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +97,6 @@ func (w *watch) list(now time.Time) {
 	}
 }
 
-// front are the first by name.
 func front(all []source) []source {
 	slices.SortStableFunc(all, func(a, b source) int { return strings.Compare(a.name, b.name) })
 	return all[:min(len(all), shown)]

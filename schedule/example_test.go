@@ -15,14 +15,15 @@ func ExampleSchedule() {
 		fmt.Println(err)
 		return
 	}
-	err = s.Run(context.Background(), func(ctx context.Context) {
+	ctx, cancel := context.WithCancel(context.Background())
+	err = s.Run(ctx, func(context.Context) {
 		fmt.Println("fetched")
-		s.Stop() // leave it out in a program
+		cancel() // leave it out in a program
 	})
 	fmt.Println("ended:", err)
 	// Output:
 	// fetched
-	// ended: <nil>
+	// ended: context canceled
 }
 
 func ExampleSchedule_SetPeriod() {

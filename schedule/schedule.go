@@ -31,14 +31,12 @@ type Config struct {
 // with New.
 type Schedule struct {
 	clock clock.Clock
-	// stop is closed by Stop; changed has one element if there is a new plan.
-	stop    chan struct{}
+	// changed has one element if there is a new plan.
 	changed chan struct{}
 
-	mu      sync.Mutex
-	core    plan // guarded by mu, as are the fields below
-	stopped bool
-	runs    uint64
+	mu   sync.Mutex
+	core plan // guarded by mu, as are the fields below
+	runs uint64
 	// running: a Run has not returned.
 	running bool
 	// period is the one of New.
@@ -54,43 +52,26 @@ func newOn(source clock.Clock, c Config) (*Schedule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schedule: %w", err)
 	}
-	return &Schedule{clock: source, core: newPlan(source.Now(), c), period: c.Period, stop: make(chan struct{}), changed: make(chan struct{}, 1)}, nil
+	return &Schedule{clock: source, core: newPlan(source.Now(), c), period: c.Period, changed: make(chan struct{}, 1)}, nil
 }
 
 // Run calls the job at the times of the schedule, one call at a time, in this goroutine and with this context. It
-// ends when the context ends or Stop is called, after the job under way.
-//
-// It returns the context's error unwrapped, or nil after a Stop, also if Stop was called before. While another Run
-// has not returned, it returns another error. After the context's end it may be called again. If the job panics, so
-// does Run.
+// ends when the context ends, after the job under way, and returns the context's error unwrapped. A job that should
+// end by itself takes another context. While another Run has not returned, it returns another error. After the
+// context's end it may be called again. If the job panics, so does Run.
 func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
 	if !s.enter(true) {
 		return errors.New("schedule: runs already")
 	}
 	defer s.enter(false)
 	for ctx.Err() == nil {
-		d, stopped := s.begin()
-		switch {
-		case stopped:
-			return nil
-		case d > 0:
+		if d := s.begin(); d > 0 {
 			s.wait(ctx, d)
-		default:
+		} else {
 			s.once(ctx, job)
 		}
 	}
 	return ctx.Err()
-}
-
-// Stop makes Run return: no job begins from now on; a job under way continues, and Run returns after it. It may be
-// called more than once, and by the job.
-func (s *Schedule) Stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.stopped {
-		s.stopped = true
-		close(s.stop)
-	}
 }
 
 // SetPeriod changes the period, or returns an error with the allowed values; 0 restores the period of New. If the
@@ -139,21 +120,17 @@ func (s *Schedule) enter(running bool) bool {
 	return changed
 }
 
-// begin begins a run if its time has come and returns 0, or returns how long to wait. The lock is held while
-// it decides, so that no run begins after Stop.
-func (s *Schedule) begin() (wait time.Duration, stopped bool) {
+// begin begins a run if its time has come and returns 0, or returns how long to wait.
+func (s *Schedule) begin() (wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()
-	switch {
-	case s.stopped:
-		return 0, true
-	case s.core.Begin(now):
+	if s.core.Begin(now) {
 		s.runs++
-		return 0, false
+		return 0
 	}
 	next, _ := s.core.Next()
-	return next.Sub(now), false
+	return next.Sub(now)
 }
 
 // wait returns after that time, or before it if there is something new.
@@ -163,7 +140,6 @@ func (s *Schedule) wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-timer.C:
 	case <-s.changed:
-	case <-s.stop:
 	case <-ctx.Done():
 	}
 }

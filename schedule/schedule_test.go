@@ -79,6 +79,7 @@ func TestTheContextReachesTheJobAndIsWaitedFor(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := false
 		result := start(ctx, s, func(ctx context.Context) {
+			assert.Zero(t, s.Snapshot().Next, "one is under way")
 			<-ctx.Done()
 			time.Sleep(time.Second)
 			ended = true
@@ -104,8 +105,9 @@ func TestTheContextReachesTheJobAndIsWaitedFor(t *testing.T) {
 func TestNeverTwoJobsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSchedule(t)
+		ctx, cancel := context.WithCancel(t.Context())
 		jobs, runs := 0, 0
-		result := start(t.Context(), s, func(context.Context) {
+		result := start(ctx, s, func(context.Context) {
 			jobs++
 			assert.Equal(t, 1, jobs)
 			time.Sleep(5*period + period/2)
@@ -114,42 +116,19 @@ func TestNeverTwoJobsAtOnce(t *testing.T) {
 		})
 		require.EqualError(t, s.Run(t.Context(), func(context.Context) { t.Error("no run") }), "schedule: runs already")
 		time.Sleep(65 * period)
-		s.Stop()
-		require.NoError(t, <-result)
+		cancel()
+		require.ErrorIs(t, <-result, context.Canceled)
 		assert.InDelta(t, 10, runs, 1, "what is missed collapses")
 		assert.InDelta(t, 10, s.Snapshot().Missed, 1)
 		assert.EqualValues(t, runs, s.Snapshot().Runs)
 	})
 }
 
-func TestStopLetsTheJobEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newSchedule(t)
-		release := make(chan struct{})
-		result := start(t.Context(), s, func(context.Context) { <-release })
-		time.Sleep(2 * period)
-		require.EqualValues(t, 1, s.Snapshot().Runs)
-		require.Zero(t, s.Snapshot().Next, "one is under way")
-		s.Stop()
-		s.Stop()
-		synctest.Wait()
-		require.Empty(t, result)
-		close(release)
-		require.NoError(t, <-result)
-		require.NoError(t, s.Run(t.Context(), nil), "stopped before")
-
-		s, begin := newSchedule(t), time.Now()
-		result = start(t.Context(), s, func(context.Context) { t.Error("no run") })
-		s.Stop()
-		require.NoError(t, <-result)
-		assert.Equal(t, begin, time.Now(), "a wait ends at once")
-	})
-}
-
 func TestThePeriodChangesWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSchedule(t)
-		result := start(t.Context(), s, func(context.Context) {})
+		ctx, cancel := context.WithCancel(t.Context())
+		result := start(ctx, s, func(context.Context) {})
 		require.EqualError(t, s.SetPeriod(1), "schedule: Period: 1ns is not allowed, want a duration from 10ms to 8760h0m0s")
 		require.NoError(t, s.SetPeriod(time.Second))
 		assert.Less(t, time.Until(s.Snapshot().Next), 2*time.Second)
@@ -160,8 +139,8 @@ func TestThePeriodChangesWhileItWaits(t *testing.T) {
 		time.Sleep(24 * time.Hour)
 		assert.InDelta(t, 59+24, s.Snapshot().Runs, 2)
 		assert.Equal(t, time.Hour, s.Snapshot().Period)
-		s.Stop()
-		require.NoError(t, <-result)
+		cancel()
+		require.ErrorIs(t, <-result, context.Canceled)
 		assert.NoError(t, s.SetPeriod(0), "harmless after the end")
 		assert.Equal(t, period, s.Snapshot().Period, "the one of its own")
 	})
@@ -173,8 +152,9 @@ func TestAPanicGoesToTheCallerAndLeavesNothingBehind(t *testing.T) {
 		require.PanicsWithValue(t, "oops", func() {
 			_ = s.Run(t.Context(), func(context.Context) { panic("oops") })
 		})
+		ctx, cancel := context.WithCancel(t.Context())
 		runs := 0
-		require.NoError(t, s.Run(t.Context(), func(context.Context) { runs++; s.Stop() }), "it may be run again")
+		require.ErrorIs(t, s.Run(ctx, func(context.Context) { runs++; cancel() }), context.Canceled, "it may be run again")
 		assert.Equal(t, 1, runs)
 	})
 }

@@ -179,7 +179,6 @@ func (t *tagger) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip sends the request with its tags.
 func (t *tagger) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
 	tagged := req.WithContext(ctx) // a copy: a RoundTripper changes no request

@@ -22,7 +22,6 @@ func classifyAnswer(f *tree) Verdict {
 	return Verdict{}
 }
 
-// classifyWords reads an error by its text alone.
 func classifyWords(f *tree) Verdict { return classifyText(f.words()) }
 
 func classifyText(text string) Verdict {

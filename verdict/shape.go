@@ -20,7 +20,6 @@ type shape struct {
 	fields reflect.Value
 }
 
-// shapes are the shapes of the error's tree.
 type shapes struct{ *tree }
 
 func (f shapes) all(yield func(shape) bool) {
@@ -136,7 +135,6 @@ func (s shape) header() map[string][]string {
 	return headerOf(s.get("LastResponse", "Header"))
 }
 
-// headerOf is the value if it is an http.Header.
 func headerOf(v reflect.Value) (h map[string][]string) {
 	if v.IsValid() && isHeader(v.Type()) {
 		h, _ = as[map[string][]string](v.Convert(reflect.TypeOf(h)))

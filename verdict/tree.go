@@ -65,7 +65,6 @@ func (f *tree) add(err error) {
 	}
 }
 
-// Unwrap returns the error that was walked.
 func (f *tree) Unwrap() error { return f.error }
 
 // first is errors.As on a tree that was walked.

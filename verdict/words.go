@@ -1,7 +1,6 @@
 package verdict
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/aimd-go/aimd/answer"
@@ -29,9 +28,9 @@ func named(text string) Verdict {
 		} else {
 			rest = ""
 		}
-		status := refusing(statusOf(word)) && (before[last[1]] || last[1] == "code" && before[last[0]] ||
-			phrases[word] != "" && strings.HasPrefix(strings.ToLower(strings.TrimLeft(rest, " ")), phrases[word]))
-		if status || len(word) >= shortestCode {
+		status := before[last[1]] || last[1] == "code" && before[last[0]] ||
+			phrases[word] != "" && strings.HasPrefix(strings.ToLower(strings.TrimLeft(rest, " ")), phrases[word])
+		if status && len(word) == 3 || len(word) >= shortestCode {
 			if v := VerdictOf(answer.Of(word, "", 0)); v.Meaning == answer.Refused || v.Meaning == answer.Guessed {
 				return Verdict{Meaning: answer.Guessed}
 			}
@@ -43,11 +42,3 @@ func named(text string) Verdict {
 
 // shortestCode is the length of the shortest code that is looked for in a text. Our choice: shorter ones are words.
 const shortestCode = 8
-
-// statusOf is the status that a word is, 0 if it is none.
-func statusOf(word string) (n int) {
-	if len(word) == 3 && strings.Trim(word, "0123456789") == "" { // an error of strconv would be allocated
-		n, _ = strconv.Atoi(word)
-	}
-	return n
-}

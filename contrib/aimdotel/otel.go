@@ -93,14 +93,12 @@ func newInstruments(m *making) instruments {
 	}
 }
 
-// making is the instruments of a registration.
 type making struct {
 	metric.Meter
 	all []metric.Observable
 	err error
 }
 
-// observable makes an instrument by a method of the meter.
 func observable[T metric.Observable, O any](m *making, makes func(string, ...O) (T, error), name, unit, about string) T {
 	i, err := makes(name, any(metric.WithUnit(unit)).(O), any(metric.WithDescription(about)).(O))
 	m.all, m.err = append(m.all, i), errors.Join(m.err, err)
@@ -194,7 +192,6 @@ func WithMeterProvider(p metric.MeterProvider) Option {
 	return func(c *config) { c.provider = p }
 }
 
-// meter is the module's, from the provider of the options.
 func meter(opts []Option) metric.Meter {
 	var c config
 	for _, o := range opts {

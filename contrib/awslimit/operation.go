@@ -170,7 +170,6 @@ func (b *body) beneath() io.ReadCloser {
 	return b.inner
 }
 
-// Read implements io.Reader.
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.beneath().Read(p)
 	if err != nil {
@@ -179,7 +178,6 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer.
 func (b *body) Close() error {
 	defer b.end()
 	return b.beneath().Close()

@@ -52,7 +52,6 @@ func fields(of any) reflect.Value {
 	return reflect.ValueOf(struct{}{})
 }
 
-// value is a field's value, nil without the field.
 func value(of reflect.Value, name string) any {
 	if f := of.FieldByName(name); f.IsValid() && f.CanInterface() {
 		return f.Interface()

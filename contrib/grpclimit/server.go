@@ -89,16 +89,13 @@ type service struct {
 	outcome window.Outcome
 }
 
-// Context is the context of the call, with the place and the tags.
 func (s *service) Context() context.Context { return s.ctx }
 
-// SendHeader notes that the answer begins.
 func (s *service) SendHeader(md metadata.MD) error {
 	s.begin()
 	return s.ServerStream.SendHeader(md)
 }
 
-// SendMsg notes that the answer begins.
 func (s *service) SendMsg(m any) error {
 	s.begin()
 	return s.ServerStream.SendMsg(m)

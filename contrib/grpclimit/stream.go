@@ -52,7 +52,6 @@ type stream struct {
 	forget func() bool
 }
 
-// SendMsg sends a message.
 func (s *stream) SendMsg(m any) error {
 	return s.during(func() error {
 		err := s.ClientStream.SendMsg(m)
@@ -64,7 +63,6 @@ func (s *stream) SendMsg(m any) error {
 	})
 }
 
-// RecvMsg receives a message, or the end of the stream.
 func (s *stream) RecvMsg(m any) error {
 	return s.during(func() error {
 		err := s.ClientStream.RecvMsg(m)
@@ -78,7 +76,6 @@ func (s *stream) RecvMsg(m any) error {
 	})
 }
 
-// Header waits for the header of the answer.
 func (s *stream) Header() (md metadata.MD, err error) {
 	err = s.during(func() error {
 		if md, err = s.ClientStream.Header(); err != nil {

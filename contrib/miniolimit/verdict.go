@@ -51,7 +51,6 @@ func (r *revealing) CloseIdleConnections() {
 	}
 }
 
-// RoundTrip implements http.RoundTripper.
 func (r *revealing) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := r.base.RoundTrip(req)
 	if err != nil || resp == nil || resp.StatusCode != http.StatusOK || !long(req) {

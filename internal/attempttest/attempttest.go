@@ -78,7 +78,6 @@ func (l *life) Ended(_ context.Context, o window.Outcome) {
 	l.told = append(l.told, o)
 }
 
-// made gives it a limiter.
 func (l *life) made(law window.NewLaw) {
 	classify := func(err error) verdict.Verdict {
 		if l.panics {
@@ -91,7 +90,6 @@ func (l *life) made(law window.NewLaw) {
 	require.NoError(l.t, err)
 }
 
-// acquire takes the slot, and the function gives it back.
 func (l *life) acquire() (end func()) {
 	p, err := l.Acquire(l.t.Context())
 	require.NoError(l.t, err)
@@ -126,7 +124,6 @@ func waits(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// once fails with the error, and then answers.
 func once(err error) func(context.Context) error {
 	return func(context.Context) (now error) {
 		now, err = err, nil

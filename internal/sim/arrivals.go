@@ -2,7 +2,6 @@ package sim
 
 import "time"
 
-// arrivals says when operations are born.
 type arrivals struct {
 	conf Clients
 	// left and burst are the numbers of operations still to be born, of all (negative: no end) and of the burst. n

@@ -28,7 +28,6 @@ type checker struct {
 	before int
 }
 
-// below checks a struct of settings that is a field.
 func (c checker) below(field string, settings any) {
 	c = c.in(field)
 	v := reflect.ValueOf(settings)
@@ -77,7 +76,6 @@ func (c checker) field(f reflect.StructField, v reflect.Value) {
 	}
 }
 
-// bounds are those of a tag, and otherwise the given ones.
 func bounds[T any](tag string, lo, hi T, parse func(string) (T, error)) (T, T) {
 	from, to, ok := strings.Cut(tag, "..")
 	if !ok {
@@ -93,7 +91,6 @@ func needs[A, B comparable](c checker, field string, v A, other string, with B) 
 	c.when(v != none && with == without, field, v, "%s with it", other)
 }
 
-// in is the checker of the fields below a field.
 func (c checker) in(field string) checker {
 	return checker{strings.Trim(c.path+"."+field, "."), c.errs, len(*c.errs)}
 }

@@ -31,7 +31,6 @@ type Span struct{ From, Until time.Duration }
 
 func (s Span) has(now time.Duration) bool { return now >= s.From && (s.Until == 0 || now < s.Until) }
 
-// fleets is the fleet of a run.
 type fleets struct {
 	*Fleet
 	e       *engine
@@ -45,7 +44,6 @@ type fleets struct {
 	away    bool
 }
 
-// process is a client's part.
 type process struct {
 	fleet.Member
 	sent float64

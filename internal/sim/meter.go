@@ -166,7 +166,6 @@ func (m *meter) ofRequests(s Scenario) {
 	m.measure("price", float64(m.Attempts)*s.Clients.Price, s.Clients.Price > 0)
 }
 
-// meanRate is the number of requests sent in a second.
 func (m *meter) meanRate() float64 {
 	if m.End == 0 {
 		return 0
@@ -228,7 +227,6 @@ func (m *meter) ofWatch(s Scenario) {
 	m.measure("quota_share", share, share > 0)
 }
 
-// mean is the mean of the times, 0 without times.
 func mean(all []time.Duration) time.Duration {
 	// In two parts, so that the sum of many long times does not overflow.
 	n := time.Duration(max(1, len(all)))

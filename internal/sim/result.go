@@ -147,7 +147,6 @@ func (t *tracer) sample(e *engine) {
 	look(ssthresh, threshold)
 }
 
-// halve makes one interval of two.
 func (t *tracer) halve() {
 	for i := range t.values {
 		v := t.values[i]

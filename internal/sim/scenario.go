@@ -43,7 +43,6 @@ func (s Scenario) watches(now time.Duration) bool {
 	return now >= s.WatchFrom && now-s.WatchFrom < s.WatchFor
 }
 
-// withDefaults is the scenario with the defaults in place of zeros.
 func (s Scenario) withDefaults() Scenario {
 	s.Clients = s.Clients.withDefaults()
 	s.Server = s.Server.withDefaults()
@@ -189,7 +188,6 @@ func (s Clients) withDefaults() Clients {
 	return s
 }
 
-// onGrid reports whether a periodic client's times are on a grid.
 func (s Clients) onGrid() bool {
 	return s.Form == "" || s.Form == jitteredTime || s.Form == jitteredSlip
 }

@@ -57,7 +57,6 @@ type Blocks struct {
 	Service time.Duration `yaml:"service"`
 }
 
-// large reports whether the nth operation takes Blocks.Service.
 func (b Blocks) large(n int) bool { return b.Operations > 0 && n/b.Operations%2 == 1 }
 
 // The words of Spread.Kind.

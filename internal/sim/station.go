@@ -126,7 +126,6 @@ func (s *station) done(e *engine) *attempt {
 	return nil
 }
 
-// look makes an event for the next check.
 func (s *station) look(e *engine) {
 	due := never
 	switch {
