@@ -12,7 +12,7 @@
 # make fuzz     every fuzz target, FUZZTIME each
 # make bench    the benchmarks of every module
 # make bench-peers  the limiter beside its peers, as Markdown: cost and control
-# make figures  play the tables of README and docs again, and print what differs; some five minutes. UPDATE=-update
+# make figures  play the tables of README and docs again, and print what differs; some ten minutes. UPDATE=-update
 #               writes them
 # make names    the exported names of every package, and their sum
 # make lines    the lines of Go: source and tests, each with proof and without
@@ -91,7 +91,7 @@ proof:
 	for m in $(APART); do part env GOWORK=off go -C $$m mod tidy -diff; part env GOWORK=off go -C $$m vet ./...; done; \
 	part $(MAKE) race SLOW=; \
 	part $(TEST) $(patsubst %,./%/...,$(filter-out proof/e2e,$(PROOF))); \
-	part $(TEST) ./proof/harm -run '^TestHarm$$' -args -set 0; \
+	part $(TEST) ./proof/harm -run '^Test(Harm|FewRefusalsByChance)$$' -args -set 0; \
 	part $(TEST) ./cmd/aimd/internal/simulate -run '^TestBuiltin' -args -laws; \
 	part $(MAKE) figures; \
 	part $(MAKE) e2e ROWS=.; \

@@ -72,6 +72,9 @@ var sources = []source{
 	{page: "docs/laws.md", head: "| time @ attempts", command: laws, of: scenarios("span.median", "attempts_per_op.median")},
 	{page: "docs/laws.md", head: "| sent @ seconds", command: laws, of: scenarios("outage_sent.median", "regain_s.median")},
 	{page: "docs/laws.md", head: "| peak @ seconds", command: laws, of: scenarios("peak_in_flight.median", "first_send_p99_s.median")},
+	{page: "docs/laws.md", head: "| time @ attempts", command: worst, of: ofProbe("span.max")},
+	{page: "docs/laws.md", head: "| sent @ seconds", command: worst, of: ofProbe("outage_sent.max", "regain_s.max")},
+	{page: "docs/laws.md", head: "| peak @ seconds", command: worst, of: ofProbe("peak_in_flight.max", "first_send_p99_s.max")},
 	{page: "proof/rivals/matrix.md", head: "| service: time @ attempts", folder: "proof/rivals", command: "matrix --json", of: scenarios("time", "attempts")},
 	{page: "docs/laws.md", head: "| load: goodput", folder: "proof/rivals", command: "sweep --json", of: sweeps},
 	{page: "docs/laws.md", head: "| below the best | probe", folder: "proof/rivals", command: "sweep --json", of: scenarios("goodput")},
@@ -81,7 +84,10 @@ var sources = []source{
 	{page: "docs/quota.md", head: "| quota | unread |", command: "sim run told --json", of: quotas},
 }
 
-const laws = "sim run ROWS --json"
+const (
+	laws  = "sim run ROWS --json"
+	worst = "sim run ROWS --strategies probe --runs 31 --seed 5200 --json"
+)
 
 // demo leaves out the refusals, which chance decides, and the SDK's own modes, whose runs differ.
 func demo(row, column string, all []point) ([]point, []string) {
@@ -128,6 +134,16 @@ func scenarios(paths ...string) func(row, column string, all []point) ([]point, 
 			return found, paths
 		}
 		return nil, nil
+	}
+}
+
+// ofProbe is the column of the worst runs of probe.
+func ofProbe(paths ...string) func(row, column string, all []point) ([]point, []string) {
+	return func(row, column string, all []point) ([]point, []string) {
+		if column != "worst" {
+			return nil, nil
+		}
+		return scenarios(paths...)(row, "probe", all)
 	}
 }
 

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,4 +56,37 @@ func TestTheRowsOfASweep(t *testing.T) {
 	assert.Equal(t, "a.md:7: a, x: 3 is 1 or 2\n", out.String())
 	assert.Contains(t, anew, "| a | 9 | 3 |", "it may be of either point")
 	assert.Equal(t, "|a|**17 334** @ 2|", written("|a|**9999** @ 1|", 2, []string{"17334", "2"}))
+}
+
+// The worst run takes at most three times the median and four times the optimum, except where docs/laws.md names the scenario
+// below its sentence on the worst runs.
+func TestTheWorstAreBoundedOrNamed(t *testing.T) {
+	text, err := os.ReadFile("../../docs/laws.md")
+	require.NoError(t, err)
+	_, after, _ := strings.Cut(string(text), "Over four times the optimum are ")
+	named, _, found := strings.Cut(after, "`TestTheWorstRunIsBounded`")
+	require.True(t, found)
+	var head []string
+	held := 0
+	for line := range strings.Lines(string(text)) {
+		switch row := cells(line); {
+		case strings.HasPrefix(line, "| time @ attempts"):
+			head = row
+		case !strings.HasPrefix(line, "|"):
+			head = nil
+		case head != nil && strings.HasPrefix(row[0], "law-"):
+			figure := func(column string) float64 {
+				i := slices.Index(head, column)
+				require.Positive(t, i, line)
+				x, err := strconv.ParseFloat(number.FindString(row[i]), 64)
+				require.NoError(t, err, line)
+				return x
+			}
+			median, most := figure("probe"), figure("worst")
+			assert.LessOrEqual(t, most, 3*median, row[0])
+			assert.Equal(t, most > 4, strings.Contains(named, row[0]), row[0])
+			held++
+		}
+	}
+	assert.Greater(t, held, 30)
 }
