@@ -199,6 +199,7 @@ func TestRoundTripTimes(t *testing.T) {
 	w.now = -time.Second
 	require.Zero(t, w.answer(k[5], window.Success).RTT, "time that runs backwards")
 	require.Equal(t, []time.Duration{1e9, 2e9, 3e9, 4e9}, told)
+	require.Equal(t, []time.Duration{-time.Second, 0}, []time.Duration{w.SentAt(w.send(1)[0]), w.SentAt(k[5])}, "one is in flight")
 }
 
 // "the attempt was sent less than Trip/Cwnd/2 after the attempt before", which is 10 ms here
@@ -464,6 +465,20 @@ func TestUrgentAttemptsAreCounted(t *testing.T) {
 	require.False(t, w.IsUrgent(next[0]), "it has the place of an urgent one")
 }
 
+// docs/design.md, rule 42: "What is held ... does not count for what a cut leaves".
+func TestWhatIsHeldIsNotInFlightForARefusal(t *testing.T) {
+	w := newTrace(t, halving{}, window.Settings{Initial: 10})
+	k := w.send(4)
+	w.SetHeld(k[1])
+	require.Equal(t, []bool{true, false}, []bool{w.IsHeld(k[1]), w.IsHeld(k[2])})
+	require.Equal(t, 4, w.answer(k[0], window.Success).Flying)
+	w.SetHeld(k[0])
+	require.Equal(t, 2, w.answer(k[2], window.Overload).Flying, "of three in flight one is held, and k[0] has ended")
+	w.Opened(k[1])
+	w.Leave(window.Ticket{})
+	require.Equal(t, 1, w.answer(k[3], window.Overload).Flying, "the open one has left")
+}
+
 // An open answer that leaves the window is out of all its counts, until it ends.
 func TestAnOpenAnswerLeaves(t *testing.T) {
 	stays := lawFunc(func(s window.State, _ window.End) window.State { return s })
@@ -484,6 +499,7 @@ func TestAnOpenAnswerLeaves(t *testing.T) {
 	w.Leave(first)
 	require.False(t, w.Left(first))
 	require.True(t, w.Left(second), "the oldest but that one")
+	require.Equal(t, 1, w.FlyingUrgent())
 	w.Leave(window.Ticket{})
 	require.True(t, w.Left(first))
 	require.Zero(t, w.FlyingUrgent())

@@ -165,6 +165,18 @@ func TestAmountsThatAreSaid(t *testing.T) {
 	assert.False(t, above, "it falls by half of the amounts")
 	_, above = c.Above(0, 2001)
 	assert.True(t, above)
+
+	// An hour after the report one goes, and then none for an hour, whatever else is sent.
+	_, above = c.Above(time.Hour, 2001)
+	assert.False(t, above)
+	for at, next := range []float64{2001, 1999} {
+		c.Next = next
+		c.sends(time.Hour+time.Duration(at)*sec, 1)
+	}
+	_, above = c.Above(2*time.Hour-1, 2001)
+	assert.True(t, above)
+	_, above = c.Above(2*time.Hour, 2001)
+	assert.False(t, above)
 }
 
 // Rule 5: more waits than is left, so the last tenth is spread, or the share of the reserve.
@@ -206,6 +218,19 @@ func TestOthersSpendTheWindowToo(t *testing.T) {
 		c.Reserve = 0.1
 		assert.Zero(t, c.Due(0, 0, 1000), "a share that the program set stays")
 	}
+	// What they spent before a reset counts as one request.
+	c := newClient()
+	for i := range 150 {
+		now := time.Duration(i/20) * 100 * sec
+		c.sends(now, 1)
+		c.reads(now, window(1000, 997-3*float64(i%20), 90*sec-1))
+	}
+	assert.Positive(t, c.Due(700*sec, 0, 1000))
+	for i := range 100 {
+		c.sends(800*sec, 1)
+		c.reads(800*sec, window(1000, 999-float64(i), 90*sec-1))
+	}
+	assert.Zero(t, c.Due(800*sec, 0, 1000))
 }
 
 // Rule 6.
