@@ -159,7 +159,7 @@ func TestBatchBesideInteractiveCalls(t *testing.T) {
 		// firstToken bounds the 95th percentile of the calls' time to the first token, and together the batch's time, of
 		// the middle one of three runs: the law of New has two ends. Without a limiter the batch takes 6 minutes.
 		firstToken, together time.Duration
-		// how the calls go if they have no config: "" as the batch, "urgent", or "past" the limiter.
+		// how the calls go if they have no config: as the batch if empty, "urgent", or "past" the limiter.
 		how string
 	}{
 		{"calls alone", 0, 0, nil, nil, 42 * ms, 90 * time.Second, ""},
