@@ -179,21 +179,25 @@ func TestWhatGuardsAreTold(t *testing.T) {
 	}
 }
 
-// An answer whose end comes later: what breaks off was answered nevertheless.
+// An answer whose end comes later: what breaks off was answered nevertheless. A refusal is a failure at once, since the
+// next attempt may come before its end.
 func TestAnAnswerThatBegan(t *testing.T) {
+	contact, refusal := []string{"contact"}, []string{"failed", "contact"}
 	for _, c := range []struct {
 		name string
 		head error
 		end  func(*attempt.Attempt)
 		want window.Outcome
 		told string
+		// early and all are what the limiter hears of contact and failures with the head, and in all.
+		early, all []string
 	}{
-		{"read", nil, func(a *attempt.Attempt) { a.End(nil) }, window.Success, "success"},
-		{"a 404, read", status{code: 404}, func(a *attempt.Attempt) { a.End(nil) }, window.ClientError, "client error"},
-		{"broken off", nil, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Neutral, "neutral"},
-		{"a refusal, broken off", status{code: 503}, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload"},
-		{"dropped", nil, (*attempt.Attempt).Drop, window.Neutral, "neutral"},
-		{"a refusal, dropped", status{code: 503}, (*attempt.Attempt).Drop, window.Overload, "overload"},
+		{"read", nil, func(a *attempt.Attempt) { a.End(nil) }, window.Success, "success", contact, contact},
+		{"a 404, read", status{code: 404}, func(a *attempt.Attempt) { a.End(nil) }, window.ClientError, "client error", contact, contact},
+		{"broken off", nil, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Neutral, "neutral", contact, append(contact, "failed")},
+		{"a refusal, broken off", status{code: 503}, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload", refusal, refusal},
+		{"dropped", nil, (*attempt.Attempt).Drop, window.Neutral, "neutral", contact, contact},
+		{"a refusal, dropped", status{code: 503}, (*attempt.Attempt).Drop, window.Overload, "overload", refusal, refusal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, w := newDesk(1), &warden{}
@@ -201,7 +205,9 @@ func TestAnAnswerThatBegan(t *testing.T) {
 			require.NoError(t, err)
 			a.Head(c.head)
 			require.Empty(t, d.settled)
+			require.Equal(t, c.early, d.heard)
 			c.end(a)
+			require.Equal(t, c.all, d.heard)
 			require.Equal(t, c.want, d.last(t))
 			require.Equal(t, []string{"admitted 0", c.told}, w.log)
 		})
@@ -219,6 +225,22 @@ func TestAnAttemptEndsOnce(t *testing.T) {
 	require.Len(t, d.settled, 1)
 	require.Equal(t, []string{"admitted 0", "overload"}, w.log)
 	require.False(t, attempt.Holds(a.Context(), d), "what outlives it has no slot")
+}
+
+// Who leaves gets no answer, whatever the transport calls that; what an answer says counts.
+func TestWhyAnAttemptFailed(t *testing.T) {
+	for _, err := range []error{errOpaque, status{code: 503}} {
+		d := newDesk(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		a, e := (&attempt.Runner{Slots: d}).Begin(ctx)
+		require.NoError(t, e)
+		cancel()
+		a.End(err)
+		if err == errOpaque {
+			err = context.Canceled
+		}
+		require.Equal(t, err, d.err)
+	}
 }
 
 // A panic or an exit in anything that a user wrote leaves no slot and no guard behind, and goes on.

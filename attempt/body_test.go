@@ -93,6 +93,7 @@ func TestTheEndsOfABody(t *testing.T) {
 		"a refusal that breaks off":     {status{code: 503}, fails(io.ErrUnexpectedEOF), window.Overload, window.Overload},
 		"the deadline":                  {nil, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Neutral, window.Success},
 		"the deadline during a Read":    {nil, reading, window.Unclear, window.Success},
+		"the deadline, after a Read":    {nil, func(b io.ReadCloser, p *pipe, late func()) { fails(nil)(b, p, late); late(); _ = b.Close() }, window.Neutral, window.Success},
 		"the deadline after a refusal":  {status{code: 429}, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Overload, window.Overload},
 		"the deadline, after its end":   {nil, func(b io.ReadCloser, p *pipe, late func()) { fails(io.EOF)(b, p, late); late() }, window.Success, window.Success},
 		"the deadline, after its close": {nil, func(b io.ReadCloser, _ *pipe, late func()) { _ = b.Close(); late() }, window.Success, window.Success},

@@ -35,6 +35,8 @@ type desk struct {
 	mu      sync.Mutex
 	taken   []string
 	settled []verdict.Verdict
+	err     error    // of the last end
+	heard   []string // of Contact and Failed
 }
 
 var errShut = errors.New("shut")
@@ -70,22 +72,30 @@ func (d *desk) Take(ctx context.Context, retry bool, _ limiter.Run) (window.Tick
 	return window.Ticket{}, nil
 }
 
-func (d *desk) Settle(_ window.Ticket, v verdict.Verdict, _ error, _ *limiter.Run) {
+func (d *desk) Settle(_ window.Ticket, v verdict.Verdict, err error, _ *limiter.Run) {
 	d.mu.Lock()
-	d.settled = append(d.settled, v)
+	d.settled, d.err = append(d.settled, v), err
 	d.mu.Unlock()
 	d.free <- struct{}{}
 }
 
-func (d *desk) Reached() bool                                                    { return true }
-func (d *desk) Reported(window.Ticket, verdict.Verdict, []answer.Quota)          {}
-func (d *desk) Contact(bool, error) (bool, error)                                { return true, nil }
-func (d *desk) Failed(window.Ticket, *limiter.Run, verdict.Verdict, bool, error) {}
-func (d *desk) Again(window.Ticket, verdict.Verdict, error, *limiter.Run)        {}
-func (d *desk) Opened(window.Ticket)                                             {}
-func (d *desk) Lived()                                                           {}
-func (d *desk) Used(window.Ticket, float64)                                      {}
-func (d *desk) Denied(window.Ticket, error, bool) bool                           { return false }
+func (d *desk) Reached() bool                                             { return true }
+func (d *desk) Reported(window.Ticket, verdict.Verdict, []answer.Quota)   {}
+func (d *desk) Again(window.Ticket, verdict.Verdict, error, *limiter.Run) {}
+func (d *desk) Opened(window.Ticket)                                      {}
+func (d *desk) Lived()                                                    {}
+func (d *desk) Used(window.Ticket, float64)                               {}
+func (d *desk) Denied(window.Ticket, error, bool) bool                    { return false }
+
+func (d *desk) Contact(bool, error) (bool, error) { d.hears("contact"); return true, nil }
+
+func (d *desk) Failed(window.Ticket, *limiter.Run, verdict.Verdict, bool, error) { d.hears("failed") }
+
+func (d *desk) hears(what string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.heard = append(d.heard, what)
+}
 
 func (d *desk) InContact(delay time.Duration) time.Duration { return delay }
 

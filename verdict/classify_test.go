@@ -134,6 +134,8 @@ func TestClassify(t *testing.T) {
 		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: reason.ErrQuota, Cause: status{code: 429}}), verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrQuota}},
 		{&attempt.Error{Attempts: 1, Reason: reason.ErrNeverAnswered, Cause: syscall.ECONNREFUSED}, verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrNeverAnswered}},
 		{&attempt.Error{Attempts: 1, Reason: reason.ErrWait, Cause: status{code: 429}}, verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrWait}},
+		{&attempt.Error{Attempts: 1, Cause: status{code: 503}}, overload},
+		{&attempt.Error{Attempts: 1, Reason: context.Canceled, Cause: judged(again)}, final},
 		{apiError{"rateLimitExceeded", 403}, overload},
 		{apiError{"Unheard", 429}, overload},
 		{apiError{"AccessDenied", 403}, final},
@@ -145,6 +147,8 @@ func TestClassify(t *testing.T) {
 
 		{fmt.Errorf("call: %w", grpcError{8}), overload},
 		{errors.Join(errors.New("other"), grpcError{8}), overload},
+		{errors.Join(status{after: time.Second}, grpcError{8}), after(overload, time.Second)},
+		{errors.Join(status{after: time.Second}, grpcError{3}), final},
 		{strange{}, unknown},
 
 		{judged(final), final},

@@ -188,6 +188,7 @@ func TestErrorsOfSDKsByShape(t *testing.T) {
 		"googleapi 429":               {&googleError{Code: 429}, overload},
 		"googleapi 503":               {&googleError{Code: 503, Header: http.Header{"Retry-After": {"7"}}}, after(overload, 7*time.Second)},
 		"googleapi by value":          {googleError{Code: 503}, overload},
+		"googleapi, after another":    {errors.Join(&twilioError{Status: 200}, &googleError{Code: 429}), overload},
 		"googleapi 500":               {&googleError{Code: 500}, unclear},
 		"googleapi 403 for load":      {&googleError{Code: 403, Errors: []googleItem{{"rateLimitExceeded", ""}}}, overload},
 		"googleapi 403 in the body":   {&googleError{Code: 403, Body: `{"error":{"errors":[{"reason":"userRateLimitExceeded"}]}}`}, overload},
