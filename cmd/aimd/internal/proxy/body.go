@@ -1,13 +1,15 @@
 package proxy
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
+
+	"go.uber.org/atomic"
 )
 
 // keep reads the body, if it is not too long, so that the request can be sent again. A program that sends a
@@ -50,20 +52,37 @@ func (w *wait) keep(to http.ResponseWriter, r *http.Request) (err error) {
 type kept struct {
 	parts       [][]byte
 	size, taken int64
+	// unread counts the readers that are not at their end. A part is used again only if there are none.
+	unread atomic.Int32
+}
+
+// reading reads a kept body once.
+type reading struct {
+	of   *kept
+	rest [][]byte
 }
 
 func (k *kept) reader() io.Reader {
-	if len(k.parts) == 1 {
-		return bytes.NewReader(k.parts[0])
+	if len(k.parts) > 0 {
+		k.unread.Inc()
 	}
-	all := make([]io.Reader, len(k.parts))
-	for i, part := range k.parts {
-		all[i] = bytes.NewReader(part)
-	}
-	return io.MultiReader(all...)
+	return &reading{k, slices.Clone(k.parts)}
 }
 
-// read reads another part. An announced length counts for the last part only, and for one of 64 KiB at most.
+func (r *reading) Read(b []byte) (n int, _ error) {
+	if len(r.rest) == 0 {
+		return 0, io.EOF
+	}
+	n = copy(b, r.rest[0])
+	if r.rest[0] = r.rest[0][n:]; len(r.rest[0]) == 0 {
+		if r.rest = r.rest[1:]; len(r.rest) == 0 {
+			r.of.unread.Dec()
+		}
+	}
+	return n, nil
+}
+
+// read reads on, as far as there is room. An announced length counts for the last such step only, and for one of 64 KiB at most.
 func (k *kept) read(w *wait, m *memory, r *http.Request, most int64) error {
 	n := min(max(k.size, 4<<10), 256<<10, most-k.size+1)
 	if rest := r.ContentLength - k.size; rest > 0 && rest <= max(n, 64<<10) {
@@ -74,15 +93,18 @@ func (k *kept) read(w *wait, m *memory, r *http.Request, most int64) error {
 	if err := m.take(w, k, n, w.proxy.hold); err != nil {
 		return err
 	}
-	part, at, err := make([]byte, n), 0, error(nil)
-	for at < len(part) && err == nil {
-		var more int
-		more, err = r.Body.Read(part[at:])
-		at += more
-	}
-	if at > 0 {
-		k.parts = append(k.parts, part[:at])
-		k.size += int64(at)
+	err, end := error(nil), k.size+n
+	for err == nil && k.size < end {
+		part, at := buffers.part(end-k.size), 0
+		for at < len(part) && err == nil {
+			var more int
+			more, err = r.Body.Read(part[at:])
+			at += more
+		}
+		if at > 0 {
+			k.parts = append(k.parts, part[:at])
+			k.size += int64(at)
+		}
 	}
 	return err
 }

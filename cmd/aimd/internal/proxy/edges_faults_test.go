@@ -2,11 +2,15 @@ package proxy
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -278,4 +282,65 @@ func TestAServiceOfHTTP2WithoutRoomForABody(t *testing.T) {
 			b.settled(t, fmt.Sprint(size))
 		})
 	}
+}
+
+// A service answers before it has read a body, and reads it while the answer is open. The bodies of others that come meanwhile
+// take no part of it.
+func TestABodyUnderWayIsNoOthers(t *testing.T) {
+	const size = 200_000
+	var goesOn chan struct{} // of the bubble
+	inBubble(t, func(conn net.Conn) {
+		defer conn.Close()
+		r, err := http.ReadRequest(bufio.NewReader(conn))
+		if !assert.NoError(t, err) {
+			return
+		}
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nConnection: close\r\n\r\n")
+		if r.URL.Path == "/a" {
+			<-goesOn
+		}
+		body, err := io.ReadAll(r.Body)
+		assert.NoError(t, err)
+		assert.Equal(t, size, strings.Count(string(body), r.URL.Path[1:]), r.URL.Path)
+		_, _ = io.WriteString(conn, "k")
+	}, func(*settings) { goesOn = make(chan struct{}) }, func(t *testing.T, b bubble) {
+		ask := func(of string) {
+			status, _, text := b.ask(t, "POST"+get("/"+of, fmt.Sprint("Content-Length: ", size))[3:]+strings.Repeat(of, size))
+			assert.Equal(t, 200, status)
+			assert.Equal(t, "k", text)
+		}
+		var first sync.WaitGroup
+		first.Go(func() { ask("a") })
+		synctest.Wait()
+		for range 4 {
+			ask("b")
+		}
+		close(goesOn)
+		first.Wait()
+		b.settled(t, "all")
+	})
+}
+
+// The parts of a body that was sent are used for the next: otherwise each MiB leaves a MiB of garbage. The race detector has a
+// pool forget one part in four.
+func TestTheNextBodyIsKeptInTheSameParts(t *testing.T) {
+	const size, bodies = 1 << 20, 64
+	s := defaults
+	s.to = "http://service"
+	p, err := newProxy(s, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	body, took := make([]byte, size), new(runtime.MemStats)
+	runtime.ReadMemStats(took)
+	before := took.TotalAlloc
+	for range bodies {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPut, "/", bytes.NewReader(body))
+		w := newWait(r, p, all)
+		require.NoError(t, w.keep(httptest.NewRecorder(), r))
+		sent, err := io.Copy(io.Discard, r.Body)
+		require.NoError(t, err)
+		require.EqualValues(t, size, sent)
+		w.end()
+	}
+	runtime.ReadMemStats(took)
+	assert.Less(t, took.TotalAlloc-before, uint64(bodies*size/2))
 }

@@ -105,9 +105,39 @@ func (m *memory) free(k *kept) {
 	if m.left += k.taken; k.taken > 0 {
 		m.freed = time.Now()
 	}
+	if k.unread.Load() == 0 {
+		for _, part := range k.parts {
+			buffers.Put(part)
+		}
+	}
 	k.taken, k.parts = 0, nil
 	if m.above == k {
 		m.above = nil
 	}
 	m.serve()
+}
+
+// buffer is the size of those through which answers pass, and of the parts of a kept body.
+const buffer = 32 << 10
+
+// buffers are used again: httputil would make one for each answer.
+var buffers = pool{sync.Pool{New: func() any { return new([buffer]byte) }}}
+
+type pool struct{ sync.Pool }
+
+func (p *pool) Get() []byte { return p.Pool.Get().(*[buffer]byte)[:] }
+
+// Put takes what Get and part returned; a smaller part is not used again.
+func (p *pool) Put(b []byte) {
+	if cap(b) == buffer {
+		p.Pool.Put((*[buffer]byte)(b[:buffer]))
+	}
+}
+
+// part returns n bytes, or a whole buffer if that is less.
+func (p *pool) part(n int64) []byte {
+	if n >= buffer {
+		return p.Get()
+	}
+	return make([]byte, n)
 }

@@ -102,17 +102,11 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed,
 		ModifyResponse: p.inside,
-		BufferPool:     &buffers{sync.Pool{New: func() any { return new([32 << 10]byte) }}},
+		BufferPool:     &buffers,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return p, nil
 }
-
-// buffers are those through which answers pass: httputil would make one for each.
-type buffers struct{ sync.Pool }
-
-func (b *buffers) Get() []byte       { return b.Pool.Get().(*[32 << 10]byte)[:] }
-func (b *buffers) Put(buffer []byte) { b.Pool.Put((*[32 << 10]byte)(buffer)) }
 
 // initialWindow is half of the library's: many services that programs ask take 8 requests at a time, and refuse each
 // above. 200 requests to 8 slots take 1.145 attempts each, and 1.25 from 20 on.
