@@ -32,17 +32,5 @@ func meant(err error, m answer.Meaning) error {
 	if err == nil {
 		return nil
 	}
-	return &spoken{err, m}
-}
-
-// spoken is an error whose meaning the program has said.
-type spoken struct {
-	error
-	meaning answer.Meaning
-}
-
-func (s *spoken) Unwrap() error { return s.error }
-
-func (s *spoken) Facts() verdict.Facts {
-	return verdict.Facts{Verdict: verdict.Verdict{Meaning: s.meaning}}
+	return verdict.With(err, verdict.Facts{Verdict: verdict.Verdict{Meaning: m}})
 }

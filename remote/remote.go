@@ -3,6 +3,7 @@ package remote
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -261,18 +262,10 @@ func (d Document) over(own aimd.Config) func(*aimd.Config) {
 	}
 }
 
-// ErrFeatureOff: the feature of the request is off; the text names it. Limiters count it as neutral and
-// final.
-var ErrFeatureOff error = featureOff{}
-
-type featureOff struct{}
-
-func (featureOff) Error() string { return "aimd: feature is off" }
-
-// Facts says that the service was not asked, and no retry helps.
-func (featureOff) Facts() verdict.Facts {
-	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent}
-}
+// ErrFeatureOff: the feature of the request is off; the text names it. The service was not asked, and no retry helps:
+// limiters count it as neutral and final.
+var ErrFeatureOff = verdict.With(errors.New("aimd: feature is off"),
+	verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent})
 
 // Features refuses the requests of features in a document's features_off. A request belongs to the feature of its
 // context's tags (tag.WithFeature). A request without a feature is never refused.

@@ -16,26 +16,9 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-// ErrBudget: the budget has no retry left; the operation fails at once. The errors of Budget.Admit wrap it.
-var ErrBudget = errors.New("aimd: retry budget exhausted")
-
-type budgetError struct {
-	// requests are the requests within the time over, and retries their retries.
-	requests, retries int
-	// over is the budget's window, or its newest tenth if the share is used up there alone.
-	over  time.Duration
-	share float64
-}
-
-func (e *budgetError) Error() string {
-	return fmt.Sprintf("%v: %d of %d requests in %v were retries, allowed are %g%%",
-		ErrBudget, e.retries, e.requests, e.over, 100*e.share)
-}
-
-func (e *budgetError) Unwrap() error { return ErrBudget }
-
-// Facts says that the request was not sent; other guards do not count the attempt.
-func (e *budgetError) Facts() verdict.Facts { return verdict.Facts{Reach: verdict.Unsent} }
+// ErrBudget: the budget has no retry left; the operation fails at once. The errors of Budget.Admit wrap it. The request was
+// not sent, and other guards do not count the attempt.
+var ErrBudget = verdict.With(errors.New("aimd: retry budget exhausted"), verdict.Facts{Reach: verdict.Unsent})
 
 // BudgetConfig has the settings of a Budget. Zero fields take the documented default.
 type BudgetConfig struct {
@@ -110,11 +93,12 @@ func (b *Budget) AdmitAt(now time.Duration, attempt int) error {
 	defer b.mu.Unlock()
 	retry := attempt > 1
 	if retry {
-		if all := b.sent.Sum(now); !b.allows(all) {
-			return &budgetError{all.All, all.Marked, b.config.Window, b.config.Share}
+		over, sent := b.config.Window, b.sent.Sum(now)
+		if b.allows(sent) {
+			over, sent = over*newestBuckets/buckets, b.sent.Within(now, newestBuckets)
 		}
-		if newest := b.sent.Within(now, newestBuckets); !b.allows(newest) {
-			return &budgetError{newest.All, newest.Marked, b.config.Window * newestBuckets / buckets, b.config.Share}
+		if !b.allows(sent) {
+			return fmt.Errorf("%w: %d of %d requests in %v were retries, allowed are %g%%", ErrBudget, sent.Marked, sent.All, over, 100*b.config.Share)
 		}
 	}
 	b.sent.Added(now, retry)

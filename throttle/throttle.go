@@ -3,6 +3,7 @@ package throttle
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -171,16 +172,8 @@ func (t *Throttle) level(of tag.Criticality) *level {
 
 // ErrThrottled: the client rejected the request, and did not send it. The errors of Admit and Do wrap it, and say
 // why.
-var ErrThrottled error = throttled{}
-
-type throttled struct{}
-
-func (throttled) Error() string { return "throttle: rejected by the client" }
-
-// Facts says that the service was not asked.
-func (throttled) Facts() verdict.Facts {
-	return verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent}
-}
+var ErrThrottled = verdict.With(errors.New("throttle: rejected by the client"),
+	verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent})
 
 type rejected struct {
 	probability       float64

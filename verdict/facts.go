@@ -44,6 +44,18 @@ const (
 	Answered
 )
 
+// With returns the error with what it knows of its attempt, a [Factual]. errors.Is and errors.As find err, which must not
+// be nil.
+func With(err error, f Facts) error { return &known{err, f} }
+
+type known struct {
+	error
+	facts Facts
+}
+
+func (k *known) Unwrap() error { return k.error }
+func (k *known) Facts() Facts  { return k.facts }
+
 // VerdictOf is the verdict on an answer of a service, with its wait. It is the zero Verdict for a success, and for
 // an answer without a known word.
 func VerdictOf(a answer.Answer) Verdict {

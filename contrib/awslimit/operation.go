@@ -243,19 +243,7 @@ func withRetryAfter(err error) error {
 		err = response.Err
 	}
 	if after > 0 {
-		err = &refusal{err, after}
+		err = verdict.With(err, verdict.Facts{Verdict: verdict.Verdict{Wait: after}}) // Classify reads the rest
 	}
 	return err
-}
-
-type refusal struct {
-	error
-	after time.Duration
-}
-
-func (r *refusal) Unwrap() error { return r.error }
-
-// Facts has the wait; Classify reads the rest.
-func (r *refusal) Facts() verdict.Facts {
-	return verdict.Facts{Verdict: verdict.Verdict{Wait: r.after}}
 }
