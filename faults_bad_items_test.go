@@ -246,7 +246,7 @@ func TestWhoFailsByItselfHasItsOwnError(t *testing.T) {
 		beside.Wait()
 	})
 	require.Len(t, events, 1)
-	require.Equal(t, "set aside: 1 operations fail while others succeed, the last: 500", events[0].String())
+	require.Equal(t, "set aside: 1 failed again while others succeeded, the last: 500", events[0].String())
 }
 
 // In an outage nothing is an operation's own fault: nothing is lost, by Each or by eight workers and more.

@@ -45,7 +45,7 @@ func (e Event) String() string {
 	case event.TooLate:
 		return fmt.Sprintf("too late: %d operations were not sent before their deadline, the last: %v", e.Count, e.Err)
 	case event.Aside:
-		return fmt.Sprintf("set aside: %d operations fail while others succeed, the last: %v", e.Count, e.Err)
+		return fmt.Sprintf("set aside: %d failed again while others succeeded, the last: %v", e.Count, e.Err)
 	case event.Unknown:
 		return fmt.Sprint("unknown: an error that no classifier knows, beside refusals: ", e.Err)
 	case event.Held:
