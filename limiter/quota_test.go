@@ -188,6 +188,31 @@ func TestAnAnswerThatHasBegunIsCountedInWhatIsLeft(t *testing.T) {
 	assert.False(t, ok, "one was left and is in flight")
 }
 
+// So do amounts: those of attempts without an answer are still to be spent, and not their mean.
+func TestAmountsInFlightAreCountedUntilTheAnswer(t *testing.T) {
+	g := newGate(t)
+	g.Amount = 100
+	tokens := answer.Quota{Name: "tokens", Amounts: true, Limit: 1000, Reset: time.Minute}
+	for tokens.Left = 1000; tokens.Left >= 500; tokens.Left -= 100 {
+		ticket, ok := g.Tried(0)
+		require.True(t, ok)
+		g.Reported(0, ticket, reports(tokens))
+		g.Answered(0, ticket, window.Success, 0)
+	}
+	tried := func(amount float64, want bool) window.Ticket {
+		t.Helper()
+		g.Amount = amount
+		ticket, ok := g.Tried(0)
+		require.Equal(t, want, ok)
+		return ticket
+	}
+	g.Withdrawn(tried(250, true)) // of 500, and it spends nothing
+	g.Used(0, tried(250, true), 50)
+	tried(250, true)
+	tried(100, true)
+	tried(101, false)
+}
+
 // If the service says how many requests it allows in flight, no more are, whatever the window is.
 func TestAServiceBoundsTheAttemptsInFlight(t *testing.T) {
 	g := newGate(t)
