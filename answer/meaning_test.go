@@ -56,6 +56,7 @@ func TestWhatIsReadOfAnAnswer(t *testing.T) {
 		{200, "", `<Error><Code>SlowDown</b></Error>`, true, "slowdown", 200},
 		{200, "", `<List><Code>SlowDown</Code></List>`, false, "", 200},
 		{429, "X-Envoy-Ratelimited", ``, true, "ratelimited", 429},
+		{503, "", `<Error><Code><![CDATA[SlowDown]]></Code></Error>`, true, "slowdown", 503},
 		{429, "", `{"error":{"details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure"}]}}`, true, "googlerpcquotafailure", 429},
 	} {
 		a := answer.Read(c.status, map[string][]string{c.header: {"true"}}, []byte(c.body), noon)
@@ -67,6 +68,14 @@ func TestWhatIsReadOfAnAnswer(t *testing.T) {
 		}
 	}
 	assert.Equal(t, answer.Unknown, answer.Answer{}.Meaning(soon))
+	for body, want := range map[string]string{
+		`<Error><Message>a &lt; b</Message></Error>`: "a < b", `{"message":"a &lt; b"}`: "a &lt; b",
+		`{"message":"caf\u00e9 \ud83d\ude00"}`: "café 😀", `{"message":"\u00"}`: "�",
+	} {
+		assert.Equal(t, want, answer.Read(400, nil, []byte(body), noon).Text)
+	}
+	stream := answer.Read(200, map[string][]string{"Content-Type": {"text/event-stream"}}, []byte("event: error\ndata: SlowDown\n\n"), noon)
+	assert.Equal(t, []string{"slowdown"}, stream.Codes)
 }
 
 // year is the longest wait that is believed.
