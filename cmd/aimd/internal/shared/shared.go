@@ -84,10 +84,7 @@ func (w *Windows) Check(name string) error {
 
 // shown is the address without its password.
 func (w *Windows) shown() string {
-	u, err := url.Parse(w.address)
-	if err != nil {
-		return w.address
-	}
+	u, _ := url.Parse(w.address) // the flag took it
 	return u.Redacted()
 }
 
