@@ -91,7 +91,7 @@ proof:
 	for m in $(APART); do part env GOWORK=off go -C $$m mod tidy -diff; part env GOWORK=off go -C $$m vet ./...; done; \
 	part $(MAKE) race SLOW=; \
 	part $(TEST) $(patsubst %,./%/...,$(filter-out proof/e2e,$(PROOF))); \
-	part $(TEST) ./proof/harm -run '^Test(Harm|FewRefusalsByChance)$$' -args -set 0; \
+	part $(TEST) ./proof/harm -run '^Test(Harm|FewRefusalsByChance|WhatShadowForetells)$$' -args -set 0; \
 	part $(TEST) ./cmd/aimd/internal/simulate -run '^TestBuiltin' -args -laws; \
 	part $(MAKE) figures; \
 	part $(MAKE) e2e ROWS=.; \

@@ -11,25 +11,28 @@ import (
 	"github.com/aimd-go/aimd/internal/sim"
 )
 
-// The share that was refused at or below the window in a minute of shadow, and what is refused in the minute after it,
-// at the services of the first set of TestHarm, whose workers go on for ever. It is the most that will be refused.
-// Where a rate or a block limits, it is too much, for the attempts above the window took what the others then have.
-// make proof has two more services.
+// What a minute of shadow foretells of the minute after it, at services of the first sets of TestHarm, whose workers go on
+// for ever: the share that is refused, of the attempts that were not refused above the window. What the service takes then
+// goes to the attempts of the window, so all that it took counts. It is too little where the service refuses some of whatever
+// comes, since those that go instead of a held one are refused as well. The share of the attempts that were not held is the
+// most. make proof has 60 services: the first 15 were looked at when the rule was made.
 func TestWhatShadowForetells(t *testing.T) {
-	last, want := 13, 6
+	last, wantRight, wantBetween := 13, 10, 10
 	if *set == 0 {
-		last, want = 15, 8
+		last, wantRight, wantBetween = 60, 34, 49
 	}
-	right := 0
-	for number := 1; number <= last; number++ {
-		s, _, service := draw(1, number)
+	right, between := 0, 0
+	for n := range last {
+		number := n%30 + 1
+		s, _, service := draw(1+uint64(n/30), number)
 		s.Clients.Operations, s.Horizon, s.WatchFrom, s.WatchFor = 0, 2*time.Minute, time.Minute, time.Minute
 		st := named(t, "probe")
 		st.Shared, st.Window.Shadow = true, time.Minute
 		r, err := sim.Run(s, st, uint64(number))
 		require.NoError(t, err)
 		h := r.Shadow
-		foretold := float64(h.Refused-h.Above) / float64(max(1, h.Sent-h.Held))
+		below := float64(h.Refused - h.Above)
+		foretold, most := below/float64(max(1, h.Sent-h.Above)), below/float64(max(1, h.Sent-h.Held))
 		sent, refused := value(t, r, "watch_sent").Value, value(t, r, "watch_errors").Value
 		then := refused / max(1, sent)
 		off := math.Abs(foretold - then)
@@ -37,9 +40,12 @@ func TestWhatShadowForetells(t *testing.T) {
 		if ok {
 			right++
 		}
-		assert.Greater(t, foretold, then-.05, service)
-		t.Logf("%v %2d: in shadow %.3f of %d, below the window %.3f of %d; then %.3f of %.0f: %s", ok, number,
-			float64(h.Refused)/float64(h.Sent), h.Sent, foretold, h.Sent-h.Held, then, sent, service)
+		if foretold-.05 <= then && then <= most+.05 {
+			between++
+		}
+		t.Logf("%v %2d: in shadow %.3f of %d, foretold %.3f, at most %.3f; then %.3f of %.0f: %s", ok, number,
+			float64(h.Refused)/float64(h.Sent), h.Sent, foretold, most, then, sent, service)
 	}
-	assert.GreaterOrEqual(t, right, want)
+	assert.GreaterOrEqual(t, right, wantRight)
+	assert.GreaterOrEqual(t, between, wantBetween)
 }
