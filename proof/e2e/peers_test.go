@@ -84,7 +84,7 @@ func TestPeers(t *testing.T) {
 		{name: "takes 8, 100 ms", files: amount(600, 100), size: 64 * kib, slots: 8, service: service},
 		{name: "takes 2, 100 ms", files: amount(200, 30), size: 64 * kib, slots: 2, service: service},
 		{name: "takes all, 100 ms", files: amount(2000, 300), size: 64 * kib, slots: noCap, service: service},
-		{name: "takes all, at once", files: amount(3000, 300), size: 4 * kib, slots: noCap},
+		{name: "takes all, at once", files: amount(5000, 300), size: 4 * kib, slots: noCap},
 		{name: "takes all, at once", files: amount(200, 20), size: mib, slots: noCap},
 		{name: "takes all, at once", files: amount(4, 1), size: 64 * mib, slots: noCap},
 	} {
