@@ -5,6 +5,7 @@
 //	aimd sim        simulates services, clients and strategies, and draws figures
 //	aimd retry      runs a command until it succeeds, with backoff
 //	aimd upload     uploads files and directories to S3, verified and resumable
+//	aimd proxy      puts a limiter in front of a service, for programs in any language
 //	aimd completion writes a shell's completion
 //
 // Every command has -h with examples.

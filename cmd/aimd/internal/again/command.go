@@ -142,11 +142,9 @@ func finish(stderr io.Writer, err error) error {
 	var last *failure
 	ran := errors.As(err, &last)
 	switch interrupted := errors.Is(err, context.Canceled); {
-	case interrupted && (!ran || !last.stopped):
-		return cli.ErrInterrupted
-	case interrupted:
+	case interrupted && ran && last.stopped:
 		fmt.Fprintf(stderr, "aimd: interrupted: %v\n", last)
-	case !ran:
+	case interrupted, !ran:
 		return err
 	default:
 		fmt.Fprintf(stderr, "aimd: %v\n", err)

@@ -32,9 +32,6 @@ const (
 	Interrupted = 130
 )
 
-// ErrInterrupted ends a command that the user stopped.
-var ErrInterrupted = errors.New("interrupted")
-
 // Exit is the status of a command that has printed its error.
 type Exit int
 
@@ -82,7 +79,7 @@ func status(ctx context.Context, err error, stderr io.Writer) int {
 		return 0
 	case errors.As(err, &exit):
 		return int(exit)
-	case errors.Is(err, ErrInterrupted), ctx.Err() != nil && errors.Is(err, context.Canceled):
+	case ctx.Err() != nil && errors.Is(err, context.Canceled):
 		fmt.Fprintln(stderr, "aimd: interrupted")
 		return Interrupted
 	case errors.As(err, &usage):

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -32,7 +33,6 @@ func TestStatuses(t *testing.T) {
 		{nil, 0, ""},
 		{errors.New("it\x1b[2J broke"), Failed, "aimd: it\\u001b[2J broke\n"},
 		{Usage(c, errors.New("wrong")), WrongUsage, "aimd: wrong\nTry: x -h\n"},
-		{ErrInterrupted, Interrupted, "aimd: interrupted\n"},
 		{context.Canceled, Failed, "aimd: context canceled\n"},
 	} {
 		status, _, says := run(t, x.result, "demo")
@@ -40,6 +40,11 @@ func TestStatuses(t *testing.T) {
 		assert.Equal(t, x.says, says)
 	}
 	assert.NoError(t, Usage(c, nil))
+	ended, end := context.WithCancel(t.Context())
+	end()
+	var says strings.Builder
+	assert.Equal(t, Interrupted, status(ended, context.Canceled, &says))
+	assert.Equal(t, "aimd: interrupted\n", says.String())
 }
 
 func TestVersionIsOneLine(t *testing.T) {

@@ -2,6 +2,7 @@
 package demo
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -130,15 +131,10 @@ func (o *output) show(c *cobra.Command, w work, r Report) error {
 	if len(r.Results) > 0 && !o.json {
 		failed = errors.Join(failed, r.Text(c.OutOrStdout()))
 	}
-	switch {
-	case failed != nil:
-		return failed
-	case c.Context().Err() != nil:
-		return cli.ErrInterrupted
-	case !o.json:
+	if failed = cmp.Or(failed, c.Context().Err()); failed == nil && !o.json {
 		page.Stay(c.Context())
 	}
-	return nil
+	return failed
 }
 
 // watcher shows the runs, one after the other, and writes a line at the end of each.

@@ -113,7 +113,7 @@ func TestInterruptionInTheMiddle(t *testing.T) {
 	w := hour{smallUploads(), interrupt}
 	w.Only = []string{"tahoe", "reno", "probe"}
 	o := output{json: true, live: new(bool)}
-	assert.ErrorIs(t, o.show(c, w, Report{}), cli.ErrInterrupted)
+	assert.ErrorIs(t, o.show(c, w, Report{}), context.Canceled)
 	assert.Regexp(t, `^{"strategy":"tahoe".*"operations":40,.*}\n$`, out.String())
 }
 

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -22,13 +23,7 @@ type Report struct {
 
 // Text writes the report for a terminal.
 func (r Report) Text(w io.Writer) error {
-	if err := table.Paragraphs(w, r.Title, r.Service, r.Optimum); err != nil {
-		return err
-	}
-	if err := r.table().Write(w); err != nil {
-		return err
-	}
-	return table.Paragraphs(w, r.notes()...)
+	return cmp.Or(table.Paragraphs(w, r.Title, r.Service, r.Optimum), r.table().Write(w), table.Paragraphs(w, r.notes()...))
 }
 
 func (r Report) table() table.Table {

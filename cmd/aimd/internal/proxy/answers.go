@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
@@ -93,12 +94,7 @@ func (p *proxy) reads(a answers.Answer) answers.Answer {
 
 func (r rule) fits(a answers.Answer) bool {
 	if r.Header != "" {
-		for name, values := range a.Header {
-			if strings.EqualFold(name, r.Header) && len(values) > 0 && r.has.MatchString(values[0]) {
-				return true
-			}
-		}
-		return false
+		return r.has.MatchString(http.Header(a.Header).Get(r.Header))
 	}
 	if !bytes.Contains(bytes.ToLower(a.Body), []byte(strings.ToLower(r.Word))) { // most answers have no such word
 		return false

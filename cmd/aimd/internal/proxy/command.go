@@ -98,7 +98,6 @@ func Command() *cobra.Command {
 	f.Var(value.Address(&s.admin), "admin", "where the page of the limiters is served; without it nowhere")
 	f.BoolVar(&s.shadow, "shadow", false, "only watch: send each request once and at once, and say what would have been held")
 	f.BoolVar(&s.json, "json", false, "logs in JSON")
-	cli.NoDefault(f, "to", "host", "key", "admin", "rules", "answers", "state", "share")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		switch {
 		case s.to == "":
@@ -273,8 +272,7 @@ var errStopped = errors.New("the proxy has stopped, and the time of --drain is o
 // healthz says whether the proxy takes requests for long: whoever spreads requests over several proxies asks it.
 func (p *proxy) healthz(w http.ResponseWriter, _ *http.Request) {
 	if p.stopping.Load() {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, "stopping\n")
+		http.Error(w, "stopping", http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = io.WriteString(w, "ok\n")

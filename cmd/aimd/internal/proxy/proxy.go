@@ -144,12 +144,11 @@ func (p *proxy) evicted(l *aimd.Limiter) {
 		go leave.(func())()
 	}
 	s := l.Snapshot()
-	name := s.Name
 	if p.strangers.many(s.Attempts) {
 		p.log.Warn("each request has a limiter of its own, so nothing is limited: want --key with what says who sends, or --one")
 	}
-	if last, ok := p.pulses.Load(name); ok && last.(*pulse).limiter == l {
-		p.pulses.CompareAndDelete(name, last)
+	if last, ok := p.pulses.Load(s.Name); ok && last.(*pulse).limiter == l {
+		p.pulses.CompareAndDelete(s.Name, last)
 	}
 }
 

@@ -69,9 +69,7 @@ func (p *pulse) seconds(asked time.Duration) int {
 		s := p.limiter.Snapshot()
 		until := s.PausedUntil
 		for _, q := range s.Quotas {
-			if q.UsedUpUntil.After(until) {
-				until = q.UsedUpUntil
-			}
+			until = later(until, q.UsedUpUntil)
 		}
 		if room = max(0, time.Until(until)); s.Successes > 0 { // each at the present pace, or at the pace of the past
 			each := min(max(s.Gap, time.Duration(float64(s.Trip)/max(1, s.Cwnd))), time.Since(p.made)/time.Duration(s.Successes))

@@ -105,14 +105,11 @@ func (w *wait) late() {
 
 // left is the rest of the hold, or of --idle if the service takes so long for its answers. Call it with mu.
 func (w *wait) left() time.Duration {
-	since, most, p := w.since, w.proxy.hold, w.pulse()
-	if last := p.at(); last.After(since) {
-		since = last
-	}
+	most, p := w.proxy.hold, w.pulse()
 	if p.works(most / 2) {
 		most = max(most, w.proxy.idle)
 	}
-	return most - time.Since(since)
+	return most - time.Since(later(w.since, p.at()))
 }
 
 func (w *wait) pulse() *pulse {

@@ -34,17 +34,15 @@ func listCommand() *cobra.Command {
 		Use: "list", Short: "List the built-in scenarios", Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			out := c.OutOrStdout()
-			title := ""
-			for i, g := range slices.Concat(scenario.Index.Chapters, scenario.Index.Others) {
+			title, gap := "", ""
+			for _, g := range slices.Concat(scenario.Index.Chapters, scenario.Index.Others) {
 				before := title
 				if title = g.Title; g.Source.Title != "" {
 					title = fmt.Sprintf("%s (%s, %s)", g.Source.Title, g.Source.Author, g.Source.Year)
 				}
-				if i > 0 && title != before { // a text may have two chapters
-					fmt.Fprintln(out)
-				}
-				if title != before {
-					fmt.Fprintln(out, terminal.Cut(title, terminal.Columns(out)))
+				if title != before { // a text may have two chapters
+					fmt.Fprintln(out, gap+terminal.Cut(title, terminal.Columns(out)))
+					gap = "\n"
 				}
 				for _, name := range g.Scenarios {
 					s, err := load(name, nil)
@@ -63,10 +61,7 @@ func showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME...", Short: "Show the files of built-in scenarios, to begin your own with",
 		Example: "  aimd sim show window-vs-backoff > mine.yaml\n  aimd sim show 'law-uplink-*'",
-		Args:    someArgs("the name of a built-in scenario"),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return scenario.Builtins(), cobra.ShellCompDirectiveNoFileComp
-		},
+		Args:    someArgs("the name of a built-in scenario"), ValidArgs: scenario.Builtins(),
 		RunE: func(c *cobra.Command, args []string) error {
 			var files [][]byte
 			for _, name := range named(args) {
@@ -113,24 +108,19 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 		}
 		return s, err
 	}
-	text, err := readFile(name)
-	switch {
-	case err == nil:
-		return scenario.Parse(name, text, settings...)
-	case errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "./"):
+	f, err := os.Open(name)
+	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "./") {
 		return scenario.Scenario{}, fmt.Errorf("%s: there is no such file, and no built-in scenario of that name; aimd sim list shows those", name)
 	}
-	return scenario.Scenario{}, fmt.Errorf("%s: %w", name, cli.Reason(err))
-}
-
-// readFile reads a file, of an endless one only the beginning, which is too long to be a scenario.
-func readFile(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
+	var text []byte
+	if err == nil {
+		defer f.Close()
+		text, err = io.ReadAll(io.LimitReader(f, scenario.MaxSize+1)) // of an endless file the beginning, which is too long
 	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, scenario.MaxSize+1))
+	if err != nil {
+		return scenario.Scenario{}, fmt.Errorf("%s: %w", name, cli.Reason(err))
+	}
+	return scenario.Parse(name, text, settings...)
 }
 
 func schemaCommand() *cobra.Command {

@@ -111,7 +111,6 @@ func (c *Config) flags(cmd *cobra.Command) {
 	cli.Complete(cmd, "law", sim.Laws())
 	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight; with --share of all processes together")
 	c.Shared.Flag(f)
-	cli.NoDefault(f, "include", "exclude", "storage-class", "sse", "share")
 }
 
 func (c *Config) arguments(args []string) (err error) {

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
@@ -57,12 +57,9 @@ func Shows(t *testing.T, stderr string, patterns ...string) {
 }
 
 // Files returns the names of the files in the working directory.
-func Files(t *testing.T) (names []string) {
+func Files(t *testing.T) []string {
 	t.Helper()
-	entries, err := os.ReadDir(".")
+	names, err := filepath.Glob("*")
 	require.NoError(t, err)
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
 	return names
 }

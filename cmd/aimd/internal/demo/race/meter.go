@@ -68,11 +68,11 @@ func (m *Meter) count(change func(*Sample)) {
 
 // Sample is how a run stood at some moment. Counts are totals since its start.
 type Sample struct {
-	At    time.Duration
-	Ended bool
+	live.Flow
+	At time.Duration
 	// Cwnd is in attempts; 0 in a run without a limiter.
-	Cwnd                                        float64
-	InFlight, Attempts, Accepted, Refused, Done int
+	Cwnd           float64
+	Attempts, Done int
 }
 
 // Now is how the run stands.
@@ -89,10 +89,7 @@ func (m *Meter) Now() (s Sample) {
 }
 
 // Flow is how the run stands for a page that shows runs without a limiter.
-func (m *Meter) Flow() live.Flow {
-	s := m.Now()
-	return live.Flow{InFlight: s.InFlight, Accepted: uint64(s.Accepted), Refused: uint64(s.Refused), Ended: s.Ended}
-}
+func (m *Meter) Flow() live.Flow { return m.Now().Flow }
 
 func (m *Meter) began() { m.count(func(*Sample) { m.start, m.cpu = time.Now(), processorTime() }) }
 
@@ -111,7 +108,7 @@ func (m *Meter) result() (r Result) {
 	m.count(func(c *Sample) {
 		c.At, c.Ended = time.Since(m.start), true
 		r = Result{
-			Operations: m.Operations, Attempts: c.Attempts, Refused: c.Refused, MakespanS: seconds(c.At), P99S: seconds(p99(m.took)),
+			Operations: m.Operations, Attempts: c.Attempts, Refused: int(c.Refused), MakespanS: seconds(c.At), P99S: seconds(p99(m.took)),
 			CPUS: seconds(processorTime() - m.cpu), Reason: m.reason,
 		}
 	})

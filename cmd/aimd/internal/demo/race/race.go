@@ -8,10 +8,9 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
-	"go.uber.org/atomic"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
@@ -116,25 +115,20 @@ func (r Race) work(ctx context.Context, m *Meter, op func(ctx context.Context, i
 		defer time.AfterFunc(r.Limit, func() { cancel(timeout) }).Stop()
 	}
 	m.began()
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(r.Goroutines, r.Operations) {
-		wg.Go(func() {
-			for limited.Err() == nil {
-				i := int(next.Inc()) - 1
-				if i >= r.Operations {
-					return
-				}
-				picked := time.Now()
-				err := op(limited, i)
-				if err != nil && limited.Err() != nil {
-					err = context.Cause(limited)
-				}
-				m.ended(time.Since(picked), err)
+	var all errgroup.Group
+	all.SetLimit(r.Goroutines)
+	for i := 0; i < r.Operations && limited.Err() == nil; i++ {
+		all.Go(func() error {
+			picked := time.Now()
+			err := op(limited, i)
+			if err != nil && limited.Err() != nil {
+				err = context.Cause(limited)
 			}
+			m.ended(time.Since(picked), err)
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = all.Wait() // it has no error
 }
 
 // Result is one row: how a strategy did. Its JSON is what scripts rely on.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/live"
 )
 
 // task is work without requests, whose optimum is ten operations a second.
@@ -183,7 +184,7 @@ func TestTransportCountsEveryAttempt(t *testing.T) {
 	for range 6 {
 		_, _ = tr.RoundTrip(nil)
 	}
-	assert.Equal(t, Sample{Attempts: 6, Accepted: 2, Refused: 2}, m.Now())
+	assert.Equal(t, Sample{Flow: live.Flow{Accepted: 2, Refused: 2}, Attempts: 6}, m.Now())
 }
 
 // Every strategy that tries again does so by its own means, until it succeeds; the others leave it to the client.
