@@ -199,7 +199,7 @@ func TestTheErrorsThatNeedAClassifier(t *testing.T) {
 		err      error
 		want     verdict.Verdict
 	}{
-		"mongo, no primary":    {mongoErrors, mongo.CommandError{Code: 10107, Name: "NotWritablePrimary", Labels: []string{"RetryableWriteError"}}, again},
+		"mongo, no host":       {mongoErrors, mongo.CommandError{Code: 6, Name: "HostUnreachable", Labels: []string{"RetryableWriteError"}}, again},
 		"mongo, a transaction": {mongoErrors, mongo.CommandError{Code: 112, Name: "WriteConflict", Labels: []string{"TransientTransactionError"}}, again},
 		"sarama, no leader":    {saramaErrors, sarama.ErrLeaderNotAvailable, again},
 	} {
@@ -211,8 +211,8 @@ func TestTheErrorsThatNeedAClassifier(t *testing.T) {
 	}
 }
 
-// The refusals of clients without codes are read by their words.
-func TestRefusalsWithoutACode(t *testing.T) {
+// The errors of clients without codes are read by their words. What a name says is no guess.
+func TestErrorsWithoutACode(t *testing.T) {
 	guessed := verdict.Verdict{Meaning: answer.Guessed}
 	for _, c := range []struct {
 		err  error
@@ -220,7 +220,8 @@ func TestRefusalsWithoutACode(t *testing.T) {
 	}{
 		{mongo.CommandError{Code: 462, Name: "IngressRequestRateLimitExceeded", Labels: []string{"SystemOverloadedError", "RetryableError"}}, guessed},
 		{fmt.Errorf("send: %w", sarama.ErrThrottlingQuotaExceeded), guessed},
-		{redisSays(t, "LOADING Redis is loading the dataset in memory"), guessed},
+		{mongo.CommandError{Code: 10107, Name: "NotWritablePrimary", Labels: []string{"RetryableWriteError"}}, again},
+		{redisSays(t, "LOADING Redis is loading the dataset in memory"), refused},
 		{redisSays(t, "ERR max number of clients reached"), guessed},
 		{redisSays(t, "WRONGTYPE Operation against a key holding the wrong kind of value"), unknown},
 	} {
