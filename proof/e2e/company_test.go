@@ -19,7 +19,8 @@ import (
 var allStored = regexp.MustCompile(`(\d+) stored \(.*\), 0 skipped, 0 failed in (\S+); (\d+) requests`)
 
 // Thirty processes of the tool, each with a directory of its own, upload to one store that takes 90 at a time. None
-// knows of the others. The first burst is first come, first served, which is most of a short job.
+// knows of the others. The first burst is first come, first served, which is most of a short job. The simulator
+// has 2.09 attempts each in the short job, and 1.28 in the long one; under Reno 0.9 4.28 and 1.90.
 func TestUploadsInCompany(t *testing.T) {
 	const processes, slots, service = 30, 90, 500 * time.Millisecond
 	files := amount(400, 40) // each
@@ -67,7 +68,7 @@ func TestUploadsInCompany(t *testing.T) {
 	}
 	attempt(t, func(t *testing.T) bool {
 		got, fair := company(t, "probe")
-		return got.within(amount(cost{span: 1.15, attempts: 1.4}, cost{span: 3, attempts: 1.65})) && fair >= amount(0.9, 0.4)
+		return got.within(amount(cost{span: 1.15, attempts: 1.4}, cost{span: 3, attempts: 2.09 + strays})) && fair >= amount(0.9, 0.4)
 	})
 	if earnest() {
 		company(t, "reno")
