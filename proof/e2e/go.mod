@@ -6,6 +6,7 @@ require (
 	github.com/aimd-go/aimd v0.1.0
 	github.com/aimd-go/aimd/contrib/asynqlimit v0.1.0
 	github.com/aimd-go/aimd/contrib/awslimit v0.1.0
+	github.com/aimd-go/aimd/contrib/grpclimit v0.1.0
 	github.com/aimd-go/aimd/contrib/miniolimit v0.1.0
 	github.com/aimd-go/aimd/contrib/pgshare v0.1.0
 	github.com/aimd-go/aimd/contrib/redisshare v0.1.0
@@ -21,6 +22,7 @@ require (
 	github.com/stretchr/testify v1.12.1
 	github.com/versity/versitygw v1.8.0
 	go.uber.org/goleak v1.3.0
+	google.golang.org/grpc v1.78.0
 )
 
 require (
@@ -44,6 +46,7 @@ require (
 	github.com/tidwall/match v1.2.0 // indirect
 	github.com/tidwall/pretty v1.2.1 // indirect
 	github.com/tidwall/sjson v1.2.5 // indirect
+	google.golang.org/genproto/googleapis/rpc v0.0.0-20251029180050-ab9386a59fda // indirect
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
@@ -127,6 +130,7 @@ replace (
 	github.com/aimd-go/aimd => ../..
 	github.com/aimd-go/aimd/contrib/asynqlimit => ../../contrib/asynqlimit
 	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
+	github.com/aimd-go/aimd/contrib/grpclimit => ../../contrib/grpclimit
 	github.com/aimd-go/aimd/contrib/miniolimit => ../../contrib/miniolimit
 	github.com/aimd-go/aimd/contrib/pgshare => ../../contrib/pgshare
 	github.com/aimd-go/aimd/contrib/redisshare => ../../contrib/redisshare
