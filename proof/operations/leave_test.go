@@ -145,7 +145,9 @@ func TestCallersWhoLeave(t *testing.T) {
 				half++
 			}
 			least := .35
-			if c.kind == "thrash" { // the law holds a window that is too wide there
+			// The law holds 45 for 32 there: growth ends where answers take 1.5 times the shortest, and a service that
+			// thrashes does .7 of its best then. After a spike 200 are at it, which it goes on with when their callers left.
+			if c.kind == "thrash" {
 				least = .15
 			}
 			assert.GreaterOrEqual(t, share, least, "%s, seed %d", c, seed)
@@ -158,7 +160,8 @@ func TestCallersWhoLeave(t *testing.T) {
 		assert.GreaterOrEqual(t, sum/float64(n), .96, "seed %d", seed)
 		assert.LessOrEqual(t, half, 2, "seed %d", seed)
 		assert.LessOrEqual(t, mean(sends), 1.03, "seed %d", seed)
-		assert.LessOrEqual(t, mean(told), .65, "seed %d", seed) // .62; .54 if the oldest were told before a round trip has passed
+		// .54 of the deadline of a try, .61 of that of a call whose caller tries three times, with its own waits.
+		assert.LessOrEqual(t, mean(told), .6, "seed %d", seed)
 	}
 }
 

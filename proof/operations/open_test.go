@@ -53,6 +53,9 @@ func (b *tokens) Read(p []byte) (int, error) {
 func (b *tokens) Close() error { b.m.busy.Add(-1); return nil }
 
 // Streams of models are open answers that are work: to send one more now and then may cost nothing. 80 streams on 8 slots.
+// The trials cost nothing. 16 workers take 12% more at 30 and 120 s, one round trip once: the first eight streams end together,
+// and the law spreads the next eight over a round trip, until it has seen that early ones are not refused. It is 306 s and
+// 1203 s if those that are late follow at once.
 func TestModelsAreNoOpenAnswers(t *testing.T) {
 	for _, c := range []struct {
 		long, workers int

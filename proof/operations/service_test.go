@@ -217,7 +217,7 @@ func (s leaveShare) share() float64 { return float64(s.done) / float64(max(1, s.
 // leaveResult has the goodput, over what the service can take, in a spike, soon after it, and late.
 type leaveResult struct {
 	during, soon, late float64
-	p50, p99, lost     time.Duration // of those done late; mean time of those that failed
+	p50, p99, lost     time.Duration // of those done late; mean time of a try that failed
 	sends              float64       // per call done
 	window             float64
 	flying             int
@@ -281,16 +281,20 @@ func (c leaveCell) run(t *testing.T, seed uint64, do func(context.Context, func(
 			go func() {
 				defer wg.Done()
 				began, ok := time.Now(), false
+				var failed int
+				var told time.Duration
 				for try := range max(1, c.tries) {
 					if try > 0 {
 						time.Sleep(time.Duration(float64(100*time.Millisecond<<try) * (0.5 + back)))
 					}
+					tried := time.Now()
 					ctx, cancel := c.caller(time.Duration(d * float64(leaveTrip)))
 					err := do(ctx, func(ctx context.Context) error { return s.call(ctx, work) })
 					cancel()
 					if ok = err == nil; ok {
 						break
 					}
+					failed, told = failed+1, told+time.Since(tried)
 				}
 				if in != nil {
 					mu.Lock()
@@ -299,10 +303,8 @@ func (c leaveCell) run(t *testing.T, seed uint64, do func(context.Context, func(
 						in.done++
 						in.took += time.Since(began)
 						in.all = append(in.all, time.Since(began))
-					} else {
-						in.failed++
-						in.lost += time.Since(began)
 					}
+					in.failed, in.lost = in.failed+failed, in.lost+told
 				}
 			}()
 		}
