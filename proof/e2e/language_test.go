@@ -279,9 +279,7 @@ func TestManyWait(t *testing.T) {
 		conns[i] = c
 	}
 	eventually(t, func() bool { return g.holds(t) == requests }, "all wait")
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", g.process.cmd.Process.Pid)) // of the shell
-	require.NoError(t, err)
-	status, err := os.ReadFile("/proc/" + strings.Fields(string(children))[0] + "/status")
+	status, err := os.ReadFile(g.process.child(t) + "/status")
 	require.NoError(t, err)
 	used := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
 	require.NotNil(t, used)

@@ -21,6 +21,8 @@ import (
 var (
 	slowgw    = built("cmd/slowgw")
 	aimdTool  = built("../../cmd/aimd")
+	aimdProxy = built("../../cmd/aimd", "./aimd-proxy")
+	bareProxy = built("cmd/bareproxy")
 	fleetTool = built("../../examples/fleet")
 
 	downloadTool = built("../../examples/download")
