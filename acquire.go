@@ -272,7 +272,9 @@ func (l *Limiter) answered(t window.Ticket, o window.Outcome, v verdict.Verdict,
 		l.longest = max(a.RTT, l.longest-l.longest/answers)
 	}
 	l.counts.count(o)
-	l.unknown(now, o, v, err)
+	if o != window.Success {
+		l.unknown(now, o, v, err)
+	}
 	if held && a.Outcome.Overloaded() {
 		cause = above
 	}

@@ -31,14 +31,18 @@ func (s *slots) Settle(t window.Ticket, v verdict.Verdict, err error, run *limit
 	l := s.limiter()
 	l.lock()
 	at := l.moved(t)
-	delete(l.resent, t.ID())
+	if at != t {
+		delete(l.resent, t.ID())
+	}
 	l.unlock(l.answered(at, l.taken(v), v, err, run))
 }
 
 // moved is the attempt in flight with that ticket now: see Again.
 func (l *Limiter) moved(t window.Ticket) window.Ticket {
-	if at, ok := l.resent[t.ID()]; ok {
-		return at
+	if len(l.resent) > 0 {
+		if at, ok := l.resent[t.ID()]; ok {
+			return at
+		}
 	}
 	return t
 }
