@@ -28,7 +28,7 @@ type block struct {
 
 // kind is the kind with most of the answers, 1 for urgent ones, with its answers and round trips. The work of urgent operations
 // may be shorter: a batch of which fewer are among the answers is not slow.
-func (b block) kind() (kind int, answers, trips float64) {
+func (b *block) kind() (kind int, answers, trips float64) {
 	if 2*b.urgent > b.answers {
 		return 1, b.urgent, b.hurried
 	}
@@ -52,7 +52,7 @@ func (b *block) count(now float64, a window.End, least float64) bool {
 	return b.answers >= least && 2*b.answers*b.answers >= b.flying && (now-b.began)*b.answers >= b.trips
 }
 
-func (b block) rate(now float64) float64 { return b.answers / max(1e-9, now-b.began) }
+func (b *block) rate(now float64) float64 { return b.answers / max(1e-9, now-b.began) }
 
 func (l *law) looking() bool { return l.from > 0 }
 
@@ -122,7 +122,7 @@ func (l *law) seen(now float64, b block) {
 
 // slower reports whether the answers of the block take longer than the shortest, and more fly than the rate needs.
 func (l *law) slower(now float64) bool {
-	b := l.block
+	b := &l.block // a copy would wait for what count has just written
 	kind, answers, trips := b.kind()
 	return l.shortest[kind] > 0 && trips > l.more*l.shortest[kind]*answers && b.flying > l.more*l.quickest*b.rate(now)*b.answers
 }
