@@ -185,19 +185,3 @@ func TestAfterALongSleepNothingIsMadeUpFor(t *testing.T) {
 		require.ErrorIs(t, <-result, context.Canceled)
 	})
 }
-
-func TestWrongSettingsAreErrorsThatSaySo(t *testing.T) {
-	_, err := schedule.New(schedule.Config{})
-	require.EqualError(t, err, "schedule: Period: 0s is not allowed, want a duration from 10ms to 8760h0m0s")
-}
-
-// "wait(period * random(.5, 1.5))": never closer than half a period, on no grid.
-func TestAJitteredPeriod(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, err := schedule.New(schedule.Config{Period: period, JitterPeriod: true})
-		require.NoError(t, err)
-		wait := time.Until(s.Snapshot().Next)
-		assert.GreaterOrEqual(t, wait, period/2)
-		assert.Less(t, wait, period*3/2)
-	})
-}

@@ -20,8 +20,4 @@
 //
 // The simulator has no bandwidth, no sizes of requests, no travel time of answers, and no single lost packets. Its
 // clients do not report to the server that they gave up.
-//
-// Files refer to files that stand later in this order: run, check, arrivals, operation, service, quota,
-// block, station, meter, result, random, scenario, strategy, server, calendar. The exceptions are the engine, which
-// is in run, and the types of operation.
 package sim
