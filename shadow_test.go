@@ -160,6 +160,8 @@ func TestInShadowWaitsAreKnownByTheRoundTrip(t *testing.T) {
 func TestShadowIsTurnedOnAndOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := watching(t, func(c *aimd.Config) { c.MaxWindow = 2 })
+		acquire(t, l, 1)[0].Done(window.Overload)
+		require.EqualValues(t, 1, l.Snapshot().Cwnd)
 		all := acquire(t, l, 5)
 		require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.Shadow = false }))
 		require.Equal(t, window.State{Cwnd: 2, Ssthresh: 1024}, l.Snapshot().State)
@@ -173,14 +175,14 @@ func TestShadowIsTurnedOnAndOff(t *testing.T) {
 		}
 		synctest.Wait()
 		require.Len(t, to, 2)
-		require.EqualValues(t, 5, l.Snapshot().Shadow.Sent, "it counts in shadow only")
+		require.EqualValues(t, 6, l.Snapshot().Shadow.Sent, "it counts in shadow only")
 		require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.Shadow = true }))
 		synctest.Wait()
 		require.Len(t, to, 4)
 		for range 4 {
 			(<-to).permit.Done(window.Success)
 		}
-		require.Equal(t, limiter.Shadow{Sent: 7, Held: 5, Wait: l.Snapshot().Shadow.Wait}, l.Snapshot().Shadow)
+		require.Equal(t, limiter.Shadow{Sent: 8, Held: 6, Wait: l.Snapshot().Shadow.Wait, Refused: 1}, l.Snapshot().Shadow)
 	})
 }
 
