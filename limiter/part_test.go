@@ -185,6 +185,17 @@ func TestAQuarterIsForTheOthers(t *testing.T) {
 	}
 }
 
+// docs/design.md, rule 12: what is tried again within a slot "is heard as an attempt of its own", urgent as its operation is.
+func TestAnAttemptWithinAnUrgentOneIsUrgent(t *testing.T) {
+	g := newGate(t)
+	for _, urgent := range []bool{false, true} {
+		g.Again, g.Urgent = true, urgent
+		ticket, ok := g.Tried(0)
+		require.True(t, ok)
+		require.Equal(t, urgent, g.IsUrgent(ticket))
+	}
+}
+
 // docs/design.md: "of fewer than four they have one turn in four".
 func TestATurnInFourOfASmallWindow(t *testing.T) {
 	g, err := limiter.NewGate(aimd.Reno(0.5), starting(1))
