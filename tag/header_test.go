@@ -258,17 +258,6 @@ func ExampleNewTagger() {
 	// Output: {Client:photos Version:2.1 Feature:thumbnails Criticality:sheddable-plus Attempt:0} <nil>
 }
 
-func TestTagsTravelInTheContext(t *testing.T) {
-	ctx := context.Background()
-	assert.Zero(t, tag.FromContext(ctx))
-	assert.Equal(t, tag.Critical, tag.FromContext(ctx).Criticality, "a request that says nothing is critical")
-
-	ctx = tag.NewContext(ctx, tag.Tags{Client: "backup", Version: "1.4.2", Attempt: 2})
-	ctx = tag.WithCriticality(tag.WithFeature(ctx, "nightly"), tag.Sheddable)
-	got := tag.FromContext(ctx)
-	assert.Equal(t, tag.Tags{Client: "backup", Version: "1.4.2", Feature: "nightly", Criticality: tag.Sheddable, Attempt: 2}, got)
-}
-
 func TestCriticalityHasANameEachAndAnOrder(t *testing.T) {
 	for c := tag.Sheddable; c <= tag.CriticalPlus; c++ {
 		text, err := c.MarshalText()
