@@ -207,10 +207,12 @@ func TestAmountsInFlightAreCountedUntilTheAnswer(t *testing.T) {
 		return ticket
 	}
 	g.Withdrawn(tried(250, true)) // of 500, and it spends nothing
-	g.Used(0, tried(250, true), 50)
-	tried(250, true)
-	tried(100, true)
-	tried(101, false)
+	less := tried(250, true)
+	g.Used(0, less, 50)
+	for _, ticket := range []window.Ticket{less, tried(250, true), tried(100, true), tried(101, false)} {
+		g.Answered(0, ticket, window.Success, 0)
+	}
+	require.Zero(t, g.Kept(), "what has ended is forgotten")
 }
 
 // If the service says how many requests it allows in flight, no more are, whatever the window is.
