@@ -103,7 +103,7 @@ func (l *Leader) sums(rows map[string]Row) (sum Counts, flying float64) {
 	l.counts = make(map[string]Counts, len(rows))
 	for id, r := range rows {
 		if old, ok := before[id]; ok { // what a process counted before it was seen is too old
-			sum.add(r.less(old))
+			sum.add(r.Counts, old)
 		}
 		l.counts[id] = r.Counts
 		flying += r.Flying
@@ -119,11 +119,9 @@ func (l *Leader) begin(now, at time.Duration, rows map[string]Row, said Message)
 		l.begun, l.came, l.ranks = max(now, 1), map[string]time.Duration{}, map[string]int{}
 	}
 	w := said.Window
-	if w.Cwnd == 0 {
-		for _, r := range rows {
-			if r.Knows.Cwnd > w.Cwnd {
-				w = r.Knows
-			}
+	for _, r := range rows {
+		if said.Cwnd == 0 && r.Knows.Cwnd > w.Cwnd {
+			w = r.Knows
 		}
 	}
 	if w.Cwnd > 0 && now < l.begun+max(l.every, said.Every)*3/2 {
@@ -273,23 +271,10 @@ func (l *Leader) say(now, at time.Duration, rows map[string]Row) Message {
 	if l.state.Ssthresh >= window.MaxWindow-1 || l.fly <= l.state.Cwnd/2 {
 		m.Safe = max(1, m.Safe)
 	}
-	m.MaxRate, m.MaxAmount = Level{}, Level{}
-	if l.MaxRate > 0 {
-		m.MaxRate = level(l.MaxRate, rows, Row.rate)
-	}
-	if l.MaxAmountRate > 0 {
-		m.MaxAmount = level(l.MaxAmountRate, rows, Row.amount)
-	}
+	m.MaxRate, m.MaxAmount = level(l.MaxRate, rows, Row.rate), level(l.MaxAmountRate, rows, Row.amount)
 	l.rank(now, rows)
-	m.Ranks = nil
-	for id, k := range l.ranks {
-		if rows[id].Rank != k {
-			if m.Ranks == nil {
-				m.Ranks = map[string]int{}
-			}
-			m.Ranks[id] = k
-		}
-	}
+	m.Ranks = maps.Clone(l.ranks)
+	maps.DeleteFunc(m.Ranks, func(id string, k int) bool { return rows[id].Rank == k })
 	return *m
 }
 

@@ -160,34 +160,21 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 		if m.load.Queued > 0 {
 			m.until = m.sure + long
 		}
-		m.last = m.sures()
+		_, m.last = m.parts()
 	}
 }
 
-// parts are the parts of the window, of MaxRate and of MaxAmountRate.
-func (m *Member) parts() (parts [3]float64) {
-	r := m.row()
+// parts are the parts of the window, of MaxRate and of MaxAmountRate, and those of them that nobody else has.
+func (m *Member) parts() (parts, sure [3]float64) {
+	r, levels := m.row(), [3]Level{m.message.Slots, m.message.MaxRate, m.message.MaxAmount}
 	for i, d := range [3]demand{r.slots(), r.rate(), r.amount()} {
-		parts[i] = m.levels()[i].part(m.weight, d)
-	}
-	return parts
-}
-
-// sures are the parts that nobody else has.
-func (m *Member) sures() (parts [3]float64) {
-	r := m.row()
-	for i, d := range [3]demand{r.slots(), r.rate(), r.amount()} {
-		d.uses = m.lasts[i]
-		if m.load.Queued == 0 {
+		parts[i] = levels[i].part(m.weight, d)
+		if d.uses = m.lasts[i]; m.load.Queued == 0 {
 			d.wants = 0
 		}
-		parts[i] = m.levels()[i].sure(m.weight, d)
+		sure[i] = levels[i].sure(m.weight, d)
 	}
-	return parts
-}
-
-func (m *Member) levels() [3]Level {
-	return [3]Level{m.message.Slots, m.message.MaxRate, m.message.MaxAmount}
+	return parts, sure
 }
 
 // Every is the time between two reports, a minute at most, whatever a message says: its next one may be right.
@@ -227,8 +214,8 @@ func (m *Member) Share(now, at time.Duration, present window.State) Share {
 		case Waiting:
 			s.State.Cwnd, s.State.Ssthresh = max(1, first/n), window.MaxWindow
 		default: // from the share on, which is the ceiling
-			w := m.parts()[0]
-			s.State.Cwnd, s.State.Ssthresh, s.State.Pace = max(w, leastWindow), max(1, w), window.CatchUp
+			parts, _ := m.parts()
+			s.State.Cwnd, s.State.Ssthresh, s.State.Pace = max(parts[0], leastWindow), max(1, parts[0]), window.CatchUp
 		}
 	}
 	s.Mode = m.mode
@@ -236,15 +223,12 @@ func (m *Member) Share(now, at time.Duration, present window.State) Share {
 }
 
 func (m *Member) shared(now, at time.Duration, s *Share) {
-	parts := m.last
-	if m.mode == Shared {
-		parts = m.parts()
-	}
-	w, safe := parts[0], 1.
+	parts, _ := m.parts()
+	safe := 1.
 	if m.mode == Silent {
-		safe = m.message.Safe
-		w *= safe
+		parts, safe = m.last, m.message.Safe
 	}
+	w := parts[0] * safe
 	s.Window, s.MaxRate, s.MaxAmountRate = w, parts[1], parts[2]
 	switch {
 	case m.message.Trip == 0: // nobody has an answer yet

@@ -33,16 +33,12 @@ type Counts struct {
 	RefusedTrips time.Duration `json:"u,omitempty"`
 }
 
-// less returns the counts since b.
-func (c Counts) less(b Counts) Counts {
-	return Counts{c.Accepted - b.Accepted, c.Refused - b.Refused, c.Trips - b.Trips, c.RefusedTrips - b.RefusedTrips}
-}
-
-func (c *Counts) add(b Counts) {
-	c.Accepted += b.Accepted
-	c.Refused += b.Refused
-	c.Trips += b.Trips
-	c.RefusedTrips += b.RefusedTrips
+// add adds what was counted from one time to another.
+func (c *Counts) add(to, from Counts) {
+	c.Accepted += to.Accepted - from.Accepted
+	c.Refused += to.Refused - from.Refused
+	c.Trips += to.Trips - from.Trips
+	c.RefusedTrips += to.RefusedTrips - from.RefusedTrips
 }
 
 // Window is the window of all processes, as window.State. The zero Window: it is not known.
