@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -118,6 +119,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	}
 	defer func() { p.fresh.Load().CloseIdleConnections() }()
 	defer p.leave()
+	defer runtime.KeepAlive(ballast)
 	var again chan os.Signal
 	if s.rulesFile != "" || s.answersFile != "" {
 		again = make(chan os.Signal, 1)
