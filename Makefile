@@ -32,6 +32,8 @@ PACKAGES   = $(patsubst %,./%/...,$(MODULES))
 TEST      := go test -vet=off -shuffle=on -timeout 20m
 # A count, not a time: go test before 1.27 may report the end of a time as a failure (golang/go#75804).
 FUZZTIME  ?= 50000x
+# How often it tries to shorten an input, which would take a minute for each new one. An input that fails stays longer.
+MINIMIZE  ?= 20x
 BENCHTIME ?= 1s
 QUIET     ?=
 # The tests with real servers that each push runs, by their names after Test. internal/rules holds that each is one.
@@ -103,7 +105,7 @@ proof:
 fuzz:
 	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; for p in $$(go list -f '{{.Dir}}' ./...); do \
 	  for f in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go 2>/dev/null | cut -c6-); do \
-	    echo "== $$f"; (cd $$p && go test -vet=off -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) .); done; done; done
+	    echo "== $$f"; (cd $$p && go test -vet=off -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime $(MINIMIZE) .); done; done; done
 
 bench:
 	go test -vet=off -run '^$$' -bench . -benchtime $(BENCHTIME) $$(git grep -l '^func Benchmark' -- '*_test.go' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
