@@ -177,7 +177,7 @@ func TestSimListAndShow(t *testing.T) {
 func TestSimSchema(t *testing.T) {
 	all := aimd(t, "sim", "schema")
 	require.Zero(t, all.Status, all.Stderr)
-	assert.Contains(t, all.Stdout, "server.outages[].for  (a duration like 100ms)\n    its length, 1ns to 720h.\n")
+	assert.Contains(t, all.Stdout, "server.outages[].for  (a duration like 100ms)\n    its length. From 1ns to 720h.\n")
 }
 
 // Every built-in scenario, and every figure that names its strategies, has the law. (A law that is there
