@@ -56,9 +56,9 @@ func newOn(source clock.Clock, c Config) (*Schedule, error) {
 }
 
 // Run calls the job at the times of the schedule, one call at a time, in this goroutine and with this context. It
-// ends when the context ends, after the job under way, and returns the context's error unwrapped. A job that should
-// end by itself takes another context. While another Run has not returned, it returns another error. After the
-// context's end it may be called again. If the job panics, so does Run.
+// ends when the context ends, after the job under way, and returns the context's error unwrapped. The job hears of
+// that end by its context, unless it takes another. While another Run has not returned, it returns another error. After
+// the context's end it may be called again. If the job panics, so does Run.
 func (s *Schedule) Run(ctx context.Context, job func(context.Context)) error {
 	if !s.enter(true) {
 		return errors.New("schedule: runs already")
