@@ -20,6 +20,12 @@ type base func(*http.Request) (*http.Response, error)
 
 func (f base) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
+// closer counts how often its idle connections are closed.
+type closer chan struct{}
+
+func (c closer) RoundTrip(*http.Request) (*http.Response, error) { return done() }
+func (c closer) CloseIdleConnections()                           { c <- struct{}{} }
+
 func done() (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
 }
@@ -172,6 +178,11 @@ func TestTaggerOfNobody(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, http.Header{"Aimd-Client": {"a"}, "Aimd-Client-Version": {"b"}, "Aimd-Criticality": {"critical"}}, got)
 	(&http.Client{Transport: tagger}).CloseIdleConnections() // the base has none
+	closed := make(closer, 1)
+	tagger, err = tag.NewTagger(closed, "", "")
+	require.NoError(t, err)
+	(&http.Client{Transport: tagger}).CloseIdleConnections()
+	assert.Len(t, closed, 1)
 	_, err = tag.NewTagger(nil, "", "2.1")
 	assert.EqualError(t, err, `tag: version: "2.1" without a client is not allowed, want none`, "it would be the version of whoever the context names")
 
