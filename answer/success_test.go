@@ -63,6 +63,8 @@ func TestAShareOfABatch(t *testing.T) {
 	for items, want := range map[int]answer.Meaning{9: answer.Partly, 10: answer.Success} {
 		body := `{"errors":true,"items":[{"index":{"status":429}}` + strings.Repeat(`,{"index":{"status":201}}`, items) + `]}`
 		assert.Equal(t, want, answer.Read(200, nil, []byte(body), noon).Meaning(soon), items)
+		body = "<DeleteResult><Error><Code>SlowDown</Code></Error>" + strings.Repeat("<Deleted><Key>b</Key><VersionId>1</VersionId></Deleted>", items)
+		assert.Equal(t, want, answer.Read(200, nil, []byte(body), noon).Meaning(soon), "%d deleted", items)
 	}
 	for refused, want := range map[int]answer.Meaning{2: answer.Success, 3: answer.Partly} { // of 25
 		body := `{"UnprocessedItems":{"a":[` + strings.TrimSuffix(strings.Repeat(`{"PutRequest":{}},`, refused), ",") + `]}}`
