@@ -74,6 +74,26 @@ func rates(t *testing.T, read func() map[string]float64) (rates map[string]float
 	return rates
 }
 
+// redisRates are what a Redis did for scripts, the bytes to it and back, and the time of its processor, each second.
+func redisRates(t *testing.T, r *redisServer) map[string]float64 {
+	return rates(t, func() map[string]float64 {
+		info, err := r.redis.Info(t.Context(), "stats", "cpu", "commandstats").Result()
+		require.NoError(t, err)
+		number := func(pattern string) float64 {
+			m := regexp.MustCompile(pattern).FindStringSubmatch(info)
+			require.NotNil(t, m, pattern)
+			x, err := strconv.ParseFloat(m[1], 64)
+			require.NoError(t, err)
+			return x
+		}
+		return map[string]float64{
+			"calls": number(`cmdstat_evalsha:calls=(\d+)`), "us": number(`cmdstat_evalsha:calls=\d+,usec=(\d+)`),
+			"in": number(`total_net_input_bytes:(\d+)`), "out": number(`total_net_output_bytes:(\d+)`),
+			"cpu": number(`used_cpu_user:([\d.]+)`) + number(`used_cpu_sys:([\d.]+)`),
+		}
+	})
+}
+
 // What a fleet costs its store: the commands a second that docs/fleet.md names, and at most 1 KB for each process.
 func TestWhatAFleetCostsItsStore(t *testing.T) {
 	for _, n := range []int{30, 1000} {
@@ -81,22 +101,7 @@ func TestWhatAFleetCostsItsStore(t *testing.T) {
 			r := startRedis(t)
 			s := redisshare.Store{Client: client(t, redis.NewClient(&redis.Options{Addr: r.address, ContextTimeoutEnabled: true})), Name: "x"}
 			end := populate(t, n, s)
-			got := rates(t, func() map[string]float64 {
-				info, err := r.redis.Info(t.Context(), "stats", "cpu", "commandstats").Result()
-				require.NoError(t, err)
-				number := func(pattern string) float64 {
-					m := regexp.MustCompile(pattern).FindStringSubmatch(info)
-					require.NotNil(t, m, pattern)
-					x, err := strconv.ParseFloat(m[1], 64)
-					require.NoError(t, err)
-					return x
-				}
-				return map[string]float64{
-					"calls": number(`cmdstat_evalsha:calls=(\d+)`), "us": number(`cmdstat_evalsha:calls=\d+,usec=(\d+)`),
-					"in": number(`total_net_input_bytes:(\d+)`), "out": number(`total_net_output_bytes:(\d+)`),
-					"cpu": number(`used_cpu_user:([\d.]+)`) + number(`used_cpu_sys:([\d.]+)`),
-				}
-			})
+			got := redisRates(t, r)
 			rows, err := r.redis.MemoryUsage(t.Context(), "aimd:{x}:rows", 0).Result()
 			require.NoError(t, err)
 			end()

@@ -43,13 +43,14 @@ type errands struct {
 	// held are the tasks of a process that are not done.
 	held map[int]map[int]bool
 	done map[int]int
-	// by is what each process did in each slice, and empty when the last task was fetched.
-	by    [][]float64
-	empty time.Duration
+	// by is what each of the processes did in each slice, and empty when the last task was fetched.
+	by        [][]float64
+	processes int
+	empty     time.Duration
 }
 
-func newErrands(n int) *errands {
-	e := &errands{began: time.Now(), held: map[int]map[int]bool{}, done: map[int]int{}}
+func newErrands(n, processes int) *errands {
+	e := &errands{began: time.Now(), held: map[int]map[int]bool{}, done: map[int]int{}, processes: processes}
 	for i := range n {
 		e.left = append(e.left, i)
 	}
@@ -103,7 +104,7 @@ func (e *errands) work(w http.ResponseWriter, r *http.Request, _ int) {
 	delete(e.held[process], task)
 	at := int(time.Since(e.began) / slice)
 	for len(e.by) <= at {
-		e.by = append(e.by, make([]float64, sharers))
+		e.by = append(e.by, make([]float64, e.processes))
 	}
 	e.by[at][process]++
 	_, _ = io.WriteString(w, r.URL.Path)
@@ -243,14 +244,8 @@ func oneWindow(t *testing.T, name string, store func(t *testing.T) (string, func
 	optimum, outage := amount(45*time.Second, 15*time.Second), amount(10*time.Second, 3*time.Second)
 	n := int(optimum/sharedService) * sharedSlots
 	server, kill, again := store(t)
-	e := newErrands(n)
-	api := (&backend{slots: sharedSlots, serves: e.work}).serve(t)
-	from := (&backend{serves: func(w http.ResponseWriter, r *http.Request, _ int) { e.ServeHTTP(w, r) }}).serve(t)
-	e.began = time.Now()
-	var all []*process
-	for i := range sharers {
-		all = append(all, errand{i, name, server, api.address, from.address}.start(t))
-	}
+	e := newErrands(n, sharers)
+	api, all := e.start(t, name, server)
 	wait := func(part time.Duration) { time.Sleep(time.Until(e.began.Add(part))) }
 	wait(optimum / 3)
 	for _, p := range all[:killed] {
@@ -269,16 +264,30 @@ func oneWindow(t *testing.T, name string, store func(t *testing.T) (string, func
 
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	require.Len(t, e.done, n, "lost")
-	twice := 0
-	for _, times := range e.done {
-		twice += times - 1
-	}
-	require.Zero(t, twice)
+	e.once(t, n)
 	got := cost{ratio(took, optimum), float64(api.requests) / float64(n)}
 	least, line := e.fair(int(optimum/3/slice), killed)
 	figures.log(t, "%v, %d given back; use and Jain %s", got, given, line)
 	return name == "" || got.within(amount(cost{1.2, 1.06}, cost{2, 1.3})) && least >= amount(0.95, 0.8)
+}
+
+// start starts the service and the processes, which have a store of that name.
+func (e *errands) start(t *testing.T, store, server string) (api *backend, all []*process) {
+	api = (&backend{slots: sharedSlots, serves: e.work}).serve(t)
+	from := (&backend{serves: func(w http.ResponseWriter, r *http.Request, _ int) { e.ServeHTTP(w, r) }}).serve(t)
+	e.began = time.Now()
+	for i := range e.processes {
+		all = append(all, errand{i, store, server, api.address, from.address}.start(t))
+	}
+	return api, all
+}
+
+// once requires that each of n tasks is done, and none twice.
+func (e *errands) once(t *testing.T, n int) {
+	require.Len(t, e.done, n, "lost")
+	for task, times := range e.done {
+		require.Equal(t, 1, times, "task %d", task)
+	}
 }
 
 // fair is the share of the slots that was used in each slice, while there were tasks, and Jain's index of those that live; least
