@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -121,20 +120,18 @@ func TestNothingIsSentBeforeTheServiceServesAgain(t *testing.T) {
 			"a policy alone":        func(ctx context.Context) error { return retry.Do(ctx, policy, checked) },
 			"a policy in a limiter": func(ctx context.Context) error { return narrow(t, aimd.Config{Policy: policy}).Do(ctx, checked) },
 		} {
-			t.Run(name+" "+door, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-					defer cancel()
-					sent = nil
-					require.NoError(t, call(ctx))
-					require.Len(t, sent, 3)
-					for i, wait := range c.waits {
-						if name == "primary" && door == "a policy in a limiter" {
-							wait = 5 * time.Minute // the limiter's
-						}
-						require.InDelta(t, wait+time.Second, sent[i+1].Sub(sent[i]), float64(time.Second))
+			inTime(t, name+" "+door, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+				defer cancel()
+				sent = nil
+				require.NoError(t, call(ctx))
+				require.Len(t, sent, 3)
+				for i, wait := range c.waits {
+					if name == "primary" && door == "a policy in a limiter" {
+						wait = 5 * time.Minute // the limiter's
 					}
-				})
+					require.InDelta(t, wait+time.Second, sent[i+1].Sub(sent[i]), float64(time.Second))
+				}
 			})
 		}
 	}
@@ -181,23 +178,21 @@ func TestAGuessIsBelievedForAWhile(t *testing.T) {
 		},
 	} {
 		for _, other = range []int{0, 3} {
-			t.Run(fmt.Sprint(door, other), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-					defer cancel()
-					sent = 0
-					began := time.Now()
-					err := call(ctx)
-					if other > 0 {
-						require.NotErrorIs(t, err, aimd.ErrQuota)
-						require.Greater(t, time.Since(began), 55*time.Minute)
-						return
-					}
-					if !errors.Is(err, errLastAnswer) {
-						require.ErrorIs(t, err, aimd.ErrQuota)
-					}
-					require.InDelta(t, 6*time.Minute, time.Since(began), float64(time.Minute)) // the longest delay is a minute
-				})
+			inTime(t, fmt.Sprint(door, other), func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				sent = 0
+				began := time.Now()
+				err := call(ctx)
+				if other > 0 {
+					require.NotErrorIs(t, err, aimd.ErrQuota)
+					require.Greater(t, time.Since(began), 55*time.Minute)
+					return
+				}
+				if !errors.Is(err, errLastAnswer) {
+					require.ErrorIs(t, err, aimd.ErrQuota)
+				}
+				require.InDelta(t, 6*time.Minute, time.Since(began), float64(time.Minute)) // the longest delay is a minute
 			})
 		}
 	}

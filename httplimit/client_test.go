@@ -49,41 +49,39 @@ func TestWhatAClientSendsAgain(t *testing.T) {
 		"POST, nginx's limit_req, Resend503": {method: "POST", body: "payload", status: 503, resend: true, want: 200},
 		"POST, a 500, later, Resend503":      {method: "POST", body: "payload", status: 500, header: http.Header{"Retry-After": {"1"}}, resend: true, want: 500},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				calls := 0
-				s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					got, err := io.ReadAll(r.Body)
-					assert.NoError(t, err)
-					assert.Equal(t, c.body, string(got))
-					if calls++; calls == 1 {
-						maps.Copy(w.Header(), c.header)
-						http.Error(w, "the first", c.status)
-					}
-				}))
-				l := narrow(t, aimd.Config{})
-				ctx := t.Context()
-				if c.ctx {
-					ctx = retry.WithIdempotent(ctx)
+		inTime(t, name, func(t *testing.T) {
+			calls := 0
+			s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				got, err := io.ReadAll(r.Body)
+				assert.NoError(t, err)
+				assert.Equal(t, c.body, string(got))
+				if calls++; calls == 1 {
+					maps.Copy(w.Header(), c.header)
+					http.Error(w, "the first", c.status)
 				}
-				req, err := http.NewRequestWithContext(ctx, c.method, s.URL, strings.NewReader(c.body))
-				require.NoError(t, err)
-				maps.Copy(req.Header, c.sent)
-				start := time.Now()
-				tr := limited(s.Client().Transport, l)
-				tr.Resend503 = c.resend
-				resp, err := tr.Client().Do(req)
-				require.NoError(t, err)
-				require.Equal(t, c.want, resp.StatusCode)
-				require.Same(t, req, resp.Request)
-				text, err := io.ReadAll(resp.Body)
-				require.NoError(t, err)
-				if c.want != 200 {
-					require.Equal(t, "the first\n", string(text))
-				}
-				require.GreaterOrEqual(t, time.Since(start), c.after)
-				require.Zero(t, l.Snapshot().InFlight)
-			})
+			}))
+			l := narrow(t, aimd.Config{})
+			ctx := t.Context()
+			if c.ctx {
+				ctx = retry.WithIdempotent(ctx)
+			}
+			req, err := http.NewRequestWithContext(ctx, c.method, s.URL, strings.NewReader(c.body))
+			require.NoError(t, err)
+			maps.Copy(req.Header, c.sent)
+			start := time.Now()
+			tr := limited(s.Client().Transport, l)
+			tr.Resend503 = c.resend
+			resp, err := tr.Client().Do(req)
+			require.NoError(t, err)
+			require.Equal(t, c.want, resp.StatusCode)
+			require.Same(t, req, resp.Request)
+			text, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			if c.want != 200 {
+				require.Equal(t, "the first\n", string(text))
+			}
+			require.GreaterOrEqual(t, time.Since(start), c.after)
+			require.Zero(t, l.Snapshot().InFlight)
 		})
 	}
 }
@@ -121,20 +119,18 @@ var resenders = map[string]func(*testing.T, http.RoundTripper, *aimd.Limiter) ht
 // A wrong port: a Client says so within 10 s, and a retrier after three attempts.
 func TestAWrongPortIsTold(t *testing.T) {
 	for name, of := range resenders {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				dials, start := 0, time.Now()
-				_, err := of(t, base(func(*http.Request) (*http.Response, error) {
-					dials++
-					return nil, refusedDial
-				}), narrow(t, aimd.Config{})).RoundTrip(get(t.Context(), anyURL))
-				require.ErrorIs(t, err, syscall.ECONNREFUSED)
-				require.Equal(t, name == "Client", errors.Is(err, aimd.ErrNeverAnswered))
-				var story *attempt.Error
-				require.ErrorAs(t, err, &story)
-				require.Equal(t, dials, story.Attempts, "%v", err)
-				require.LessOrEqual(t, time.Since(start), 10*time.Second)
-			})
+		inTime(t, name, func(t *testing.T) {
+			dials, start := 0, time.Now()
+			_, err := of(t, base(func(*http.Request) (*http.Response, error) {
+				dials++
+				return nil, refusedDial
+			}), narrow(t, aimd.Config{})).RoundTrip(get(t.Context(), anyURL))
+			require.ErrorIs(t, err, syscall.ECONNREFUSED)
+			require.Equal(t, name == "Client", errors.Is(err, aimd.ErrNeverAnswered))
+			var story *attempt.Error
+			require.ErrorAs(t, err, &story)
+			require.Equal(t, dials, story.Attempts, "%v", err)
+			require.LessOrEqual(t, time.Since(start), 10*time.Second)
 		})
 	}
 }
@@ -144,28 +140,26 @@ func TestAWrongPortIsTold(t *testing.T) {
 func TestATaggerAboveWhatSendsAgain(t *testing.T) {
 	for name, of := range resenders {
 		for _, first := range []string{"", "1"} {
-			t.Run(name+first, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					var attempts []string
-					tagger, err := tag.NewTagger(of(t, base(func(r *http.Request) (*http.Response, error) {
-						status := http.StatusOK
-						if attempts = append(attempts, r.Header.Get("Aimd-Attempt")); len(attempts) < 3 {
-							status = http.StatusServiceUnavailable
-						}
-						return answers(status, nil, http.NoBody)(r)
-					}), narrow(t, aimd.Config{})), "photos", "2.1")
-					require.NoError(t, err)
-					req := get(t.Context(), anyURL)
-					if first != "" {
-						req.Header.Set("Aimd-Attempt", first)
+			inTime(t, name+first, func(t *testing.T) {
+				var attempts []string
+				tagger, err := tag.NewTagger(of(t, base(func(r *http.Request) (*http.Response, error) {
+					status := http.StatusOK
+					if attempts = append(attempts, r.Header.Get("Aimd-Attempt")); len(attempts) < 3 {
+						status = http.StatusServiceUnavailable
 					}
-					before := req.Header.Clone()
-					resp, err := tagger.RoundTrip(req)
-					require.NoError(t, err)
-					require.Equal(t, 200, resp.StatusCode)
-					require.Equal(t, []string{first, "2", "3"}, attempts)
-					require.Equal(t, before, req.Header, "the caller's is as it was")
-				})
+					return answers(status, nil, http.NoBody)(r)
+				}), narrow(t, aimd.Config{})), "photos", "2.1")
+				require.NoError(t, err)
+				req := get(t.Context(), anyURL)
+				if first != "" {
+					req.Header.Set("Aimd-Attempt", first)
+				}
+				before := req.Header.Clone()
+				resp, err := tagger.RoundTrip(req)
+				require.NoError(t, err)
+				require.Equal(t, 200, resp.StatusCode)
+				require.Equal(t, []string{first, "2", "3"}, attempts)
+				require.Equal(t, before, req.Header, "the caller's is as it was")
 			})
 		}
 	}
@@ -207,33 +201,31 @@ func TestAPanicOfGetBodyKeepsNoSlot(t *testing.T) {
 func TestAfterARefusalThatDrips(t *testing.T) {
 	for _, kind := range []string{"text/plain", "application/json"} {
 		for name, of := range resenders {
-			t.Run(name+" "+kind, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					calls := 0
-					s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						if calls++; calls > 1 {
-							return
-						}
-						w.Header().Set("Content-Type", kind)
-						w.WriteHeader(http.StatusTooManyRequests)
-						for r.Context().Err() == nil {
-							_, _ = io.WriteString(w, "x")
-							_ = http.NewResponseController(w).Flush()
-							time.Sleep(50 * time.Millisecond)
-						}
-					}))
-					l := narrow(t, aimd.Config{})
-					start := time.Now()
-					resp, err := of(t, s.Client().Transport, l).RoundTrip(get(t.Context(), s.URL))
-					require.NoError(t, err)
-					require.Equal(t, 200, resp.StatusCode)
-					require.LessOrEqual(t, time.Since(start), 2*time.Second)
-					if name == "Client" { // it has no backoff here
-						require.Equal(t, body.MostTime, time.Since(start), "the rest is awaited once")
+			inTime(t, name+" "+kind, func(t *testing.T) {
+				calls := 0
+				s := pipe(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if calls++; calls > 1 {
+						return
 					}
-					require.NoError(t, resp.Body.Close())
-					require.Zero(t, l.Snapshot().InFlight)
-				})
+					w.Header().Set("Content-Type", kind)
+					w.WriteHeader(http.StatusTooManyRequests)
+					for r.Context().Err() == nil {
+						_, _ = io.WriteString(w, "x")
+						_ = http.NewResponseController(w).Flush()
+						time.Sleep(50 * time.Millisecond)
+					}
+				}))
+				l := narrow(t, aimd.Config{})
+				start := time.Now()
+				resp, err := of(t, s.Client().Transport, l).RoundTrip(get(t.Context(), s.URL))
+				require.NoError(t, err)
+				require.Equal(t, 200, resp.StatusCode)
+				require.LessOrEqual(t, time.Since(start), 2*time.Second)
+				if name == "Client" { // it has no backoff here
+					require.Equal(t, body.MostTime, time.Since(start), "the rest is awaited once")
+				}
+				require.NoError(t, resp.Body.Close())
+				require.Zero(t, l.Snapshot().InFlight)
 			})
 		}
 	}
@@ -255,23 +247,21 @@ func TestAClientHasABound(t *testing.T) {
 		"a policy":    {opts: aimd.Config{Policy: policy}, most: time.Minute, calls: 2},
 		"attempts":    {opts: aimd.Config{MaxAttempts: 3}, most: time.Minute, calls: 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				if c.deadline > 0 {
-					ctx, cancel = context.WithTimeout(ctx, c.deadline)
-				}
-				defer cancel()
-				start, calls := time.Now(), 0
-				resp, err := clientOn(base(func(r *http.Request) (*http.Response, error) {
-					calls++
-					return answers(503, nil, http.NoBody)(r)
-				}), narrow(t, c.opts)).Do(get(ctx, anyURL))
-				require.True(t, c.calls == 0 || c.calls == calls, calls)
-				require.LessOrEqual(t, time.Since(start), c.most)
-				require.GreaterOrEqual(t, time.Since(start), c.least)
-				require.True(t, err == nil && resp.StatusCode == 503 || errors.Is(err, context.DeadlineExceeded), err)
-			})
+		inTime(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			if c.deadline > 0 {
+				ctx, cancel = context.WithTimeout(ctx, c.deadline)
+			}
+			defer cancel()
+			start, calls := time.Now(), 0
+			resp, err := clientOn(base(func(r *http.Request) (*http.Response, error) {
+				calls++
+				return answers(503, nil, http.NoBody)(r)
+			}), narrow(t, c.opts)).Do(get(ctx, anyURL))
+			require.True(t, c.calls == 0 || c.calls == calls, calls)
+			require.LessOrEqual(t, time.Since(start), c.most)
+			require.GreaterOrEqual(t, time.Since(start), c.least)
+			require.True(t, err == nil && resp.StatusCode == 503 || errors.Is(err, context.DeadlineExceeded), err)
 		})
 	}
 }

@@ -35,24 +35,22 @@ import (
 // kubernetes/kubernetes#87560). The service had answered before, and nothing was sent.
 func TestANameThatIsForgottenInMidRun(t *testing.T) {
 	for _, method := range []string{"GET", "PUT", "POST"} {
-		t.Run(method, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				start := time.Now()
-				client := clientOn(base(func(r *http.Request) (*http.Response, error) {
-					if d := time.Since(start); d > time.Second && d < 11*time.Second {
-						return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}
-					}
-					return answers(200, nil, text("x"))(r)
-				}), narrow(t, aimd.Config{}))
-				for range 40 {
-					time.Sleep(50 * time.Millisecond)
-					req := get(t.Context(), anyURL)
-					req.Method = method
-					resp, err := client.Do(req)
-					require.NoError(t, err)
-					require.NoError(t, resp.Body.Close())
+		inTime(t, method, func(t *testing.T) {
+			start := time.Now()
+			client := clientOn(base(func(r *http.Request) (*http.Response, error) {
+				if d := time.Since(start); d > time.Second && d < 11*time.Second {
+					return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", IsNotFound: true}}
 				}
-			})
+				return answers(200, nil, text("x"))(r)
+			}), narrow(t, aimd.Config{}))
+			for range 40 {
+				time.Sleep(50 * time.Millisecond)
+				req := get(t.Context(), anyURL)
+				req.Method = method
+				resp, err := client.Do(req)
+				require.NoError(t, err)
+				require.NoError(t, resp.Body.Close())
+			}
 		})
 	}
 }
@@ -156,8 +154,7 @@ func TestALostConnectionOfHTTP2(t *testing.T) {
 			return lost{c, mine}, err
 		}
 		byDefault(t, over)
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		client := httplimit.NewClient(l)
 		defer client.CloseIdleConnections()
 		first := gone
@@ -176,32 +173,29 @@ func TestSlotsThatAreToldAsAQuota(t *testing.T) {
 	for name, law := range map[string]window.NewLaw{"probe": aimd.Probe(), "reno": aimd.Reno(0.9)} {
 		for _, takes := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 2 * time.Second} {
 			for _, form := range []string{"X-Ratelimit-%s-Requests", "X-Ratelimit-%s"} { // OpenAI's, a bucket; GitHub's, a window
-				t.Run(fmt.Sprintf(form+" %v %s", "", takes, name), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						l, err := aimd.New(aimd.Config{Law: law})
-						require.NoError(t, err)
-						free := make(chan struct{}, slots)
-						rt := limited(base(func(r *http.Request) (*http.Response, error) {
-							h, status := http.Header{}, 200
-							select {
-							case free <- struct{}{}:
-								time.Sleep(time.Duration((0.8 + 0.4*rand.Float64()) * float64(takes)))
-								defer func() { <-free }()
-							default:
-								status = 429
-								h.Set("Retry-After", "1")
-								time.Sleep(10 * time.Millisecond)
-							}
-							h.Set(fmt.Sprintf(form, "Limit"), fmt.Sprint(slots))
-							h.Set(fmt.Sprintf(form, "Remaining"), fmt.Sprint(slots-len(free)))
-							h.Set(fmt.Sprintf(form, "Reset"), takes.String())
-							return answers(status, h, text("x"))(r)
-						}), l)
-						began := time.Now()
-						_, wait := busy(t.Context(), rt, 64, requests)
-						wait()
-						require.LessOrEqual(t, time.Since(began).Seconds(), 1.35*requests/slots*takes.Seconds())
-					})
+				inTime(t, fmt.Sprintf(form+" %v %s", "", takes, name), func(t *testing.T) {
+					l := opened(t, aimd.Config{Law: law})
+					free := make(chan struct{}, slots)
+					rt := limited(base(func(r *http.Request) (*http.Response, error) {
+						h, status := http.Header{}, 200
+						select {
+						case free <- struct{}{}:
+							time.Sleep(time.Duration((0.8 + 0.4*rand.Float64()) * float64(takes)))
+							defer func() { <-free }()
+						default:
+							status = 429
+							h.Set("Retry-After", "1")
+							time.Sleep(10 * time.Millisecond)
+						}
+						h.Set(fmt.Sprintf(form, "Limit"), fmt.Sprint(slots))
+						h.Set(fmt.Sprintf(form, "Remaining"), fmt.Sprint(slots-len(free)))
+						h.Set(fmt.Sprintf(form, "Reset"), takes.String())
+						return answers(status, h, text("x"))(r)
+					}), l)
+					began := time.Now()
+					_, wait := busy(t.Context(), rt, 64, requests)
+					wait()
+					require.LessOrEqual(t, time.Since(began).Seconds(), 1.35*requests/slots*takes.Seconds())
 				})
 			}
 		}
@@ -215,51 +209,48 @@ func TestAClockThatIsSet(t *testing.T) {
 	for _, set := range []time.Duration{0, time.Hour, -time.Hour} {
 		for _, form := range []string{"X-Ratelimit", "Retry-After"} {
 			for _, dated := range []bool{true, false} {
-				t.Run(fmt.Sprint(form, set, dated), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						time.Sleep(10 * 365 * 24 * time.Hour) // epochs are from 2001 on
-						l, err := aimd.New(aimd.Config{})
-						require.NoError(t, err)
-						began, end, left := time.Now(), time.Now(), 0
-						var mu sync.Mutex
-						accepted, wait := busy(t.Context(), limited(base(func(r *http.Request) (*http.Response, error) {
-							time.Sleep(100 * time.Millisecond)
-							mu.Lock()
-							defer mu.Unlock()
-							now := time.Now()
-							if !now.Before(end) {
-								left, end = per, now.Add(window)
-							}
-							clock := now
-							if now.Sub(began) > 15*time.Second {
-								clock = now.Add(set)
-							}
-							h, status, reset := http.Header{}, 200, clock.Add(end.Sub(now))
-							if left--; left < 0 {
-								left, status = 0, 429
-							}
-							if dated {
-								h.Set("Date", clock.UTC().Format(http.TimeFormat))
-							}
-							if form == "X-Ratelimit" {
-								h.Set(form+"-Limit", fmt.Sprint(per))
-								h.Set(form+"-Remaining", fmt.Sprint(left))
-								h.Set(form+"-Reset", fmt.Sprint(reset.Unix()))
-							} else if status == 429 {
-								h.Set(form, reset.UTC().Format(http.TimeFormat))
-							}
-							return answers(status, h, text("x"))(r)
-						}), l), 32, requests)
-						wait()
-						most := 65 * time.Second
-						if !dated && set > 0 {
-							most += 25 * time.Minute // for 60 each
+				inTime(t, fmt.Sprint(form, set, dated), func(t *testing.T) {
+					time.Sleep(10 * 365 * 24 * time.Hour) // epochs are from 2001 on
+					l := opened(t, aimd.Config{})
+					began, end, left := time.Now(), time.Now(), 0
+					var mu sync.Mutex
+					accepted, wait := busy(t.Context(), limited(base(func(r *http.Request) (*http.Response, error) {
+						time.Sleep(100 * time.Millisecond)
+						mu.Lock()
+						defer mu.Unlock()
+						now := time.Now()
+						if !now.Before(end) {
+							left, end = per, now.Add(window)
 						}
-						t.Logf("%v, %d refused", time.Since(began), l.Snapshot().Overloads)
-						require.LessOrEqual(t, time.Since(began), most)
-						require.Equal(t, requests, accepted())
-						require.Zero(t, l.Snapshot().InFlight+l.Snapshot().Queued)
-					})
+						clock := now
+						if now.Sub(began) > 15*time.Second {
+							clock = now.Add(set)
+						}
+						h, status, reset := http.Header{}, 200, clock.Add(end.Sub(now))
+						if left--; left < 0 {
+							left, status = 0, 429
+						}
+						if dated {
+							h.Set("Date", clock.UTC().Format(http.TimeFormat))
+						}
+						if form == "X-Ratelimit" {
+							h.Set(form+"-Limit", fmt.Sprint(per))
+							h.Set(form+"-Remaining", fmt.Sprint(left))
+							h.Set(form+"-Reset", fmt.Sprint(reset.Unix()))
+						} else if status == 429 {
+							h.Set(form, reset.UTC().Format(http.TimeFormat))
+						}
+						return answers(status, h, text("x"))(r)
+					}), l), 32, requests)
+					wait()
+					most := 65 * time.Second
+					if !dated && set > 0 {
+						most += 25 * time.Minute // for 60 each
+					}
+					t.Logf("%v, %d refused", time.Since(began), l.Snapshot().Overloads)
+					require.LessOrEqual(t, time.Since(began), most)
+					require.Equal(t, requests, accepted())
+					require.Zero(t, l.Snapshot().InFlight+l.Snapshot().Queued)
 				})
 			}
 		}
@@ -280,18 +271,16 @@ func TestAConditionalPutIsNotSentTwice(t *testing.T) {
 			{"PUT", "X-Goog-If-Generation-Match", 0, 1}, {"PUT", "X-Goog-If-Metageneration-Match", 0, 1},
 			{"PUT", "If-Modified-Since", 0, 2}, {"GET", "If-None-Match", 0, 2},
 		} {
-			t.Run(fmt.Sprint(name, c), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := &script{statuses: []int{c.first, 200}}
-					req, err := http.NewRequestWithContext(t.Context(), c.method, anyURL, strings.NewReader("mine"))
-					require.NoError(t, err)
-					req.Header.Set(c.header, "*")
-					resp, err := of(t, s, narrow(t, aimd.Config{FirstContact: -1})).RoundTrip(req)
-					if err == nil {
-						require.NoError(t, resp.Body.Close())
-					}
-					require.Len(t, s.requests, c.sent)
-				})
+			inTime(t, fmt.Sprint(name, c), func(t *testing.T) {
+				s := &script{statuses: []int{c.first, 200}}
+				req, err := http.NewRequestWithContext(t.Context(), c.method, anyURL, strings.NewReader("mine"))
+				require.NoError(t, err)
+				req.Header.Set(c.header, "*")
+				resp, err := of(t, s, narrow(t, aimd.Config{FirstContact: -1})).RoundTrip(req)
+				if err == nil {
+					require.NoError(t, resp.Body.Close())
+				}
+				require.Len(t, s.requests, c.sent)
 			})
 		}
 	}
@@ -311,28 +300,26 @@ func TestANonceIsSentOnce(t *testing.T) {
 			{"Authorization", "Bearer oauth_nonce", false}, {"By", "retry.WithOnce", true},
 		} {
 			for _, status := range []int{429, 503, 403} {
-				t.Run(fmt.Sprint(name, c, status), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						s := &script{statuses: []int{status, 400}, header: http.Header{"Retry-After": {"120"}}}
-						dials := 0
-						over := base(func(r *http.Request) (*http.Response, error) {
-							if dials++; dials == 1 {
-								return nil, refusedDial
-							}
-							return s.RoundTrip(r)
-						})
-						req, err := http.NewRequestWithContext(t.Context(), "POST", anyURL, strings.NewReader("nonce"))
-						require.NoError(t, err)
-						if req.Header.Set(c.header, c.value); c.header == "By" {
-							req = req.WithContext(retry.WithOnce(retry.WithIdempotent(t.Context())))
+				inTime(t, fmt.Sprint(name, c, status), func(t *testing.T) {
+					s := &script{statuses: []int{status, 400}, header: http.Header{"Retry-After": {"120"}}}
+					dials := 0
+					over := base(func(r *http.Request) (*http.Response, error) {
+						if dials++; dials == 1 {
+							return nil, refusedDial
 						}
-						resp, err := of(t, over, narrow(t, aimd.Config{})).RoundTrip(req)
-						require.NoError(t, err)
-						require.NoError(t, resp.Body.Close())
-						again := !c.once && status != 503
-						require.Equal(t, again, len(s.requests) > 1)
-						require.Equal(t, !again, resp.StatusCode == status, "the caller sees the refusal")
+						return s.RoundTrip(r)
 					})
+					req, err := http.NewRequestWithContext(t.Context(), "POST", anyURL, strings.NewReader("nonce"))
+					require.NoError(t, err)
+					if req.Header.Set(c.header, c.value); c.header == "By" {
+						req = req.WithContext(retry.WithOnce(retry.WithIdempotent(t.Context())))
+					}
+					resp, err := of(t, over, narrow(t, aimd.Config{})).RoundTrip(req)
+					require.NoError(t, err)
+					require.NoError(t, resp.Body.Close())
+					again := !c.once && status != 503
+					require.Equal(t, again, len(s.requests) > 1)
+					require.Equal(t, !again, resp.StatusCode == status, "the caller sees the refusal")
 				})
 			}
 		}
@@ -343,8 +330,7 @@ func TestANonceIsSentOnce(t *testing.T) {
 // two minutes; its headers are those of a window. Then all of it is for the client.
 func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		began, at, left := time.Now(), time.Now(), 10.
 		ctx, cancel := context.WithCancel(t.Context())
 		accepted, wait := busy(ctx, limited(reporting(50*time.Millisecond, 0, func() (int, []any) {
@@ -372,8 +358,7 @@ func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
 
 // Requests within Do, with a client of the same limiter, use the slot of Do, and leave nothing behind.
 func TestReportsWithinDoLeaveNothing(t *testing.T) {
-	l, err := aimd.New(aimd.Config{})
-	require.NoError(t, err)
+	l := opened(t, aimd.Config{})
 	rt := limited(reporting(0, 0, func() (int, []any) {
 		return 200, []any{"X-RateLimit-Limit", 1000000, "X-RateLimit-Remaining", 999999, "X-RateLimit-Reset", 3600}
 	}), l)
@@ -503,8 +488,7 @@ func TestAServiceThatHangsUpForLoad(t *testing.T) {
 				}
 				return answers(200, nil, text("x"))(r)
 			})
-			l, err := aimd.New(aimd.Config{Classifier: c})
-			require.NoError(t, err)
+			l := opened(t, aimd.Config{Classifier: c})
 			require.NoError(t, aimd.Each(t.Context(), l, slices.Values(make([]int, 2000)), func(ctx context.Context, _ int) error {
 				_, err := serve(get(ctx, anyURL))
 				return err

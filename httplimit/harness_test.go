@@ -25,6 +25,19 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// inTime runs a part of a test on virtual time.
+func inTime(t *testing.T, name string, part func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, part) })
+}
+
+// opened is a limiter with these settings.
+func opened(t testing.TB, config aimd.Config) *aimd.Limiter {
+	t.Helper()
+	l, err := aimd.New(config)
+	require.NoError(t, err)
+	return l
+}
+
 // watched is a limiter that reports how every attempt ended.
 type watched struct {
 	*aimd.Limiter
@@ -44,11 +57,9 @@ func watch(t *testing.T, config aimd.Config) watched {
 			w.outcomes <- e.Outcome
 		}
 	}
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	w.Limiter = l
+	w.Limiter = opened(t, config)
 	t.Cleanup(func() {
-		s := l.Snapshot()
+		s := w.Snapshot()
 		assert.Zero(t, s.InFlight, "in flight at the end")
 		assert.Zero(t, s.Queued, "queued at the end")
 		assert.Zero(t, s.Late, "slots released twice")
@@ -67,9 +78,7 @@ func one(t *testing.T, config aimd.Config) watched {
 func narrow(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
 	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno(0.5), 1, 1
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
+	return opened(t, config)
 }
 
 // limited is a Transport with one limiter over that base.

@@ -63,8 +63,7 @@ func (d *download) Close() error {
 func TestDownloadsThatShareALinkAreNotMultiplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &link{}
-		lim, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		lim := opened(t, aimd.Config{})
 		client := (&httplimit.Transport{Limiter: lim, Base: base(func(r *http.Request) (*http.Response, error) {
 			time.Sleep(50 * time.Millisecond)
 			l.Lock()
@@ -213,51 +212,48 @@ func TestOpenAnswersDoNotHoldTheWindow(t *testing.T) {
 		"4 watches, 4 slots, refused for 30 s":      {4, nil, 4, 30 * time.Second, 3 * time.Minute},
 		"8 watches, 4 slots, Reno, nothing refused": {8, aimd.Reno(0.5), 4, 0, 3 * time.Minute},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				lim, err := aimd.New(aimd.Config{Law: c.law})
+		inTime(t, name, func(t *testing.T) {
+			lim := opened(t, aimd.Config{Law: c.law})
+			service := &cluster{start: time.Now(), slots: c.slots, down: [2]time.Duration{5 * time.Second, 5*time.Second + c.down}}
+			client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
+			get := func(ctx context.Context, url string) bool {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 				require.NoError(t, err)
-				service := &cluster{start: time.Now(), slots: c.slots, down: [2]time.Duration{5 * time.Second, 5*time.Second + c.down}}
-				client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
-				get := func(ctx context.Context, url string) bool {
-					req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-					require.NoError(t, err)
-					resp, err := client.Do(req)
-					if err != nil {
-						return false
+				resp, err := client.Do(req)
+				if err != nil {
+					return false
+				}
+				defer resp.Body.Close()
+				_, err = io.Copy(io.Discard, resp.Body)
+				return err == nil && resp.StatusCode == 200
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			var open, all sync.WaitGroup
+			for range c.watches {
+				open.Go(func() {
+					for ctx.Err() == nil {
+						get(ctx, "http://cluster.example/pods?watch=1")
 					}
-					defer resp.Body.Close()
-					_, err = io.Copy(io.Discard, resp.Body)
-					return err == nil && resp.StatusCode == 200
-				}
-				ctx, cancel := context.WithCancel(t.Context())
-				var open, all sync.WaitGroup
-				for range c.watches {
-					open.Go(func() {
-						for ctx.Err() == nil {
-							get(ctx, "http://cluster.example/pods?watch=1")
-						}
-					})
-				}
-				time.Sleep(time.Second)
-				began, done := time.Now(), atomic.Int32{}
-				for range 400 {
-					all.Go(func() {
-						ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
-						defer cancel()
-						if get(ctx, "http://cluster.example/pods/1") {
-							done.Add(1)
-						}
-					})
-				}
-				all.Wait()
-				t.Logf("%d of 400 in %v, %v", done.Load(), time.Since(began), lim.Snapshot())
-				assert.EqualValues(t, 400, done.Load())
-				assert.LessOrEqual(t, time.Since(began), c.most)
-				cancel()
-				open.Wait()
-				_ = lim.Close()
-			})
+				})
+			}
+			time.Sleep(time.Second)
+			began, done := time.Now(), atomic.Int32{}
+			for range 400 {
+				all.Go(func() {
+					ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+					defer cancel()
+					if get(ctx, "http://cluster.example/pods/1") {
+						done.Add(1)
+					}
+				})
+			}
+			all.Wait()
+			t.Logf("%d of 400 in %v, %v", done.Load(), time.Since(began), lim.Snapshot())
+			assert.EqualValues(t, 400, done.Load())
+			assert.LessOrEqual(t, time.Since(began), c.most)
+			cancel()
+			open.Wait()
+			_ = lim.Close()
 		})
 	}
 }

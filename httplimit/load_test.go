@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -70,8 +69,7 @@ func (c *capped) run(t *testing.T, send func(id string) error) {
 // loaded is a limiter for many requests at once.
 func loaded(t *testing.T) *aimd.Limiter {
 	t.Helper()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 64, PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond})
-	require.NoError(t, err)
+	l := opened(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 64, PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond})
 	t.Cleanup(func() {
 		s := l.Snapshot()
 		assert.Zero(t, s.InFlight)
@@ -122,15 +120,13 @@ func TestNoRequestIsLost(t *testing.T) {
 		},
 	} {
 		for _, p := range inMemory {
-			t.Run(name+", "+p.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l, service := loaded(t), &capped{}
-					s := p.start(t, service)
-					client := &http.Client{Transport: door(t, l, s.Client().Transport)}
-					service.run(t, func(id string) error { return fetch(t.Context(), client, s.URL+"/"+id, id) })
-					assert.EqualValues(t, 300, l.Snapshot().Successes)
-					assert.EqualValues(t, service.refused.Load(), l.Snapshot().Overloads, "each attempt counts")
-				})
+			inTime(t, name+", "+p.name, func(t *testing.T) {
+				l, service := loaded(t), &capped{}
+				s := p.start(t, service)
+				client := &http.Client{Transport: door(t, l, s.Client().Transport)}
+				service.run(t, func(id string) error { return fetch(t.Context(), client, s.URL+"/"+id, id) })
+				assert.EqualValues(t, 300, l.Snapshot().Successes)
+				assert.EqualValues(t, service.refused.Load(), l.Snapshot().Overloads, "each attempt counts")
 			})
 		}
 	}
@@ -150,8 +146,7 @@ const memoryURL = "memory://service.example/"
 // The limiter and its body are one allocation, and a request for net/http is no copy.
 func TestWhatALimiterAllocates(t *testing.T) {
 	bare := memory()
-	l, err := aimd.New(aimd.Config{})
-	require.NoError(t, err)
+	l := opened(t, aimd.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, c := range []struct {

@@ -99,36 +99,34 @@ func TestARetrierGoesByTheMethod(t *testing.T) {
 		{"POST", key, false, 3}, {"PATCH", http.Header{"X-Idempotency-Key": nil}, false, 3},
 		{"POST", nil, true, 3},
 	} {
-		t.Run(fmt.Sprint(c.method, c.header, c.mark), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx := t.Context()
-				if c.mark {
-					ctx = retry.WithIdempotent(ctx)
-				}
-				req, err := http.NewRequestWithContext(ctx, "PUT", anyURL, strings.NewReader("payload"))
-				require.NoError(t, err)
-				req.Method, req.Header = c.method, c.header
-				s := &script{statuses: []int{503}}
-				resp, err := newRetrier(t, s, retry.Config{}).RoundTrip(req)
-				require.NoError(t, err)
-				assert.Equal(t, slices.Repeat([]string{"payload"}, c.want), s.payloads)
-				for i, r := range s.requests {
-					assert.True(t, c.want == 1 || attempt.Number(r.Context()) == i+1)
-				}
-				assert.Equal(t, c.header, req.Header, "a RoundTripper changes no request")
-				assert.Equal(t, 503, resp.StatusCode)
-				body, err := io.ReadAll(resp.Body)
-				require.NoError(t, err)
-				assert.Len(t, body, 5, "its body unread")
+		inTime(t, fmt.Sprint(c.method, c.header, c.mark), func(t *testing.T) {
+			ctx := t.Context()
+			if c.mark {
+				ctx = retry.WithIdempotent(ctx)
+			}
+			req, err := http.NewRequestWithContext(ctx, "PUT", anyURL, strings.NewReader("payload"))
+			require.NoError(t, err)
+			req.Method, req.Header = c.method, c.header
+			s := &script{statuses: []int{503}}
+			resp, err := newRetrier(t, s, retry.Config{}).RoundTrip(req)
+			require.NoError(t, err)
+			assert.Equal(t, slices.Repeat([]string{"payload"}, c.want), s.payloads)
+			for i, r := range s.requests {
+				assert.True(t, c.want == 1 || attempt.Number(r.Context()) == i+1)
+			}
+			assert.Equal(t, c.header, req.Header, "a RoundTripper changes no request")
+			assert.Equal(t, 503, resp.StatusCode)
+			body, err := io.ReadAll(resp.Body)
+			require.NoError(t, err)
+			assert.Len(t, body, 5, "its body unread")
 
-				req, err = http.NewRequestWithContext(ctx, "PUT", anyURL, http.NoBody)
-				require.NoError(t, err)
-				req.Method, req.Header = c.method, c.header
-				resp, err = newRetrier(t, &script{statuses: []int{0}}, retry.Config{}).RoundTrip(req)
-				require.ErrorIs(t, err, syscall.ECONNRESET)
-				assert.Equal(t, c.want == 1, errors.Is(err, retry.ErrNotIdempotent))
-				assert.Nil(t, resp)
-			})
+			req, err = http.NewRequestWithContext(ctx, "PUT", anyURL, http.NoBody)
+			require.NoError(t, err)
+			req.Method, req.Header = c.method, c.header
+			resp, err = newRetrier(t, &script{statuses: []int{0}}, retry.Config{}).RoundTrip(req)
+			require.ErrorIs(t, err, syscall.ECONNRESET)
+			assert.Equal(t, c.want == 1, errors.Is(err, retry.ErrNotIdempotent))
+			assert.Nil(t, resp)
 		})
 	}
 }
@@ -198,34 +196,32 @@ func TestARetrierGivesUp(t *testing.T) {
 		"the deadline is before the next attempt":   {script: script{statuses: []int{503}, header: later}, ends: time.Second},
 		"the caller leaves before the next attempt": {script: script{statuses: []int{503}, header: later}, ends: -time.Second, want: []error{mine}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
-				if c.ends > 0 {
-					var stop func()
-					ctx, stop = context.WithTimeout(ctx, c.ends)
-					defer stop()
-				} else if c.ends < 0 {
-					time.AfterFunc(-c.ends, func() { cancel(mine) })
-				}
-				resp, err := newRetrier(t, &c.script, c.config).RoundTrip(get(ctx, anyURL))
-				require.Len(t, c.script.requests, 1)
-				if len(c.want) == 0 {
-					require.NoError(t, err)
-					require.Equal(t, 503, resp.StatusCode)
-					require.False(t, c.script.bodies[0].closed.Load())
-					return
-				}
-				for _, want := range c.want {
-					require.ErrorIs(t, err, want)
-				}
-				for _, b := range c.script.bodies {
-					var status *httplimit.StatusError
-					require.ErrorAs(t, err, &status)
-					require.True(t, b.closed.Load())
-				}
-			})
+		inTime(t, name, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			if c.ends > 0 {
+				var stop func()
+				ctx, stop = context.WithTimeout(ctx, c.ends)
+				defer stop()
+			} else if c.ends < 0 {
+				time.AfterFunc(-c.ends, func() { cancel(mine) })
+			}
+			resp, err := newRetrier(t, &c.script, c.config).RoundTrip(get(ctx, anyURL))
+			require.Len(t, c.script.requests, 1)
+			if len(c.want) == 0 {
+				require.NoError(t, err)
+				require.Equal(t, 503, resp.StatusCode)
+				require.False(t, c.script.bodies[0].closed.Load())
+				return
+			}
+			for _, want := range c.want {
+				require.ErrorIs(t, err, want)
+			}
+			for _, b := range c.script.bodies {
+				var status *httplimit.StatusError
+				require.ErrorAs(t, err, &status)
+				require.True(t, b.closed.Load())
+			}
 		})
 	}
 	// A final error of the base is the base's.

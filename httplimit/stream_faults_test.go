@@ -65,39 +65,36 @@ func (s *tongue) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestAStreamRefusedByAnEvent(t *testing.T) {
 	for name, first := range map[string]bool{"the first": true, "a later one": false} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				lim, err := aimd.New(aimd.Config{})
-				require.NoError(t, err)
-				service := &tongue{first: first}
-				client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
-				var mu sync.Mutex
-				var all sync.WaitGroup
-				whole := 0
-				for range 200 {
-					all.Go(func() {
-						resp, err := client.Post("http://api.example/v1/messages", "application/json", strings.NewReader("{}"))
-						if err != nil {
-							return
-						}
-						defer resp.Body.Close()
-						text, _ := io.ReadAll(resp.Body)
-						mu.Lock()
-						defer mu.Unlock()
-						if strings.Contains(string(text), "message_stop") {
-							whole++
-						}
-					})
-				}
-				all.Wait()
-				s := lim.Snapshot()
-				if first {
-					assert.Equal(t, 200, whole)
-				}
-				assert.NotZero(t, s.Cuts)
-				assert.Less(t, s.Cwnd, 40.0)
-				_ = lim.Close()
-			})
+		inTime(t, name, func(t *testing.T) {
+			lim := opened(t, aimd.Config{})
+			service := &tongue{first: first}
+			client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
+			var mu sync.Mutex
+			var all sync.WaitGroup
+			whole := 0
+			for range 200 {
+				all.Go(func() {
+					resp, err := client.Post("http://api.example/v1/messages", "application/json", strings.NewReader("{}"))
+					if err != nil {
+						return
+					}
+					defer resp.Body.Close()
+					text, _ := io.ReadAll(resp.Body)
+					mu.Lock()
+					defer mu.Unlock()
+					if strings.Contains(string(text), "message_stop") {
+						whole++
+					}
+				})
+			}
+			all.Wait()
+			s := lim.Snapshot()
+			if first {
+				assert.Equal(t, 200, whole)
+			}
+			assert.NotZero(t, s.Cuts)
+			assert.Less(t, s.Cwnd, 40.0)
+			_ = lim.Close()
 		})
 	}
 }
@@ -127,8 +124,7 @@ func (x *index) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestABatchWhoseItemsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		lim := opened(t, aimd.Config{})
 		service := new(index)
 		client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -211,31 +207,28 @@ func TestAPartAtAnOffsetIsSentOnce(t *testing.T) {
 		"an offset of S3, 503":             {"X-Amz-Write-Offset-Bytes", "0", 503, 400},
 		"an append, no answer":             {"", "", 0, 412},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				lim, err := aimd.New(aimd.Config{})
-				require.NoError(t, err)
-				service := &taker{says: c.says, then: c.then}
-				client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://store.example/upload/1", strings.NewReader("0123456789"))
-				require.NoError(t, err)
-				if c.header == "" {
-					req.URL.RawQuery = "comp=appendblock"
-				} else {
-					req.Header.Set(c.header, c.value)
-				}
-				resp, err := client.Do(req)
-				if c.says == 0 {
-					assert.ErrorIs(t, err, syscall.ECONNRESET)
-				} else if assert.NoError(t, err) {
-					assert.Equal(t, c.says, resp.StatusCode)
-				}
-				if resp != nil {
-					resp.Body.Close()
-				}
-				assert.Equal(t, 1, service.sent)
-				_ = lim.Close()
-			})
+		inTime(t, name, func(t *testing.T) {
+			lim := opened(t, aimd.Config{})
+			service := &taker{says: c.says, then: c.then}
+			client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://store.example/upload/1", strings.NewReader("0123456789"))
+			require.NoError(t, err)
+			if c.header == "" {
+				req.URL.RawQuery = "comp=appendblock"
+			} else {
+				req.Header.Set(c.header, c.value)
+			}
+			resp, err := client.Do(req)
+			if c.says == 0 {
+				assert.ErrorIs(t, err, syscall.ECONNRESET)
+			} else if assert.NoError(t, err) {
+				assert.Equal(t, c.says, resp.StatusCode)
+			}
+			if resp != nil {
+				resp.Body.Close()
+			}
+			assert.Equal(t, 1, service.sent)
+			_ = lim.Close()
 		})
 	}
 }
@@ -281,8 +274,7 @@ func TestARefusalWithinASlotIsHeard(t *testing.T) {
 	} {
 		for _, slots := range []int32{10, 50} {
 			synctest.Test(t, func(t *testing.T) {
-				l, err := aimd.New(aimd.Config{})
-				require.NoError(t, err)
+				l := opened(t, aimd.Config{})
 				var refused, done atomic.Int32
 				client := clientOn(slotted(slots, &refused), l)
 				require.NoError(t, run(l, func(ctx context.Context) error {

@@ -68,8 +68,7 @@ func (d *drip) RoundTrip(r *http.Request) (*http.Response, error) {
 // the time it took. Without again each is sent once.
 func (d *drip) ask(t *testing.T, method string, again bool, client func(*httplimit.Transport) *http.Client) (served int, took time.Duration, s aimd.Snapshot) {
 	t.Helper()
-	lim, err := aimd.New(aimd.Config{})
-	require.NoError(t, err)
+	lim := opened(t, aimd.Config{})
 	c := client(&httplimit.Transport{Base: d, Limiter: lim})
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -156,16 +155,14 @@ func TestARefusalWithinA200ByARuleOfOnesOwn(t *testing.T) {
 		"status and result": `{"status":"0","message":"NOTOK","result":"Max calls per sec rate limit reached (5/sec)"}`,
 		"errcode":           `{"errcode":45009,"errmsg":"api freq out of limit"}`,
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				d, seen := &drip{status: 200, document: document}, 0
-				served, _, _ := d.ask(t, http.MethodGet, false, func(tr *httplimit.Transport) *http.Client {
-					tr.Read = ownRule(&seen)
-					return tr.Client()
-				})
-				assert.NotZero(t, seen)
-				assert.Equal(t, 100, served)
+		inTime(t, name, func(t *testing.T) {
+			d, seen := &drip{status: 200, document: document}, 0
+			served, _, _ := d.ask(t, http.MethodGet, false, func(tr *httplimit.Transport) *http.Client {
+				tr.Read = ownRule(&seen)
+				return tr.Client()
 			})
+			assert.NotZero(t, seen)
+			assert.Equal(t, 100, served)
 		})
 	}
 }
@@ -274,10 +271,9 @@ func TestHostileServices(t *testing.T) {
 				}()
 			}
 		}()
-		lim, err := aimd.New(aimd.Config{
+		lim := opened(t, aimd.Config{
 			MaxRetryAfter: 5 * time.Millisecond, PauseMin: time.Millisecond, PauseMax: 5 * time.Millisecond, MaxAttempts: 6, MinWindow: 40, MaxAmountRate: 1e12,
 		})
-		require.NoError(t, err)
 		base := &http.Transport{MaxResponseHeaderBytes: 1 << 17, DialContext: l.DialContext}
 		tr := &httplimit.Transport{Base: base, Limiter: lim, ReadUsage: true, Resend503: true}
 		retrier, err := httplimit.NewRetrier(tr, nil)

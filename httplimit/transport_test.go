@@ -201,14 +201,12 @@ func TestHowARequestEnds(t *testing.T) {
 		}, window.Success},
 	} {
 		for _, p := range inMemory {
-			t.Run(name+", "+p.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l := one(t, aimd.Config{})
-					s := p.start(t, http.HandlerFunc(service))
-					c.call(t, l, &http.Client{Transport: limited(s.Client().Transport, l.Limiter)}, s.URL)
-					synctest.Wait()
-					l.ended(c.want)
-				})
+			inTime(t, name+", "+p.name, func(t *testing.T) {
+				l := one(t, aimd.Config{})
+				s := p.start(t, http.HandlerFunc(service))
+				c.call(t, l, &http.Client{Transport: limited(s.Client().Transport, l.Limiter)}, s.URL)
+				synctest.Wait()
+				l.ended(c.want)
 			})
 		}
 	}
@@ -265,34 +263,32 @@ func TestNotSent(t *testing.T) {
 		}, want: mine},
 		"a deadline in the queue": {want: context.DeadlineExceeded, timeout: true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := one(t, c.opts)
-				p, err := l.Acquire(t.Context())
-				require.NoError(t, err)
-				ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-				defer stop()
-				ctx, cancel := context.WithCancelCause(ctx)
-				defer cancel(nil)
-				if c.before != nil {
-					c.before(l, cancel)
-				}
-				tr := limited(base(func(*http.Request) (*http.Response, error) { panic("sent") }), l.Limiter)
-				req, body := get(ctx, anyURL), newSent()
-				req.Body = body
-				resp, err := tr.RoundTrip(req)
-				assert.Nil(t, resp)
-				var story *attempt.Error
-				require.ErrorAs(t, err, &story)
-				require.ErrorIs(t, err, c.want)
-				assert.True(t, verdict.NotSent(story))
-				assert.Equal(t, c.timeout, story.Timeout())
-				assert.Equal(t, c.timeout, strings.Contains(err.Error(), "waited 1m0s in the queue, place 1 of 1, window 1"), err)
-				assert.True(t, body.closed.Load(), "a RoundTripper closes the body of the request on errors too")
-				l.held(1) // so the impatience in the queue does not narrow the window
-				p.End(context.Canceled)
-				l.ended(window.Neutral)
-			})
+		inTime(t, name, func(t *testing.T) {
+			l := one(t, c.opts)
+			p, err := l.Acquire(t.Context())
+			require.NoError(t, err)
+			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+			defer stop()
+			ctx, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			if c.before != nil {
+				c.before(l, cancel)
+			}
+			tr := limited(base(func(*http.Request) (*http.Response, error) { panic("sent") }), l.Limiter)
+			req, body := get(ctx, anyURL), newSent()
+			req.Body = body
+			resp, err := tr.RoundTrip(req)
+			assert.Nil(t, resp)
+			var story *attempt.Error
+			require.ErrorAs(t, err, &story)
+			require.ErrorIs(t, err, c.want)
+			assert.True(t, verdict.NotSent(story))
+			assert.Equal(t, c.timeout, story.Timeout())
+			assert.Equal(t, c.timeout, strings.Contains(err.Error(), "waited 1m0s in the queue, place 1 of 1, window 1"), err)
+			assert.True(t, body.closed.Load(), "a RoundTripper closes the body of the request on errors too")
+			l.held(1) // so the impatience in the queue does not narrow the window
+			p.End(context.Canceled)
+			l.ended(window.Neutral)
 		})
 	}
 }
@@ -405,8 +401,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			dials.Add(1)
 			return to(ctx, network, addr)
 		}})
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 32, MaxWindow: 32})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 32, MaxWindow: 32})
 		client := httplimit.NewClient(l)
 		defer client.CloseIdleConnections()
 		var all sync.WaitGroup

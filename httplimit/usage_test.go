@@ -106,22 +106,19 @@ func TestReadUsage(t *testing.T) {
 			"in bytes":      iotest.OneByteReader,
 			"EOF by itself": iotest.HalfReader,
 		} {
-			t.Run(name+", "+how, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), MaxAmountRate: 1, MaxRetryAfter: time.Hour})
+			inTime(t, name+", "+how, func(t *testing.T) {
+				l := opened(t, aimd.Config{Law: aimd.Reno(0.5), MaxAmountRate: 1, MaxRetryAfter: time.Hour})
+				tr := limited(answers(max(200, c.status), c.header, io.NopCloser(read(strings.NewReader(c.body)))), l)
+				tr.ReadUsage = true
+				start := time.Now()
+				reads(t, tr, func(body io.ReadCloser) {
+					got, err := io.ReadAll(body)
 					require.NoError(t, err)
-					tr := limited(answers(max(200, c.status), c.header, io.NopCloser(read(strings.NewReader(c.body)))), l)
-					tr.ReadUsage = true
-					start := time.Now()
-					reads(t, tr, func(body io.ReadCloser) {
-						got, err := io.ReadAll(body)
-						require.NoError(t, err)
-						require.Equal(t, c.body, string(got))
-					})
-					_, err = l.Acquire(t.Context())
-					require.NoError(t, err)
-					require.InDelta(t, c.want, time.Since(start).Seconds(), 0.1)
+					require.Equal(t, c.body, string(got))
 				})
+				_, err = l.Acquire(t.Context())
+				require.NoError(t, err)
+				require.InDelta(t, c.want, time.Since(start).Seconds(), 0.1)
 			})
 		}
 	}
@@ -156,8 +153,7 @@ func TestUsageOfABodyThatIsNotReadToItsEnd(t *testing.T) {
 		{kind: "application/json", body: anthropic, bytes: strings.Index(anthropic, `"stop_reason"`), want: said},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), MaxAmountRate: 1, MaxRetryAfter: time.Hour})
-			require.NoError(t, err)
+			l := opened(t, aimd.Config{Law: aimd.Reno(0.5), MaxAmountRate: 1, MaxRetryAfter: time.Hour})
 			body := io.MultiReader(strings.NewReader(c.body[:c.bytes]), iotest.ErrReader(errors.New("broke off")))
 			tr := limited(answers(200, http.Header{"Content-Type": {c.kind}}, io.NopCloser(body)), l)
 			tr.ReadUsage = true
@@ -170,7 +166,7 @@ func TestUsageOfABodyThatIsNotReadToItsEnd(t *testing.T) {
 					require.Error(t, err)
 				}
 			})
-			_, err = l.Acquire(t.Context())
+			_, err := l.Acquire(t.Context())
 			require.NoError(t, err)
 			require.InDelta(t, c.want, time.Since(start).Seconds(), 0.1, "%+v", c)
 		})
