@@ -84,11 +84,10 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 		g.Again = false
 		return g.sent(now), true
 	}
-	if g.Open() && (!g.Timed() || g.seen(now) >= g.due()) {
+	if g.seen(now); g.Open() && g.now >= g.due() {
 		g.spacing.late = false
 		return g.send(false), true
 	}
-	g.seen(now)
 	if g.Starved() {
 		g.starve.since = g.now
 	}
@@ -232,7 +231,12 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 
 // Timed reports whether the next event needs the time. An overload always needs it.
 func (g *Gate) Timed() bool {
-	return g.Window.Timed() || g.rules.Shadow || g.Starved() || g.pausedUntil > g.now || g.part.turn > g.now || g.Gap() > 0 || g.told != nil
+	return g.Window.Timed() || g.needsTime()
+}
+
+// needsTime is Timed under a law that needs none. It is apart so that the other question is inlined.
+func (g *Gate) needsTime() bool {
+	return g.rules.Shadow || g.Starved() || g.pausedUntil > g.now || g.part.turn > g.now || g.Gap() > 0 || g.told != nil
 }
 
 // Gap is the shortest time between two sends: the gap of the law, or of Settings.MaxRate or MaxAmountRate
