@@ -83,13 +83,22 @@ func throughAWS(t *testing.T, address string, l *aimd.Limiter) upload {
 }
 
 func throughMinio(t *testing.T, address string, l *aimd.Limiter) upload {
-	opts := &minio.Options{
-		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath,
-	}
+	opts := minioOptions(nil)
 	require.NoError(t, miniolimit.Limit(opts, l))
+	t.Cleanup(opts.Transport.(interface{ CloseIdleConnections() }).CloseIdleConnections)
+	return minioPut(t, address, opts)
+}
+
+func minioOptions(tr http.RoundTripper) *minio.Options {
+	return &minio.Options{
+		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath, Transport: tr,
+	}
+}
+
+func minioPut(t *testing.T, address string, opts *minio.Options) upload {
+	t.Helper()
 	c, err := minio.New(address, opts)
 	require.NoError(t, err)
-	t.Cleanup(opts.Transport.(interface{ CloseIdleConnections() }).CloseIdleConnections)
 	return func(ctx context.Context, key string, body []byte) error {
 		_, err := c.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{})
 		return err

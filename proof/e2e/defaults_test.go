@@ -1,8 +1,6 @@
 package e2e
 
 import (
-	"bytes"
-	"context"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -13,18 +11,18 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/contrib/awslimit"
+	"github.com/aimd-go/aimd/contrib/miniolimit"
 )
 
 // shelf is a store without a network, of 32 slots of 80 to 120 ms. It refuses what is above in a millisecond.
 type shelf struct {
+	// refuses is the share that it refuses whatever the load.
+	refuses float64
+
 	mu             sync.Mutex
 	busy, attempts int
 	has            map[string]bool
@@ -36,7 +34,7 @@ func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	s.attempts++
-	full := s.busy == 32
+	full := s.busy == 32 || rand.Float64() < s.refuses
 	if !full {
 		s.busy++
 	}
@@ -56,50 +54,44 @@ func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// asTheyCome are the SDKs as they come, and under a limiter.
+var asTheyCome = map[string]func(*testing.T, string, http.RoundTripper) upload{
+	"the AWS SDK": func(_ *testing.T, address string, tr http.RoundTripper) upload {
+		return put(pathStyle(config(address, tr)))
+	},
+	"minio-go": func(t *testing.T, address string, tr http.RoundTripper) upload {
+		return minioPut(t, address, minioOptions(tr))
+	},
+	"awslimit": func(t *testing.T, address string, tr http.RoundTripper) upload {
+		return put(limited(address, tr, limiter(t, aimd.Config{})))
+	},
+	"miniolimit": func(t *testing.T, address string, tr http.RoundTripper) upload {
+		opts := minioOptions(tr)
+		require.NoError(t, miniolimit.Limit(opts, limiter(t, aimd.Config{})))
+		return minioPut(t, address, opts)
+	},
+}
+
+// upload uploads some KiB each, from goroutines. Who is lost says the store.
+func (s *shelf) upload(t *testing.T, client func(*testing.T, string, http.RoundTripper) upload, goroutines, objects int) cost {
+	send, body, began := client(t, "store.example", s), make([]byte, 64<<10), time.Now()
+	together(goroutines, objects, func(i int) { _ = send(t.Context(), strconv.Itoa(i), body) })
+	return cost{span: time.Since(began).Seconds() / (float64(objects) / 32 * .1), attempts: float64(s.attempts) / float64(objects)}
+}
+
 // README: the SDKs as they come, and one under a limiter, upload 2000 objects of 64 KiB from 256 goroutines, without a
 // machine in it. -v has the figures.
 func TestUploadsAsTheyCome(t *testing.T) {
 	lost := map[string]int{}
-	for name, client := range map[string]func(*testing.T, *shelf) upload{
-		"the AWS SDK": func(_ *testing.T, s *shelf) upload { return put(pathStyle(config("store.example", s))) },
-		"minio-go": func(t *testing.T, s *shelf) upload {
-			c, err := minio.New("store.example", &minio.Options{
-				Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1", BucketLookup: minio.BucketLookupPath, Transport: s,
-			})
-			require.NoError(t, err)
-			return func(ctx context.Context, key string, body []byte) error {
-				_, err := c.PutObject(ctx, bucket, key, bytes.NewReader(body), int64(len(body)), minio.PutObjectOptions{})
-				return err
-			}
-		},
-		"awslimit": func(t *testing.T, s *shelf) upload {
-			l, err := aimd.New(aimd.Config{})
-			require.NoError(t, err)
-			cfg := config("store.example", s)
-			cfg.BaseEndpoint = aws.String("http://store.example")
-			awslimit.Limit(&cfg, l)
-			return put(pathStyle(cfg))
-		},
-	} {
+	for name, client := range asTheyCome {
+		if name == "miniolimit" {
+			continue
+		}
 		synctest.Test(t, func(t *testing.T) {
-			s, began := &shelf{has: map[string]bool{}}, time.Now()
-			send, keys, body := client(t, s), make(chan int), make([]byte, 64<<10)
-			var all sync.WaitGroup
-			for range 256 {
-				all.Go(func() {
-					for i := range keys {
-						_ = send(t.Context(), strconv.Itoa(i), body) // who is lost says the store
-					}
-				})
-			}
-			for i := range 2000 {
-				keys <- i
-			}
-			close(keys)
-			all.Wait()
+			s := &shelf{has: map[string]bool{}}
+			c := s.upload(t, client, 256, 2000)
 			lost[name] = 2000 - len(s.has)
-			t.Logf("%-12s %.2f times the optimum, %.2f attempts an object, %d lost", name,
-				time.Since(began).Seconds()/(2000./32*.1), float64(s.attempts)/2000, lost[name])
+			t.Logf("%-12s %v, %d lost", name, c, lost[name])
 		})
 	}
 	assert.Zero(t, lost["awslimit"])

@@ -37,15 +37,15 @@ func startGateway(t *testing.T, slots int) *gateway {
 	return startSlowGateway(t, slots, service)
 }
 
-// startSlowGateway starts a gateway with another service time.
-func startSlowGateway(t *testing.T, slots int, service time.Duration) *gateway {
+// startSlowGateway starts a gateway with another service time, and with more flags.
+func startSlowGateway(t *testing.T, slots int, service time.Duration, flags ...string) *gateway {
 	t.Helper()
 	g := &gateway{address: program.Address(t), control: program.Address(t), dir: filepath.Join(t.TempDir(), "objects")}
 	require.NoError(t, os.Mkdir(g.dir, 0o755))
-	g.args = []string{
+	g.args = append([]string{
 		slowgw(t), "-listen", g.address, "-control", g.control, "-dir", g.dir, "-cap", strconv.Itoa(slots),
 		"-service", service.String(), "-access", accessKey, "-secret", secretKey,
-	}
+	}, flags...)
 	g.start(t)
 	return g
 }

@@ -29,8 +29,9 @@ func main() {
 	secret := flag.String("secret", "secret-key", "the secret access `key`")
 	slots := flag.Int("cap", 32, "how many `requests` it takes at a time")
 	service := flag.Duration("service", 100*time.Millisecond, "the mean service `time` of an upload; each differs by up to a fifth")
+	refuse := flag.Float64("refuse", 0, "the `share` of objects in one request that it refuses whatever the load, from 0 to 1")
 	flag.Parse()
-	s, err := open(*dir, *service)
+	s, err := open(*dir, *service, *refuse)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -48,8 +49,8 @@ func main() {
 
 // open makes the store. Metadata goes into extended attributes or, if the file system does
 // not have them, into a separate directory.
-func open(dir string, service time.Duration) (*store, error) {
-	s := &store{service: service}
+func open(dir string, service time.Duration, refuse float64) (*store, error) {
+	s := &store{service: service, refuse: refuse}
 	opts := posix.PosixOpts{NewDirPerm: 0o755}
 	var metadata meta.MetadataStorer = meta.XattrMeta{}
 	if err := (meta.XattrMeta{}).Test(dir); err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/versity/versitygw/backend/posix"
 	"github.com/versity/versitygw/s3api/middlewares"
+	"github.com/versity/versitygw/s3err"
 	"github.com/versity/versitygw/s3response"
 )
 
@@ -23,6 +24,8 @@ const spread = 0.2
 type store struct {
 	*posix.Posix
 	service time.Duration
+	// refuse is the share of uploads that are refused before any work.
+	refuse float64
 
 	mu      sync.Mutex
 	counted counts
@@ -37,6 +40,9 @@ type counts struct {
 
 // PutObject implements versitygw's backend.
 func (s *store) PutObject(ctx context.Context, in s3response.PutObjectInput) (s3response.PutObjectOutput, error) {
+	if rand.Float64() < s.refuse {
+		return s3response.PutObjectOutput{}, s3err.GetAPIError(s3err.ErrSlowDown)
+	}
 	defer s.serve()()
 	s.work(ctx)
 	return s.Posix.PutObject(ctx, in)
