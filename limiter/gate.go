@@ -99,9 +99,6 @@ func (g *Gate) Tried(now time.Duration) (window.Ticket, bool) {
 func (g *Gate) Answered(now time.Duration, t window.Ticket, o window.Outcome, retryAfter time.Duration) (window.End, bool) {
 	now = g.seen(now)
 	if g.Left(t) { // the law ignores it: its time is not the time of an answer
-		if g.told != nil {
-			g.ended(t, window.Neutral)
-		}
 		return window.End{Outcome: window.Neutral}, g.Withdrawn(t)
 	}
 	if g.Has(t) {

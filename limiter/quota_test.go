@@ -253,10 +253,13 @@ func TestABoundThatIsReportedNoLonger(t *testing.T) {
 	assert.True(t, g.Open())
 }
 
-// "Withdrawn takes back an attempt that was booked and then not sent": it takes nothing of the quota.
+// "Withdrawn takes back an attempt that was booked and then not sent": it takes nothing of the quota. One that is
+// answered without a report does, if it was sent after the report.
 func TestAnAttemptThatIsTakenBackSpendsNothing(t *testing.T) {
 	g := newGate(t)
-	g.Reported(0, sent(t, g, 0), reports(requests(1)))
+	first, before := sent(t, g, 0), sent(t, g, 0)
+	g.Reported(0, first, reports(requests(1)))
+	g.Answered(0, before, window.Success, 0)
 	for range 3 {
 		ticket, ok := g.Tried(0)
 		require.True(t, ok)
@@ -264,6 +267,11 @@ func TestAnAttemptThatIsTakenBackSpendsNothing(t *testing.T) {
 		require.False(t, ok)
 		require.True(t, g.Withdrawn(ticket))
 	}
+	last, ok := g.Tried(0)
+	require.True(t, ok)
+	g.Answered(0, last, window.Success, 0)
+	_, ok = g.Tried(0)
+	require.False(t, ok)
 }
 
 // A report that comes after the attempt has ended changes nothing.

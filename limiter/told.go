@@ -88,7 +88,7 @@ func (t *told) forget(number uint64) {
 // Withdrawn takes back an attempt that was booked and then not sent, as Window.Withdrawn does.
 func (g *Gate) Withdrawn(t window.Ticket) bool {
 	if g.told != nil {
-		g.told.Noted(g.now, quota.Head{Head: answer.Head{Refused: true}, Number: t.ID(), Amount: g.told.begins(t.ID())})
+		g.told.begins(t.ID())
 		g.told.forget(t.ID())
 	}
 	return g.Window.Withdrawn(t)
