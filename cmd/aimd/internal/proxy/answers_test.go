@@ -82,16 +82,14 @@ func TestRulesForAnswersThatAreWrong(t *testing.T) {
 
 // SIGHUP reads the file again, and a wrong one changes nothing.
 func TestRulesForAnswersAreReadAgain(t *testing.T) {
-	s := defaults
-	s.to, s.answersFile = "http://a", ruleFile(t, "- {json: a, word: b, means: spent}")
-	p, err := newProxy(s, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	p := made(t, func(s *settings) { s.answersFile = ruleFile(t, "- {json: a, word: b, means: spent}") })
+	s := p.settings
 	for _, text := range []string{"- {json: a, word: b, means: closed}", "- {json: a}"} {
 		require.NoError(t, os.WriteFile(s.answersFile, []byte(text), 0o600))
 		p.reread()
 		assert.Equal(t, answers.Closed, p.reads(answers.Read(200, nil, []byte(`{"a":"b"}`), time.Time{})).Meaning(0))
 	}
-	_, err = newProxy(s, slog.New(slog.DiscardHandler))
+	_, err := newProxy(s, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "--answers "+s.answersFile+": rule 1")
 }
 

@@ -86,10 +86,7 @@ func TestDisorder(t *testing.T) {
 			for i := range 200 {
 				all.Go(func() {
 					pause(10 * time.Minute)
-					c, err := b.programs.dial()
-					if !assert.NoError(t, err) {
-						return
-					}
+					c := b.dial()
 					defer c.Close()
 					body := strings.Repeat("y", draw(3)*draw(60_000))
 					r := fmt.Sprintf("%s /%d HTTP/1.1\r\nHost: a\r\nX-Api-Key: %d\r\n", []string{"GET", "PUT", "POST"}[draw(3)], i, draw(5))
@@ -248,8 +245,7 @@ func TestWhoStopsHoldsNothing(t *testing.T) {
 				<-closed
 			}, func(s *settings) { s.buffer, s.hold = 16<<10, time.Second }, func(t *testing.T, b bubble) {
 				closed = make(chan struct{})
-				conn, err := b.programs.dial()
-				require.NoError(t, err)
+				conn := b.dial()
 				defer conn.Close()
 				defer close(closed)
 				status := make(chan string, 1)
@@ -303,10 +299,9 @@ func TestReadersThatNeverRead(t *testing.T) {
 	}, nil, func(t *testing.T, b bubble) {
 		for range 12 { // an hour, and 5 readers at a time
 			for range 5 {
-				c, err := b.programs.dial()
-				require.NoError(t, err)
+				c := b.dial()
 				defer c.Close()
-				_, err = io.WriteString(c, get("/events"))
+				_, err := io.WriteString(c, get("/events"))
 				require.NoError(t, err)
 				_, err = bufio.NewReader(c).ReadString('\n')
 				require.NoError(t, err)

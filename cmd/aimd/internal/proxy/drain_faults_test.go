@@ -39,8 +39,7 @@ func TestWhatIsReplacedLosesNothing(t *testing.T) {
 			b.admin().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
 			return w.Code
 		}
-		c, err := b.programs.dial()
-		require.NoError(t, err)
+		c := b.dial()
 		defer c.Close()
 		in := bufio.NewReader(c)
 		again := func() *http.Response {
@@ -78,7 +77,7 @@ func TestWhatIsReplacedLosesNothing(t *testing.T) {
 		assert.Equal(t, 200, <-statuses, "that of 20 s")
 		assert.Equal(t, 20*time.Second, time.Since(began).Round(time.Second))
 		assert.Equal(t, 200, <-statuses, "that of the idle connection")
-		_, err = in.ReadByte()
+		_, err := in.ReadByte()
 		assert.ErrorIs(t, err, io.EOF, "its answer was the last")
 		_, err = b.programs.dial()
 		assert.Error(t, err, "the port is closed after --drain-delay")
@@ -314,10 +313,7 @@ func TestNoRequestIsSmuggled(t *testing.T) {
 		for i := range 400 {
 			text := smuggled(random, i)
 			all.Go(func() {
-				c, err := b.programs.dial()
-				if !assert.NoError(t, err) {
-					return
-				}
+				c := b.dial()
 				defer c.Close()
 				_ = c.SetDeadline(time.Now().Add(400 * time.Millisecond))
 				go io.WriteString(c, text)

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -179,8 +178,7 @@ func TestABodyThatDrips(t *testing.T) {
 		want         int
 	}{{1_000_000, 1, 0}, {1_000_000, 60 << 10, 0}, {1_000_000, 66 << 10, 200}, {10, 1, 400}, {10, 5, 200}} {
 		inBubble(t, handled(func(http.ResponseWriter, *http.Request) {}), func(s *settings) { s.maxWindow, s.buffer = 1, 1<<10 }, func(t *testing.T, b bubble) {
-			conn, err := b.programs.dial()
-			require.NoError(t, err)
+			conn := b.dial()
 			defer conn.Close()
 			go func() {
 				fmt.Fprintf(conn, "POST /slow HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", c.length)
@@ -325,10 +323,7 @@ func TestABodyUnderWayIsNoOthers(t *testing.T) {
 // pool forget one part in four.
 func TestTheNextBodyIsKeptInTheSameParts(t *testing.T) {
 	const size, bodies = 1 << 20, 64
-	s := defaults
-	s.to = "http://service"
-	p, err := newProxy(s, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	p := made(t, nil)
 	body, took := make([]byte, size), new(runtime.MemStats)
 	runtime.ReadMemStats(took)
 	before := took.TotalAlloc

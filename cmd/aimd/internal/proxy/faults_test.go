@@ -49,8 +49,7 @@ func TestAProgramThatHalfClosesReadsNo200(t *testing.T) {
 // upload is a POST with a body of that length, in pieces between which the program waits.
 func (b bubble) upload(t *testing.T, length, pieces int) (status int) {
 	t.Helper()
-	c, err := b.programs.dial()
-	require.NoError(t, err)
+	c := b.dial()
 	defer c.Close()
 	go func() {
 		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", length)
@@ -102,10 +101,9 @@ func TestAnAnnouncedBodyCostsNothing(t *testing.T) {
 	inBubble(t, handled(func(http.ResponseWriter, *http.Request) {}), nil, func(t *testing.T, b bubble) {
 		var conns []net.Conn
 		for range 1000 {
-			c, err := b.programs.dial()
-			require.NoError(t, err)
+			c := b.dial()
 			conns = append(conns, c)
-			_, err = io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000000\r\n\r\nx")
+			_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000000\r\n\r\nx")
 			require.NoError(t, err)
 		}
 		synctest.Wait()
@@ -152,12 +150,14 @@ func TestTheProxySpeaksTheDialectOfTheRequest(t *testing.T) {
 		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("X-Ratelimit-Limit-Requests", "7")
 			w.WriteHeader(http.StatusTooManyRequests)
 			_, _ = w.Write([]byte("\x1f\x8b\x08\x00noise\x00\xff\xfe"))
 		}), func(s *settings) { s.hold = time.Second }, func(t *testing.T, b bubble) {
 			status, header, text := b.ask(t, get("/?a=secret", c.header))
 			assert.Equal(t, 429, status, name)
 			assert.Equal(t, c.kind, header.Get("Content-Type"), name)
+			assert.Equal(t, "7", header.Get("X-Ratelimit-Limit-Requests"))
 			assert.NotContains(t, text+header.Get("Aimd-Reason"), "secret")
 			assert.NotContains(t, text+header.Get("Aimd-Reason"), "noise", "no bytes of a compressed body")
 			assert.Contains(t, header.Get("Aimd-Reason"), "429 Too Many Requests", name)
@@ -316,8 +316,7 @@ func TestAnInterimAnswerChangesNothing(t *testing.T) {
 				_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi")
 			}
 		}, nil, func(t *testing.T, b bubble) {
-			c, err := b.programs.dial()
-			require.NoError(t, err)
+			c := b.dial()
 			defer c.Close()
 			go io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi")
 			got, err := io.ReadAll(io.LimitReader(c, int64(len(interim+"HTTP/1.1 200 OK\r\nX-A: 1\r\nContent-Length: 2\r\n\r\nhi"))))

@@ -11,9 +11,11 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/atomic"
 )
 
 // pipes is a network of a bubble, whose connections have no buffer.
@@ -46,6 +48,27 @@ func (p *pipes) dial() (net.Conn, error) {
 	}
 }
 
+// made is a proxy with the settings of the command line, changed.
+func made(t *testing.T, change func(*settings)) *proxy {
+	t.Helper()
+	s := defaults
+	s.to = "http://service"
+	if change != nil {
+		change(&s)
+	}
+	p, err := newProxy(s, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	return p
+}
+
+// measured is the answer to a scraper that asks for that host.
+func (p *proxy) measured(host string) *httptest.ResponseRecorder {
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Host = host
+	p.admin().ServeHTTP(w, r)
+	return w
+}
+
 // bubble is a proxy in virtual time, with the settings of the command line.
 type bubble struct {
 	*proxy
@@ -57,13 +80,7 @@ type bubble struct {
 func inBubble(t *testing.T, serve func(net.Conn), change func(*settings), test func(t *testing.T, b bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := defaults
-		s.to = "http://service"
-		if change != nil {
-			change(&s)
-		}
-		p, err := newProxy(s, slog.New(slog.DiscardHandler))
-		require.NoError(t, err)
+		p := made(t, change)
 		b := bubble{p, newPipes(), p.server(p)}
 		service := newPipes()
 		p.base.DialContext = func(context.Context, string, string) (net.Conn, error) { return service.dial() }
@@ -108,11 +125,33 @@ func handled(h http.HandlerFunc) func(net.Conn) {
 	}
 }
 
+// slotted is a service with so many slots, whose answers take that long. It refuses what is above them.
+func slotted(slots int64, took time.Duration) (serve func(net.Conn), refused *atomic.Int64) {
+	busy, refused := new(atomic.Int64), new(atomic.Int64)
+	return handled(func(w http.ResponseWriter, _ *http.Request) {
+		defer busy.Dec()
+		if busy.Inc() > slots {
+			refused.Inc()
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		time.Sleep(took)
+	}), refused
+}
+
+// dial connects a program.
+func (b bubble) dial() net.Conn {
+	c, err := b.programs.dial()
+	if err != nil {
+		panic(err) // the proxy serves to the end of its bubble
+	}
+	return c
+}
+
 // ask is the answer to a request of a program.
 func (b bubble) ask(t *testing.T, r string) (status int, header http.Header, text string) {
 	t.Helper()
-	c, err := b.programs.dial()
-	require.NoError(t, err)
+	c := b.dial()
 	defer c.Close()
 	go io.WriteString(c, r)
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)

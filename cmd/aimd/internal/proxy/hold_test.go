@@ -42,22 +42,12 @@ func TestTheWindowAtTheStart(t *testing.T) {
 		slots, requests int
 		span, attempts  float64
 	}{{8, 200, 1.10, 1.2}, {100, 2000, 1.20, 1.1}} {
-		var attempts atomic.Int64
-		var slots chan struct{} // of the bubble
-		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
-			attempts.Inc()
-			select {
-			case slots <- struct{}{}:
-				time.Sleep(300 * time.Millisecond)
-				<-slots
-			default:
-				w.WriteHeader(http.StatusTooManyRequests)
-			}
-		}), func(*settings) { slots = make(chan struct{}, c.slots) }, func(t *testing.T, b bubble) {
+		serve, refused := slotted(int64(c.slots), 300*time.Millisecond)
+		inBubble(t, serve, nil, func(t *testing.T, b bubble) {
 			by, took := b.together(t, c.requests)
 			assert.Equal(t, map[int]int{200: c.requests}, by)
 			span := took.Seconds() / (0.3 * float64(c.requests/c.slots))
-			each := float64(attempts.Load()) / float64(c.requests)
+			each := 1 + float64(refused.Load())/float64(c.requests)
 			assert.LessOrEqual(t, span, c.span)
 			assert.LessOrEqual(t, each, c.attempts)
 			t.Logf("%d slots: %.3f of the optimum @ %.3f", c.slots, span, each)
@@ -80,18 +70,8 @@ func quota(n int, window time.Duration) http.HandlerFunc {
 
 // The service is well, and only the queue is long: the wait lasts for longer than --hold, and nothing is lost.
 func TestAHealthyQueueLosesNothing(t *testing.T) {
-	var refused atomic.Int64
-	var slots chan struct{}
-	inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			time.Sleep(2 * time.Second)
-			<-slots
-		default:
-			refused.Inc()
-			w.WriteHeader(http.StatusTooManyRequests)
-		}
-	}), func(*settings) { slots = make(chan struct{}, 2) }, func(t *testing.T, b bubble) {
+	serve, refused := slotted(2, 2*time.Second)
+	inBubble(t, serve, nil, func(t *testing.T, b bubble) {
 		by, took := b.together(t, 400) // one a second: 400 s
 		assert.Equal(t, map[int]int{200: 400}, by)
 		assert.Greater(t, took, 3*b.hold)
@@ -119,16 +99,8 @@ func TestTheHoldIsLongerThanAQuotaOfAMinute(t *testing.T) {
 
 // Requests that take longer than --hold, of which all that fit begin at once: what waits behind them is not lost.
 func TestAnswersThatTakeLongerThanTheHold(t *testing.T) {
-	var slots chan struct{}
-	inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
-		select {
-		case slots <- struct{}{}:
-			time.Sleep(4 * time.Minute)
-			<-slots
-		default:
-			w.WriteHeader(http.StatusTooManyRequests)
-		}
-	}), func(*settings) { slots = make(chan struct{}, 8) }, func(t *testing.T, b bubble) {
+	serve, _ := slotted(8, 4*time.Minute)
+	inBubble(t, serve, nil, func(t *testing.T, b bubble) {
 		by, took := b.together(t, 80)
 		assert.Equal(t, map[int]int{200: 80}, by)
 		assert.LessOrEqual(t, took, 50*time.Minute, "40 are the optimum")

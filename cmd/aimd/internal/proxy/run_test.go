@@ -34,10 +34,7 @@ func TestMoreProgramsThanFiles(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 16, 112, 496, 10_000}, []int{half(0), half(8), half(64), half(256), half(1024), half(20_000)})
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer target.Close()
-	s := defaults
-	s.to = target.URL
-	p, err := newProxy(s, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	p := made(t, func(s *settings) { s.to = target.URL })
 	defer p.base.CloseIdleConnections()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -140,12 +137,8 @@ func TestRulesOfLimiters(t *testing.T) {
 		assert.EqualValues(t, 7, l.Snapshot().Config.MaxWindow)
 		assert.EqualValues(t, 5, l.Snapshot().Config.MaxRate)
 	}
+	assert.Contains(t, p.measured("localhost").Body.String(), `aimd_remote_version{source="`+rules+`"} 1`)
 	w := httptest.NewRecorder()
-	r := httptest.NewRequest(http.MethodGet, "/metrics", nil)
-	r.Host = "localhost"
-	p.admin().ServeHTTP(w, r)
-	assert.Contains(t, w.Body.String(), `aimd_remote_version{source="`+rules+`"} 1`)
-	w = httptest.NewRecorder()
 	p.admin().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
 	assert.Equal(t, 200, w.Code)
 }
@@ -156,10 +149,8 @@ func TestTheStateIsKept(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "state.json")
 	synctest.Test(t, func(t *testing.T) {
 		for i, want := range []float64{initialWindow, 5, 5, initialWindow} {
-			s := defaults
-			s.to, s.stateFile = "http://a", state
-			p, err := newProxy(s, slog.New(slog.DiscardHandler))
-			require.NoError(t, err)
+			p := made(t, func(s *settings) { s.stateFile = state })
+			var err error
 			p.windows, err = load(state)
 			require.NoError(t, err)
 			end := p.keeping(nil)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -75,10 +74,7 @@ func TestTwoProxiesShareAState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
 	var proxies []*proxy
 	for i, n := range []int{1, 40} {
-		s := defaults
-		s.to, s.stateFile = "http://service", path
-		p, err := newProxy(s, slog.New(slog.DiscardHandler))
-		require.NoError(t, err)
+		p := made(t, func(s *settings) { s.stateFile = path })
 		for k := range n {
 			_, err := p.limited.For(fmt.Sprint("key ", i, k))
 			require.NoError(t, err)
@@ -105,10 +101,7 @@ func TestTwoProxiesShareAState(t *testing.T) {
 // A window of a time that was wrong, an hour ahead or more, does not stay in the file.
 func TestAWindowOfTheFutureGoes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.json")
-	s := defaults
-	s.to, s.stateFile = "http://service", path
-	p, err := newProxy(s, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
+	p := made(t, func(s *settings) { s.stateFile = path })
 	now := time.Now()
 	for name, at := range map[string]time.Time{"soon": now.Add(time.Hour / 2), "far": now.Add(2 * time.Hour), "old": now.Add(-2 * time.Hour)} {
 		require.NoError(t, os.WriteFile(path, fmt.Appendf(nil, `{%q: {"At": %q}}`, name, at.Format(time.RFC3339)), 0o600))
