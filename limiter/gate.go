@@ -226,16 +226,6 @@ func (g *Gate) Deadline(waiting int) (time.Duration, bool) {
 
 // Questions.
 
-// Timed reports whether the next event needs the time. An overload always needs it.
-func (g *Gate) Timed() bool {
-	return g.Window.Timed() || g.needsTime()
-}
-
-// needsTime is Timed under a law that needs none. It is apart so that the other question is inlined.
-func (g *Gate) needsTime() bool {
-	return g.rules.Shadow || g.Starved() || g.pausedUntil > g.now || g.part.turn > g.now || g.Gap() > 0 || g.told != nil
-}
-
 // Gap is the shortest time between two sends: the gap of the law, or of Settings.MaxRate or MaxAmountRate
 // if that is longer. 0: no gap.
 func (g *Gate) Gap() time.Duration { return max(g.Window.Gap(), g.apart) }

@@ -22,6 +22,16 @@ type spacing struct {
 // milliseconds late. With 2 ms here, a store with a gap of 3 ms took a twentieth more time.
 const lateness = 20 * time.Millisecond
 
+// Timed reports whether the next event needs the time. An overload always needs it.
+func (g *Gate) Timed() bool {
+	return g.Window.Timed() || g.needsTime()
+}
+
+// needsTime is Timed under a law that needs none. It is apart so that the other question is inlined.
+func (g *Gate) needsTime() bool {
+	return g.rules.Shadow || g.Starved() || g.pausedUntil > g.now || g.part.turn > g.now || g.Gap() > 0 || g.told != nil
+}
+
 // spaces reports whether the law spaces its sends and one may fly, so that the gap alone sets the rate.
 func (g *Gate) spaces() bool {
 	return g.Window.Gap() > 0 && (g.State().Cwnd <= window.MinWindow || g.Bound == 1)
