@@ -181,6 +181,30 @@ func TestTheSumsAreOfWhatIsNew(t *testing.T) {
 
 // What is safe is a mean of three seconds: of the half that is taken since six seconds, and of the double before. While fewer
 // fly than may, and without a ceiling, the window is safe in any case.
+// Shares are less as soon as many answers are refused, and whole again soon after it. The law cuts on its own.
+func TestSharesAreLessWhileAnswersAreRefused(t *testing.T) {
+	for _, c := range []struct{ accepted, refused, part float64 }{
+		{0, 0, 1}, {0, 2, 1}, {0, 3, 0}, {18, 2, 1}, {17, 3, .85}, {28, 3, 1}, {24, 3, 24. / 27}, {10, 30, .25},
+	} {
+		l := newLeader()
+		l.accepted, l.refused = c.accepted, c.refused
+		assert.InDelta(t, c.part, l.passed(), 1e-9, "%v", c)
+	}
+	l := newLeader()
+	w := func(at time.Duration, accepted, refused int64) float64 {
+		r := row(0, 10)
+		r.Counts = Counts{accepted, refused, time.Duration(accepted) * time.Second / 5, time.Duration(refused) * time.Second / 5}
+		m, ok := l.Step(time.Second+at, time.Second+at, map[string]Row{"a": r}, Message{})
+		require.True(t, ok)
+		return m.Cwnd * l.state.Trip.Seconds() / l.trip / l.state.Cwnd
+	}
+	_, _ = l.Step(time.Second, time.Second, map[string]Row{"a": row(0, 10)}, Message{})
+	require.InDelta(t, 1, w(40*time.Millisecond, 10, 0), 1e-9)
+	require.InDelta(t, 10*math.Exp(-.8)/(10*math.Exp(-.8)+12), w(80*time.Millisecond, 10, 12), 1e-9)
+	require.InDelta(t, 10*math.Exp(-.8)/(10*math.Exp(-.8)+12), w(120*time.Millisecond, 10, 12), 1e-9, "5 in its time")
+	require.InDelta(t, 1, w(180*time.Millisecond, 10, 12), 1e-9, "fewer than two")
+}
+
 func TestWhatIsSafe(t *testing.T) {
 	safe := func(ceiling, flying float64) (m Message) {
 		l, r := newLeader(), row(0, flying)

@@ -33,6 +33,8 @@ type lead struct {
 	ends  float64      // answers a second
 	// took is the number of answers accepted a second of late, and fly the number of attempts in flight.
 	took, fly float64
+	// accepted and refused are the numbers of the latest answers.
+	accepted, refused float64
 	// begun is the time of the first step, stepped and last of the last, also of one that did not know enough. Attempts
 	// sent before cut belong to the last cut.
 	begun, last, stepped, cut time.Duration
@@ -57,6 +59,9 @@ const (
 	ticks = 0.4
 	// remembers is the time of which what is safe is a mean. Of 10 s the start is a part for long: .79 of the slots.
 	remembers = 3 * time.Second
+	// While more than few of the latest answers are refusals, and more than many of each, the shares are as much less. So a
+	// service that refuses by chance is used as before. latest is the time of those answers, in times between two reports.
+	few, many, latest = 2, 0.1, 0.5
 	// leastWindow is the least window of a fleet.
 	leastWindow = 1e-3
 	// longest is the longest time between two sends of a fleet, as package window has it.
@@ -204,6 +209,8 @@ func (l *Leader) learn(now time.Duration, sum Counts, flying float64) {
 		part := min(1, span/min(remembers, now-l.begun+1).Seconds())
 		l.took += (float64(sum.Accepted)/span - l.took) * part
 		l.ends += (float64(n)/span - l.ends) * min(1, span/max(0.5, l.state.Trip.Seconds()))
+		old := math.Exp(-span / (latest * l.every.Seconds()))
+		l.accepted, l.refused = l.accepted*old+float64(sum.Accepted), l.refused*old+float64(sum.Refused)
 	}
 	l.fly = flying + l.ends*l.lag().Seconds()
 	fly := max(1, int(l.fly+0.5))
@@ -263,6 +270,7 @@ func (l *Leader) say(now, at time.Duration, rows map[string]Row) Message {
 			Cwnd: max(leastWindow, m.Cwnd*part), Ssthresh: max(1, m.Ssthresh*part), Trip: time.Duration(l.trip * float64(time.Second)),
 		}
 	}
+	m.Cwnd = max(leastWindow, m.Cwnd*l.passed())
 	m.Slots = level(m.Cwnd, rows, Row.slots)
 	if m.Rate = 0; l.trip > 0 {
 		m.Rate = m.Slots.Most / l.trip
@@ -276,6 +284,16 @@ func (l *Leader) say(now, at time.Duration, rows map[string]Row) Message {
 	m.Ranks = maps.Clone(l.ranks)
 	maps.DeleteFunc(m.Ranks, func(id string, k int) bool { return rows[id].Rank == k })
 	return *m
+}
+
+// passed is the part of the window that is handed out: all that a fleet sends before it hears of a cut may be refused, and
+// count for a quota.
+func (l *Leader) passed() float64 {
+	all := l.accepted + l.refused
+	if l.refused <= few || l.refused <= many*all {
+		return 1
+	}
+	return l.accepted / all
 }
 
 // whole is the number of whole attempts of a share: over ten seconds it is the share, and at any time the attempts of

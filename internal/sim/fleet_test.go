@@ -56,7 +56,7 @@ func fleetOf(change func(*Fleet)) Strategy {
 
 func TestAFleetIsAsOneWindow(t *testing.T) {
 	for service, bound := range map[string]struct{ use, attempts float64 }{
-		"slots": {.97, 1.04}, "rate": {.97, 1.04}, "counted": {.9, 1.1}, // wanted of the last: .93 and 1.05
+		"slots": {.97, 1.04}, "rate": {.97, 1.04}, "counted": {.93, 1.05},
 	} {
 		one, attemptsOfOne, _ := watched(t, service, 30*time.Second, 20*time.Second, Strategy{Name: "one", Window: Window{Law: "probe"}, Shared: true})
 		use, attempts, jain := watched(t, service, 30*time.Second, 20*time.Second, fleetOf(func(*Fleet) {}))
