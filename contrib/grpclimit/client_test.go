@@ -19,7 +19,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
-	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -283,16 +282,9 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 			return ctx, cancel
 		},
 	} {
-		code, want := codes.Canceled, window.Neutral
+		code := codes.Canceled
 		if name == "a deadline" {
-			code, want = codes.DeadlineExceeded, window.Neutral // unclear, and the only one
-		}
-		for kind, use := range both {
-			rows[name+" of a "+kind] = row{silent, func(t *testing.T, _ watched, c client) {
-				ctx, cancel := end(t.Context())
-				defer cancel()
-				requireCode(t, code, use(ctx, c))
-			}, want}
+			code = codes.DeadlineExceeded
 		}
 		rows[name+", nobody reads"] = row{silent, func(t *testing.T, l watched, c client) {
 			ctx, cancel := end(t.Context())
@@ -323,70 +315,35 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 // A panic of a classifier, or of a method of a stream, gives the slot back.
 func TestAPanicGivesTheSlotBack(t *testing.T) {
 	boom := func() error { panic("mine") }
+	ctx := newCounted()
 	for name, call := range map[string]func(watched){
 		"classifier": func(l watched) { _ = invoke(t.Context(), l, func(context.Context) error { return refused }) },
-		"RecvMsg":    func(l watched) { _ = opened(t, t.Context(), l, boom).RecvMsg(nil) },
+		"RecvMsg":    func(l watched) { _ = opened(t, ctx, l, boom).RecvMsg(nil) },
 	} {
 		l := one(t, aimd.Config{Classifier: func(error) verdict.Verdict { panic("mine") }})
 		assert.PanicsWithValue(t, "mine", func() { call(l) }, name)
 		l.told(window.Neutral)
 	}
+	assert.Zero(t, ctx.watching)
 	assert.PanicsWithValue(t, "grpclimit: the limiter is nil", func() { grpclimit.Limit(nil) })
 }
 
-// A call and a stream without a slot are not sent. The error says why, and is neutral to limiters.
+// What is not sent says why, and is neutral to limiters, whatever its code.
 func TestNotSent(t *testing.T) {
-	mine := errors.New("mine")
-	for name, c := range map[string]struct {
-		opts   aimd.Config
-		before func(watched, context.CancelFunc)
-		code   codes.Code
-		want   error
-	}{
-		"the limiter is closed":   {before: func(l watched, _ context.CancelFunc) { l.Close() }, code: codes.Canceled, want: aimd.ErrClosed},
-		"a guard refuses":         {opts: aimd.Config{Guards: []attempt.Guard{&guard{refusal: mine}}}, code: codes.ResourceExhausted, want: mine},
-		"cancelled in the queue":  {before: func(_ watched, cancel context.CancelFunc) { time.AfterFunc(time.Second, cancel) }, code: codes.Canceled, want: context.Canceled},
-		"a deadline in the queue": {code: codes.DeadlineExceeded, want: context.DeadlineExceeded},
+	for reason, code := range map[error]codes.Code{
+		aimd.ErrClosed: codes.Canceled, context.Canceled: codes.Canceled, context.DeadlineExceeded: codes.DeadlineExceeded,
+		errors.New("of a guard"): codes.ResourceExhausted,
 	} {
-		for kind, send := range map[string]func(context.Context, watched) error{
-			"a call": func(ctx context.Context, l watched) error {
-				return invoke(ctx, l, func(context.Context) error { panic("sent") })
-			},
-			"a stream": func(ctx context.Context, l watched) error {
-				_, err := open(ctx, l, func(context.Context, []grpc.CallOption) (grpc.ClientStream, error) { panic("opened") })
-				return err
-			},
-		} {
-			t.Run(name+", "+kind, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					l := one(t, c.opts)
-					p, err := l.Acquire(t.Context())
-					require.NoError(t, err)
-					ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-					defer cancel()
-					if c.before != nil {
-						c.before(l, cancel)
-					}
-					err = send(ctx, l)
-					var story *attempt.Error
-					require.ErrorAs(t, err, &story)
-					assert.True(t, verdict.NotSent(story))
-					requireCode(t, c.code, err)
-					assert.ErrorIs(t, err, c.want)
-					assert.EqualError(t, err, "rpc error: code = "+c.code.String()+" desc = grpclimit: not sent: "+story.Reason.Error())
-					assert.Equal(t, final, verdict.Classify(err), "whatever its code")
-					l.held()
-					p.End(context.Canceled)
-					l.told(window.Neutral)
-				})
-			})
-		}
+		err := grpclimit.NotSent(reason)
+		requireCode(t, code, err)
+		assert.ErrorIs(t, err, reason)
+		assert.EqualError(t, err, "rpc error: code = "+code.String()+" desc = grpclimit: not sent: "+reason.Error())
+		assert.Equal(t, final, verdict.Classify(err))
 	}
 }
 
 // guard keeps what it was asked, and what it heard.
 type guard struct {
-	refusal  error
 	mu       sync.Mutex
 	attempts []int
 	ended    []window.Outcome
@@ -396,7 +353,7 @@ func (g *guard) Admit(_ context.Context, attempt int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.attempts = append(g.attempts, attempt)
-	return g.refusal
+	return nil
 }
 
 func (g *guard) Ended(_ context.Context, o window.Outcome) {
