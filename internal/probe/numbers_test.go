@@ -348,7 +348,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// Rule 5. Answers that take 1.5 times the shortest of late end growth. A block is 20 answers, 10 at first, 100 after a load.
+// Rule 5. Answers that take 1.5 times the shortest of late end growth. A block is 20 answers, 10 at first, 100 after a
+// refusal.
 func TestSlow(t *testing.T) {
 	end := window.End{Outcome: window.Success, Flying: 5, RTT: 100 * time.Millisecond}
 	for ceiling, want := range map[float64]int{math.Inf(1): 20, 10: 100} {
@@ -368,6 +369,11 @@ func TestSlow(t *testing.T) {
 		}
 	}
 	l := known()
+	l.ceiling, l.block = math.Inf(1), block{answers: 98, refused: true}
+	l.looks(now, 5, end)
+	assert.InDelta(t, 99, l.block.answers, 1e-9, "100 after an allowed refusal")
+	l.looks(now, 5, end)
+	assert.Zero(t, l.block.answers)
 	l.shortest, l.quickest = [2]float64{0.1, 0.02}, 0.1
 	for factor, want := range map[float64]bool{1.499: false, 1.501: true} {
 		l.block = block{began: now - 1, answers: 20, flying: 20 * 20 * 0.1 * factor, trips: 20 * 0.1 * 1.6}
@@ -398,4 +404,23 @@ func TestLook(t *testing.T) {
 	assert.InDelta(t, now+2+20*1, l.next, 1e-9)
 	assert.False(t, l.looking())
 	assert.True(t, l.found)
+	// Before the first load: where 20 were refused, a half that is as good shows that they were load.
+	for lost, fresh := range map[float64]bool{19: true, 20: false} {
+		l = with(&tuned, window.Settings{Initial: 20})
+		l.lost, l.from, l.took = lost, 20, 100
+		l.judged(now+1, 10, block{began: now, answers: 90, flying: 900, trips: 9})
+		assert.Equal(t, fresh, l.fresh, "%v refused", lost)
+		assert.Equal(t, fresh, l.share == 1, "%v refused", lost)
+	}
+}
+
+// An allowed refusal ends no look, and no block. Load ends both.
+func TestLoadEndsALook(t *testing.T) {
+	for allowed, looking := range map[float64]bool{1: true, 0: false} {
+		l := known()
+		l.allowed, l.from, l.block = allowed, 20, block{began: 99, answers: 5}
+		l.Answered(100*time.Second, window.State{Cwnd: 10, Trip: 100 * time.Millisecond}, refusal(10))
+		assert.Equal(t, looking, l.looking())
+		assert.Equal(t, looking, l.block.answers > 0)
+	}
 }

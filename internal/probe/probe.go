@@ -161,22 +161,25 @@ func (l *law) refusal(now, w float64, a window.End) float64 {
 	}
 	l.cause, l.asked = load, a.Asked && float64(2*a.Flying) < w
 	l.quieter(now, w, a)
+	l.sampled(now, 1)
+	down := l.inRow > l.sample+l.most(w)
+	if !down && !l.holds() && l.spend(a) { // no load: a block and a look go on
+		l.block.refused = true
+		return w
+	}
 	if l.looking() {
 		w, l.from = min(w, l.from), 0
 	}
 	l.again(now)
-	l.sampled(now, 1)
 	switch {
-	case l.inRow > l.sample+l.most(w):
+	case down:
 		l.cause, l.held, l.allowed = outage, 0, 0
 		return l.cut(now, w, a)
-	case l.holds():
+	case l.held > 0:
 		held := l.held
 		if w = l.cut(now, w, a); l.inRow <= l.fall { // in a silence it falls, and is back with the next success
 			w = max(held, w)
 		}
-		return w
-	case l.spend(a):
 		return w
 	case l.asked && l.share > l.least && l.accepted > 0:
 		return l.holdAt(now, min(w, l.trip*l.rate*(1+l.lost/l.accepted)/l.more))

@@ -175,7 +175,7 @@ func TestProbeConstants(t *testing.T) {
 		{"fall", 6, 1e9, "random", "span", 1.9375, 2.2297, 8.2222, 8.2302},
 		{"more", 1.5, 1e9, "uplink", "watch_peak_in_flight", 42, 28, 71, 2010},
 		{"slowest", 10, 0, "random", "span", 2.2156, 2.2297, 7.8595, 2.2156},
-		{"growth", 2. / 3, 0.01, "fleet", "span", 1.334, 1.1699, 1.1262, 2.728},
+		{"growth", 2. / 3, 0.01, "fleet", "span", 1.3231, 1.1699, 1.1262, 2.728},
 		{"same", 0.9, math.Inf(1), "uplink", "watch_peak_in_flight", 18, 28, 73, 53},
 		{"silent", 0.3, 0, "60 a minute", "span", 2.264, 2.382, 3.1591, 25.6593},
 		{"short", 5, 0, "up and down", "span", 6.1981, 4.6636, 4.6636, 7.5426},

@@ -19,11 +19,13 @@ type slowness struct {
 	from, flew, took, looked, next float64
 }
 
-// block counts answers without a refusal from a time on, with the attempts that were in flight and the round trips.
+// block counts answers without load from a time on, with the attempts that were in flight and the round trips.
 type block struct {
 	began, answers, flying, trips float64
 	// urgent and hurried are the answers and round trips of urgent operations.
 	urgent, hurried float64
+	// refused: an allowed refusal was among them.
+	refused bool
 }
 
 // kind is the kind with most of the answers, 1 for urgent ones, with its answers and round trips. The work of urgent operations
@@ -67,7 +69,7 @@ func (l *law) looks(now, w float64, a window.End) float64 {
 	least := l.sample
 	switch {
 	case l.looking():
-	case !l.found && !math.IsInf(l.ceiling, 1): // a service that refuses says itself where its limit is
+	case !l.found && (l.block.refused || !math.IsInf(l.ceiling, 1)): // a service that refuses says itself where its limit is
 		least *= 5
 	case l.quickest == 0:
 		least /= 2
@@ -95,6 +97,9 @@ func (l *law) looks(now, w float64, a window.End) float64 {
 func (l *law) judged(now, w float64, b block) float64 {
 	if rate := b.rate(now); rate >= l.same*l.took {
 		l.took, l.flew, l.ceiling = max(l.took, rate), w, w
+		if l.fresh && l.lost >= l.sample { // what was refused of the whole window was load
+			l.fresh, l.share = false, l.least
+		}
 		if w >= 2 {
 			return l.halve(now, w)
 		}

@@ -1,0 +1,50 @@
+package probe_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/window"
+)
+
+// connected plays rounds of 20 ms behind so many connections, 0: any number, of which each third is refused if it says so, and
+// the others get a slot while there are some. It returns the accepted, the refused, and the largest window.
+func (p *probed) connected(rounds, connections, slots int, third bool) (taken, refused int, most float64) {
+	for range rounds {
+		n := p.fill()
+		if p.now += 20 * ms; connections > 0 {
+			n = min(n, connections)
+		}
+		good := min(n, slots)
+		if third {
+			good = min(n-n/3, slots)
+		}
+		for i := range n { // refusals lie evenly between successes
+			o := window.Overload
+			if (i+1)*good/n > i*good/n {
+				o = window.Success
+			}
+			p.answer(1, o)
+		}
+		taken, refused, most = taken+good, refused+n-good, max(most, p.State().Cwnd)
+	}
+	return taken, refused, most
+}
+
+// A client that can send only 35 at a time, for want of connections or of its processor, has at most 1.2 refusals for each success
+// of 16 slots, however large the window is. Before the first load 1.5 were no load: for ever half was refused, and the window
+// grew by one with each success. The same was so with a share that a hold had measured.
+func TestAWindowThatDoesNotPayIsLoad(t *testing.T) {
+	for _, connections := range []int{20, 24, 28, 32, 35, 38} {
+		taken, refused, most := newProbed(t, window.Settings{}).connected(1250, connections, 16, false)
+		require.Less(t, refused, taken/4, "%d connections", connections)
+		require.Less(t, most, 200., "%d connections", connections)
+	}
+	for _, connections := range []int{90, 96} {
+		p := newProbed(t, window.Settings{})
+		p.connected(400, 0, 60, true)
+		_, _, most := p.connected(3600, connections, 60, true)
+		require.Less(t, most, 400., "%d connections", connections)
+	}
+}
