@@ -29,6 +29,12 @@ func newLimiter(t *testing.T, initial float64, change ...func(*aimd.Config)) *ai
 		f(&c)
 	}
 	c.Law = aimd.Reno(0.5)
+	return opened(t, c)
+}
+
+// opened is a limiter with these settings.
+func opened(t testing.TB, c aimd.Config) *aimd.Limiter {
+	t.Helper()
 	l, err := aimd.New(c)
 	require.NoError(t, err)
 	return l
@@ -56,8 +62,7 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 		{aimd.Probe(), func(aimd.Event) {}, 2 * 100},
 	} {
 		watch := &counting{Clock: clock.NewMock()}
-		l, err := aimd.New(aimd.Config{Law: c.law, Observer: c.observer})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{Law: c.law, Observer: c.observer})
 		l.SetClock(watch)
 		for range 100 {
 			acquire(t, l, 1)[0].Done(window.Success)

@@ -31,8 +31,7 @@ func counted(n int) func(func(int) bool) {
 // One attempt in 20 has a backup, and 20 at the start.
 func TestTheShareOfBackups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{MaxWindow: 8, InitialWindow: 8})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{MaxWindow: 8, InitialWindow: 8})
 		get := aimd.Backup(l, func(ctx context.Context, i int) error {
 			work := 10 * time.Millisecond
 			if i >= 50 && rand.IntN(2) == 0 {
@@ -57,8 +56,7 @@ func TestTheShareOfBackups(t *testing.T) {
 // The value is that of the attempt that succeeded first, and the context of the other ends.
 func TestBackupValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		var calls, cut atomic.Int32
 		get := aimd.BackupValue(l, func(ctx context.Context, item int) (int32, error) {
 			n := calls.Add(1)
@@ -97,8 +95,7 @@ func TestBackupValue(t *testing.T) {
 
 // warm returns a limiter with n slots, and a function with a mean of 100 ms that then does what next does, first and second.
 func warm(t *testing.T, config aimd.Config, next func(ctx context.Context, second bool) error) (l *aimd.Limiter, run func() error) {
-	l, err := aimd.New(config)
-	require.NoError(t, err)
+	l = opened(t, config)
 	warm := true
 	var calls atomic.Int32
 	fn := aimd.Backup(l, func(ctx context.Context, _ struct{}) error {
@@ -221,8 +218,7 @@ func TestAPanicBeforeTheBackup(t *testing.T) {
 // Without a slot of the limiter it is the function.
 func TestBackupOutsideOfAnAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		fn := aimd.Backup(l, func(context.Context, int) error { time.Sleep(time.Minute); return refusal(404) })
 		require.ErrorIs(t, fn(t.Context(), 1), refusal(404))
 		require.Zero(t, l.Snapshot().Attempts)

@@ -235,8 +235,7 @@ func turns(t *testing.T, l *aimd.Limiter, came func(do func(ctx context.Context,
 // With one slot a quarter of the slots is none: the others have one turn in four, and the urgent ones are not last.
 func TestUrgentWithOneSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 1, MaxWindow: 1})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 1, MaxWindow: 1})
 		order := turns(t, l, func(do func(context.Context, string)) {
 			for _, name := range []string{"a", "b", "c"} {
 				do(t.Context(), name)
@@ -252,8 +251,7 @@ func TestUrgentWithOneSlot(t *testing.T) {
 // If a rate is the limit, hardly an attempt is in flight: of the slots in use a batch would have too few for ever.
 func TestUrgentAtARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{MaxRate: 10})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{MaxRate: 10})
 		short := func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil }
 		var all sync.WaitGroup
 		for range 200 {
@@ -272,8 +270,7 @@ func TestUrgentAtARate(t *testing.T) {
 // QueueBound bounds both lanes together.
 func TestUrgentOnesCountInTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{MaxWindow: 1, QueueBound: 2})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{MaxWindow: 1, QueueBound: 2})
 		turns(t, l, func(do func(context.Context, string)) {
 			do(t.Context(), "a")
 			do(aimd.Urgent(t.Context()), "b")
@@ -288,8 +285,7 @@ func TestUrgentOnesCountInTheBound(t *testing.T) {
 // Urgent calls that are too many have deadlines as others do, and those that go are in time.
 func TestUrgentCallersWhoLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		s, start := &counter{start: time.Now()}, time.Now()
 		var mu sync.Mutex
 		var all sync.WaitGroup

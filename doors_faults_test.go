@@ -163,8 +163,7 @@ func attack(t *testing.T, door string, policy bool, calls *trap, ctx context.Con
 	if policy {
 		c.Policy = trapped{calls}
 	}
-	l, err := aimd.New(c)
-	require.NoError(t, err)
+	l := opened(t, c)
 	var all sync.WaitGroup
 	all.Go(func() {
 		defer func() { _ = recover() }()

@@ -319,8 +319,7 @@ func TestMapYieldsEveryItemWithItsValueOrError(t *testing.T) {
 // The index of a result is the place of its item, whenever it ended.
 func TestTheIndexOfAResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		items := []string{"c", "a", "b", "a"}
 		took := map[string]time.Duration{"a": 2, "b": 1, "c": 3}
 		var order []int

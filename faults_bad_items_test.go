@@ -121,8 +121,7 @@ func (s *shop) sell(ctx context.Context, l *aimd.Limiter, workers, items int) *s
 func inShop(t *testing.T, c aimd.Config, test func(ctx context.Context, l *aimd.Limiter)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(c)
-		require.NoError(t, err)
+		l := opened(t, c)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 		defer cancel()
 		test(ctx, l)
@@ -205,8 +204,7 @@ func TestNothingIsLostWhere504IsTheRefusal(t *testing.T) {
 
 // docs/design.md: "In Each what is aside makes room for other items", 10 000 at most.
 func TestTheRoomOfEach(t *testing.T) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 8})
-	require.NoError(t, err)
+	l := opened(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 8})
 	require.True(t, aimd.HasRoom(l, 17, 0))
 	require.False(t, aimd.HasRoom(l, 18, 0))
 	require.True(t, aimd.HasRoom(l, 10_017, 10_000))

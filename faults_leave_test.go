@@ -84,8 +84,7 @@ func TestCallersWhoLeaveGetTheirAnswersAfterASpike(t *testing.T) {
 			if c.law != nil {
 				config = c.law()
 			}
-			l, err := aimd.New(config)
-			require.NoError(t, err)
+			l := opened(t, config)
 			s, start := &counter{queues: c.queues, start: time.Now()}, time.Now()
 			var mu sync.Mutex
 			came, done, told, failed := 0, 0, time.Duration(0), 0
@@ -171,8 +170,7 @@ func TestWorkersInALoopAreNotToldAgainAndAgain(t *testing.T) {
 		return done, failed
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		done, failed := ends(l.Do)
 		alone, failedAlone := ends(patiently)
 		t.Logf("%d done, %d failed; without a limiter %d, %d", done, failed, alone, failedAlone)
@@ -202,8 +200,7 @@ func patiently(ctx context.Context, fn func(context.Context) error) error {
 // minute on: it has a deadline, and is not in a hurry.
 func TestABatchWithOneDeadlineHasItsTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		s, start := &counter{}, time.Now()
 		batch, cancel := context.WithTimeout(t.Context(), time.Hour)
 		var bulk [2]int // by minute
@@ -280,8 +277,7 @@ func TestWhatIsNotSentSaysWhy(t *testing.T) {
 // after a second without a word it is not last for ever.
 func TestABatchBesideCallersWhoLeaveWithoutAWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{MaxWindow: 1})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{MaxWindow: 1})
 		var order []int
 		var all sync.WaitGroup
 		for i := range 40 {
@@ -300,8 +296,7 @@ func TestABatchBesideCallersWhoLeaveWithoutAWord(t *testing.T) {
 		require.Len(t, order, 39)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		s, start := &counter{}, time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
 		var bulk [2]int // by minute
@@ -345,8 +340,7 @@ func TestABatchBesideCallersWhoLeaveWithoutAWord(t *testing.T) {
 func TestRacesAreNotCallersWhoLeave(t *testing.T) {
 	for each, least := range map[int]int{2: 3500, 3: 2300, 5: 1300} { // 3800, 2600 and 1600 without a rule for those who leave
 		synctest.Test(t, func(t *testing.T) {
-			l, err := aimd.New(aimd.Config{})
-			require.NoError(t, err)
+			l := opened(t, aimd.Config{})
 			s, start := &counter{start: time.Now()}, time.Now()
 			var all sync.WaitGroup
 			var mu sync.Mutex

@@ -21,8 +21,7 @@ import (
 
 // A classifier that panics kept the slot of its permit for ever.
 func TestAPermitIsReleasedIfTheClassifierPanics(t *testing.T) {
-	l, err := aimd.New(aimd.Config{Classifier: func(error) verdict.Verdict { panic("classifier") }})
-	require.NoError(t, err)
+	l := opened(t, aimd.Config{Classifier: func(error) verdict.Verdict { panic("classifier") }})
 	p, err := l.Acquire(t.Context())
 	require.NoError(t, err)
 	require.PanicsWithValue(t, "classifier", func() { p.End(errors.New("no")) })
@@ -36,8 +35,7 @@ func TestAPermitIsReleasedIfTheClassifierPanics(t *testing.T) {
 // A State from the future counted as new: after a clock was set back, its age is not known.
 func TestAStateOfTheFutureHasNoEffect(t *testing.T) {
 	for ahead, want := range map[time.Duration]float64{59 * time.Minute: 7, 61 * time.Minute: 20, 1000 * time.Hour: 20} {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		require.NoError(t, l.Restore(window.State{Cwnd: 7}, time.Now().Add(ahead)))
 		require.InDelta(t, want, l.Snapshot().Cwnd, 0, "%v", ahead)
 	}
@@ -60,8 +58,7 @@ func TestInShadowOnlyARefusalIsAbove(t *testing.T) {
 
 // A panic in the function of Reconfigure changes nothing, and the next call works.
 func TestAPanicInReconfigureChangesNothing(t *testing.T) {
-	l, err := aimd.New(aimd.Config{})
-	require.NoError(t, err)
+	l := opened(t, aimd.Config{})
 	before := l.Snapshot().Config
 	require.Panics(t, func() {
 		_ = l.Reconfigure(func(c *aimd.Config) {
@@ -178,8 +175,7 @@ func TestTheAmountsOfItems(t *testing.T) {
 		want         time.Duration
 	}{{used: 100, want: 4 * time.Second}, {within: 100, want: 40 * time.Millisecond}} {
 		synctest.Test(t, func(t *testing.T) {
-			l, err := aimd.New(aimd.Config{MaxAmountRate: 100})
-			require.NoError(t, err)
+			l := opened(t, aimd.Config{MaxAmountRate: 100})
 			start := time.Now()
 			require.NoError(t, aimd.Each(t.Context(), l, slices.Values(make([]int, 5)), func(ctx context.Context, _ int) error {
 				if c.used > 0 {
@@ -196,8 +192,7 @@ func TestTheAmountsOfItems(t *testing.T) {
 // deadline failed at once, although the bucket says that it is whole after 10 s.
 func TestABucketThatWasWholeIsNotAwaitedForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{})
 		spend := func(reports ...answer.Quota) {
 			a, err := l.Begin(aimd.WithAmount(t.Context(), 100))
 			require.NoError(t, err)
@@ -276,8 +271,7 @@ func TestALimiterInAPauseIsEvictedLast(t *testing.T) {
 
 // Tahoe took a window of 20 for its initial one, whatever that of the limiter: the first cut raised a window of 5.
 func TestTahoeRestartsAtTheInitialWindow(t *testing.T) {
-	l, err := aimd.New(aimd.Config{InitialWindow: 5, Law: aimd.Tahoe(0.5, 0)})
-	require.NoError(t, err)
+	l := opened(t, aimd.Config{InitialWindow: 5, Law: aimd.Tahoe(0.5, 0)})
 	acquire(t, l, 1)[0].Done(window.Overload)
 	require.EqualValues(t, 5, l.Snapshot().Cwnd)
 	require.EqualValues(t, 2.5, l.Snapshot().Ssthresh)
@@ -286,8 +280,7 @@ func TestTahoeRestartsAtTheInitialWindow(t *testing.T) {
 // Snapshot.Cuts counted the first refusal of each burst, which may be chance. It counts what narrowed the window, and a burst
 // once.
 func TestOnlyWhatNarrowsTheWindowIsACut(t *testing.T) {
-	l, err := aimd.New(aimd.Config{InitialWindow: 40})
-	require.NoError(t, err)
+	l := opened(t, aimd.Config{InitialWindow: 40})
 	for n, p := range acquire(t, l, 40) {
 		p.Done(window.Overload)
 		require.EqualValues(t, min(1, max(0, n-21)), l.Snapshot().Cuts, "%d refused", n+1)

@@ -43,11 +43,10 @@ var laws = map[string]struct {
 func TestTheFiguresOfTheText(t *testing.T) {
 	busy := errors.New("busy")
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{
+		l := opened(t, aimd.Config{
 			Law:        aimd.Reno(0.9),
 			Classifier: func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Refused} },
 		})
-		require.NoError(t, err)
 		var inService, attempts, refused atomic.Int64
 		request := func(context.Context) error {
 			attempts.Inc()
@@ -91,8 +90,7 @@ func wantWindow(t *testing.T, l *aimd.Limiter, cwnd, ssthresh float64) {
 func TestTheLawsOfTheText(t *testing.T) {
 	for name, law := range laws {
 		t.Run(name, func(t *testing.T) {
-			l, err := aimd.New(aimd.Config{Law: law.law(0, 0)})
-			require.NoError(t, err)
+			l := opened(t, aimd.Config{Law: law.law(0, 0)})
 			wantWindow(t, l, 20, 1024)
 			p := acquire(t, l, 20)
 			_, ok := l.TryAcquire()
@@ -100,7 +98,7 @@ func TestTheLawsOfTheText(t *testing.T) {
 			p[0].Done(window.Overload)
 			wantWindow(t, l, law.first, 10)
 
-			l, err = aimd.New(aimd.Config{Law: law.law(0.5, 4), InitialWindow: 4})
+			l, err := aimd.New(aimd.Config{Law: law.law(0.5, 4), InitialWindow: 4})
 			require.NoError(t, err)
 			p = nil
 			for l.Snapshot().Cwnd < 10 {
@@ -185,8 +183,7 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 		for way, run := range map[string]func(*testing.T, *aimd.Limiter, *capped){"Do": do, "Each": each} {
 			t.Run(name+" "+way, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l, err := aimd.New(aimd.Config{Law: law.law(0.9, 0), Classifier: refusals})
-					require.NoError(t, err)
+					l := opened(t, aimd.Config{Law: law.law(0.9, 0), Classifier: refusals})
 					c := capped{slots: slots}
 					start := time.Now()
 					run(t, l, &c)

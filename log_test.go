@@ -205,8 +205,7 @@ func TestObserverMayCallBack(t *testing.T) {
 // every refusal of a burst: the decisions tell all of the way down, not the first step alone.
 func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{InitialWindow: 40})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{InitialWindow: 40})
 		require.Empty(t, l.Snapshot().Decisions)
 		start, p := time.Now(), acquire(t, l, 40) // 22 of these may be chance
 		time.Sleep(time.Second)
@@ -280,8 +279,7 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 				return s
 			})
 		}
-		l, err := aimd.New(aimd.Config{Law: law, InitialWindow: 1, Observer: aimd.Log(logger, 100)})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{Law: law, InitialWindow: 1, Observer: aimd.Log(logger, 100)})
 		for i := range 83 {
 			if i == 40 {
 				gap *= 2

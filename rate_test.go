@@ -53,8 +53,7 @@ func TestMaxRate(t *testing.T) {
 		for _, rate := range []int{3, 70, 2000} {
 			t.Run(fmt.Sprint(name, " at ", rate), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l, err := aimd.New(aimd.Config{Law: law, MaxRate: float64(rate)})
-					require.NoError(t, err)
+					l := opened(t, aimd.Config{Law: law, MaxRate: float64(rate)})
 					require.InDelta(t, time.Second/time.Duration(rate), l.Snapshot().Gap, 1)
 					at := sends(l, rate/2+5, 10*time.Second)
 					for i := range at[rate:] {
@@ -163,8 +162,7 @@ func TestWhatAnAttemptCostInFact(t *testing.T) {
 				return err
 			},
 			"Do": func(l *aimd.Limiter, ctx context.Context) error {
-				outer, err := aimd.New(aimd.Config{})
-				require.NoError(t, err)
+				outer := opened(t, aimd.Config{})
 				return outer.Do(ctx, func(ctx context.Context) error {
 					return l.Do(ctx, func(ctx context.Context) error {
 						return outer.Do(ctx, func(ctx context.Context) error { attempt.Used(ctx, c.used); return nil })

@@ -109,8 +109,7 @@ func TestReconfigureRefusesALaw(t *testing.T) {
 
 // Tahoe restarts at its initial window, as near as the bounds let it.
 func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Tahoe(0.5, 8), InitialWindow: 8})
-	require.NoError(t, err)
+	l := opened(t, aimd.Config{Law: aimd.Tahoe(0.5, 8), InitialWindow: 8})
 	cut := func() float64 {
 		p := acquire(t, l, 1)[0]
 		p.Done(window.Overload)
@@ -294,8 +293,7 @@ func TestASnapshotGoesThroughJSONToTheNextLimiter(t *testing.T) {
 // others.
 func TestAWindowWithoutItsThreshold(t *testing.T) {
 	restored := func(law window.NewLaw, s window.State) window.State {
-		l, err := aimd.New(aimd.Config{Law: law})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{Law: law})
 		require.NoError(t, l.Restore(s, time.Time{}))
 		return l.Snapshot().State
 	}

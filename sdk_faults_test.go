@@ -150,8 +150,7 @@ func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 // mistake. No operation was sent for 24 h, since only an answer lifts a limit.
 func TestALowLimitOfTokensIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		lim := opened(t, aimd.Config{})
 		of := func(limit string) map[string]string {
 			return map[string]string{"X-RateLimit-Limit-Tokens": limit, "X-RateLimit-Remaining-Tokens": limit, "X-RateLimit-Reset-Tokens": "1s"}
 		}
@@ -185,8 +184,7 @@ func TestALowLimitOfTokensIsAskedAgain(t *testing.T) {
 // A 403 with nothing left and a reset in a day stopped a client for a day, though MaxRetryAfter was a minute.
 func TestOneAnswerStopsForMaxRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim, err := aimd.New(aimd.Config{MaxRetryAfter: time.Minute})
-		require.NoError(t, err)
+		lim := opened(t, aimd.Config{MaxRetryAfter: time.Minute})
 		base := quoting(3, 403, nil, map[string]string{"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "86399"})
 		client := (&httplimit.Transport{Base: base, Limiter: lim}).Client()
 		began := time.Now()
@@ -209,8 +207,7 @@ func TestSlotsToldAsAQuotaBoundAndNeverClose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				lim, err := aimd.New(aimd.Config{})
-				require.NoError(t, err)
+				lim := opened(t, aimd.Config{})
 				client := (&httplimit.Transport{Base: quoting(0, 0, header, nil), Limiter: lim}).Client()
 				began := time.Now()
 				for range 50 {

@@ -141,8 +141,7 @@ func TestInShadowTheLawRunsOnWhatItWouldHaveSent(t *testing.T) {
 // How long those would have waited that are above the window is a round trip over the window each.
 func TestInShadowWaitsAreKnownByTheRoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{Shadow: true, InitialWindow: 4, MaxWindow: 4})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{Shadow: true, InitialWindow: 4, MaxWindow: 4})
 		for range 4 {
 			p, _ := l.TryAcquire()
 			time.Sleep(100 * ms)
@@ -189,8 +188,7 @@ func TestShadowIsTurnedOnAndOff(t *testing.T) {
 // It is turned on and off while callers of all kinds are at work: nobody is lost.
 func TestShadowIsTurnedOnAndOffAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{InitialWindow: 4, MaxWindow: 8})
-		require.NoError(t, err)
+		l := opened(t, aimd.Config{InitialWindow: 4, MaxWindow: 8})
 		var busy, done atomic.Int64
 		fn := func(context.Context, int) error {
 			defer busy.Dec()

@@ -71,8 +71,7 @@ func TestAnyValueOfASetting(t *testing.T) {
 		eachStrange(func(name string, value any, set func(*aimd.Config)) {
 			synctest.Test(t, func(t *testing.T) {
 				c := aimd.Config{Law: law}
-				later, err := aimd.New(c)
-				require.NoError(t, err)
+				later := opened(t, c)
 				if later.Reconfigure(set) != nil {
 					refused++
 				}
@@ -101,16 +100,14 @@ func TestAnyValueOfADecision(t *testing.T) {
 				decide := func(attempt.Failure) attempt.Decision {
 					return attempt.Decision{Retry: true, Delay: wait, RetryAfter: after}
 				}
-				l, err := aimd.New(aimd.Config{Policy: policy(decide), MaxAttempts: 50})
-				require.NoError(t, err)
+				l := opened(t, aimd.Config{Policy: policy(decide), MaxAttempts: 50})
 				endures(t, l, wait, after)
 			})
 		}
 		for _, meaning := range meanings() {
 			synctest.Test(t, func(t *testing.T) {
 				says := func(error) verdict.Verdict { return verdict.Verdict{Meaning: meaning, Wait: wait} }
-				l, err := aimd.New(aimd.Config{Classifier: says, MaxAttempts: 20})
-				require.NoError(t, err)
+				l := opened(t, aimd.Config{Classifier: says, MaxAttempts: 20})
 				endures(t, l, meaning, wait)
 			})
 		}
@@ -213,8 +210,7 @@ func TestAContextThatPanicsHoldsNothing(t *testing.T) {
 			for k := range int64(40) {
 				for _, ends := range []bool{false, true} {
 					synctest.Test(t, func(t *testing.T) {
-						l, err := aimd.New(aimd.Config{InitialWindow: 1, MaxWindow: 1})
-						require.NoError(t, err)
+						l := opened(t, aimd.Config{InitialWindow: 1, MaxWindow: 1})
 						if queued {
 							p, ok := l.TryAcquire()
 							require.True(t, ok)
