@@ -175,8 +175,8 @@ func TestWorkersInALoopAreNotToldAgainAndAgain(t *testing.T) {
 		alone, failedAlone := ends(patiently)
 		t.Logf("%d done, %d failed; without a limiter %d, %d", done, failed, alone, failedAlone)
 		assert.Greater(t, done, alone*92/100)
-		// Mostly none. In one run of twenty the window stays a twentieth too narrow: then some 2900 are too late, and their
-		// workers come again at once.
+		// Mostly none. In one run of fifteen the window is that of 32 slots. Then each look of the law at half of it, every
+		// four seconds, makes the front too late; the newest go first for 2.4 s, and 28 who wait are told and come again: 2900.
 		assert.LessOrEqual(t, failed, done/2)
 	})
 }

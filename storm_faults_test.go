@@ -68,7 +68,9 @@ func (s *storm) limiter(key int) (*aimd.Limiter, error) {
 // work is an attempt of an operation.
 func work(ctx context.Context) error {
 	attempt.Used(ctx, one(0, 5, math.NaN(), math.Inf(1), -1, 1e12))
-	switch rand.IntN(9) {
+	switch rand.IntN(11) {
+	case 9, 10:
+		return refusal(500)
 	case 0, 1:
 		return errors.New("rate limit exceeded")
 	case 2:
@@ -96,9 +98,15 @@ func (s *storm) once(t *testing.T) {
 	if rand.IntN(3) == 0 {
 		ctx = aimd.WithAmount(ctx, one(1, 10, 1e6, 1e12, math.NaN(), -1, 1e308))
 	}
+	if rand.IntN(4) == 0 {
+		ctx = aimd.Urgent(ctx)
+	}
 	switch k := rand.IntN(100); {
-	case k < 45:
+	case k < 30:
 		_ = l.Do(ctx, work)
+	case k < 45:
+		fn := aimd.Backup(l, func(ctx context.Context, _ int) error { return work(ctx) })
+		safely(func() { _ = aimd.Each(ctx, l, count(3), fn) })
 	case k < 60:
 		if p, err := l.Acquire(ctx); err == nil { // two end it at once
 			var both sync.WaitGroup
@@ -124,6 +132,7 @@ func (s *storm) once(t *testing.T) {
 			boom(20)
 			c.MaxWindow, c.MaxRate, c.MaxAmountRate = one(0., 1, 3, 50), one(0, 0, 1e6), one(0, 0, 1e12)
 			c.QueueBound, c.MaxWait, c.QuotaReserve = rand.IntN(60), one(0, time.Millisecond), rand.Float64()
+			c.Shadow, c.MaxFailures, c.AttemptTimeout = one(true, false, false), one(-1, 0, 1, 3), one(0, time.Millisecond)
 		})
 	case k < 90:
 		_ = l.Snapshot().String()
