@@ -137,11 +137,6 @@ func TestHowAnOperationEnds(t *testing.T) {
 		call   func(*testing.T, *aimd.Limiter, *s3.Client)
 		want   outcomes
 	}{
-		"the context is over": {call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel()
-			require.ErrorIs(t, put(ctx, c, "k", "x"), context.Canceled)
-		}},
 		"the limiter is closed": {call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			l.Close()
 			err := put(t.Context(), c, "k", "x")
@@ -163,12 +158,6 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.ErrorIs(t, put(t.Context(), c, "k", "x"), aimd.ErrClosed)
 			p.End(nil)
 		}, want: outcomes{successes: 1}},
-		"a deadline in flight": {store: always(hangs), call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			_, err := c.GetObject(ctx, object)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-		}, want: outcomes{neutrals: 1}},
 		"a timeout of the HTTP client's": {store: func(s *store) {
 			once(hangs)(s)
 			s.transport.ResponseHeaderTimeout = time.Second

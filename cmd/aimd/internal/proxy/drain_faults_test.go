@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,11 +33,7 @@ func TestWhatIsReplacedLosesNothing(t *testing.T) {
 			time.Sleep(2 * time.Minute)
 		}
 	}), func(s *settings) { s.maxWindow, s.hold, s.idle = 2, 10*time.Minute, 10*time.Minute }, func(t *testing.T, b bubble) {
-		health := func() int {
-			w := httptest.NewRecorder()
-			b.admin().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
-			return w.Code
-		}
+		health := func() int { return b.admins("/healthz", "").Code }
 		c := b.dial()
 		defer c.Close()
 		in := bufio.NewReader(c)

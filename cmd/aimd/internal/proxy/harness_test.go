@@ -61,9 +61,9 @@ func made(t *testing.T, change func(*settings)) *proxy {
 	return p
 }
 
-// measured is the answer to a scraper that asks for that host.
-func (p *proxy) measured(host string) *httptest.ResponseRecorder {
-	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+// admins is what --admin answers to who asks for that path and host.
+func (p *proxy) admins(path, host string) *httptest.ResponseRecorder {
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil)
 	r.Host = host
 	p.admin().ServeHTTP(w, r)
 	return w

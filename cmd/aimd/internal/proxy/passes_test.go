@@ -236,7 +236,7 @@ func TestShadowHoldsNothing(t *testing.T) {
 		assert.Equal(t, time.Second, time.Since(began), "nobody waits")
 		assert.Equal(t, []int64{40, 8, 32}, []int64{came.Load(), ok.Load(), refused.Load()})
 		b.settled(t, "shadow")
-		text := b.measured("localhost").Body.String()
+		text := b.admins("/metrics", "localhost").Body.String()
 		for _, metric := range []string{`aimd_shadow_attempts_total{limiter="all"} 40`, `aimd_shadow_held_total{limiter="all"} 3`, `aimd_shadow_refused_total{limiter="all"} 32`} {
 			assert.Contains(t, text, metric)
 		}

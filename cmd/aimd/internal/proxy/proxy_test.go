@@ -282,13 +282,13 @@ func TestMoreKeysThanLimiters(t *testing.T) {
 	all.Wait()
 
 	sum := 0
-	for _, n := range regexp.MustCompile(`(?m)^aimd_attempts_total{.*outcome="success"} (\d+)$`).FindAllStringSubmatch(p.measured("localhost:8021").Body.String(), -1) {
+	for _, n := range regexp.MustCompile(`(?m)^aimd_attempts_total{.*outcome="success"} (\d+)$`).FindAllStringSubmatch(p.admins("/metrics", "localhost:8021").Body.String(), -1) {
 		i, err := strconv.Atoi(n[1])
 		require.NoError(t, err)
 		sum += i
 	}
 	assert.Equal(t, 1010, sum, "limiters that went are counted")
-	assert.Equal(t, http.StatusBadRequest, p.measured("evil.example.com").Code)
+	assert.Equal(t, http.StatusBadRequest, p.admins("/metrics", "evil.example.com").Code)
 }
 
 // An event passes while the stream is open, and a program that goes away ends the request at the service.
@@ -402,47 +402,6 @@ func TestItIsNoOpenProxy(t *testing.T) {
 		assert.Contains(t, string(said), "Aimd-Reason: this proxy is for one service")
 		require.NoError(t, c.Close())
 	}
-}
-
-// SIGTERM ends the context of the command: a request in flight goes on to its end.
-func TestItStopsCleanly(t *testing.T) {
-	free, taken := make(chan struct{}), make(chan struct{})
-	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		close(taken)
-		<-free
-		io.WriteString(w, "done")
-	}))
-	defer target.Close()
-	said, say := io.Pipe()
-	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan int)
-	go func() {
-		ended <- cli.Tool{Commands: []*cobra.Command{Command()}, Stdout: io.Discard, Stderr: say}.Run(ctx, "proxy",
-			"--to", target.URL, "--listen", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--drain-delay", "0")
-	}()
-	lines := bufio.NewScanner(said)
-	var urls []string
-	for len(urls) < 2 && lines.Scan() {
-		urls = append(urls, regexp.MustCompile(`http://[^"\s]+`).FindString(lines.Text()))
-	}
-	require.Len(t, urls, 2)
-	page, text := answer(t, http.MethodGet, urls[0], "")
-	assert.Equal(t, http.StatusOK, page.StatusCode)
-	assert.Contains(t, text, "<html")
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		_, text := answer(t, http.MethodGet, urls[1], "")
-		assert.Equal(t, "done", text)
-	})
-	<-taken
-	end()
-	for lines.Scan() && !strings.Contains(lines.Text(), "stopping") {
-	}
-	go io.Copy(io.Discard, said)
-	close(free)
-	wg.Wait()
-	assert.Zero(t, <-ended)
-	require.NoError(t, say.Close())
 }
 
 func TestBadCommandLines(t *testing.T) {

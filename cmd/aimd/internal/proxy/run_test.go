@@ -97,6 +97,28 @@ func start(t *testing.T, args ...string) (url string, logged func(has string) st
 	return regexp.MustCompile(`http://[^"\s]+`).FindString(logged("listening")), logged, func() int { cancel(); return <-ended }
 }
 
+// SIGTERM ends the context of the command: a request in flight goes on to its end.
+func TestItStopsCleanly(t *testing.T) {
+	free, taken := make(chan struct{}), make(chan struct{})
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(taken)
+		<-free
+		io.WriteString(w, "done")
+	}))
+	defer target.Close()
+	url, logged, end := start(t, "--to", target.URL, "--admin", "127.0.0.1:0")
+	var all sync.WaitGroup
+	all.Go(func() {
+		_, text := answer(t, http.MethodGet, url, "")
+		assert.Equal(t, "done", text)
+	})
+	<-taken
+	all.Go(func() { assert.Zero(t, end()) })
+	assert.NotEmpty(t, logged("stopping"))
+	close(free)
+	all.Wait()
+}
+
 // A file of rules that SIGHUP has read again. A document that is wrong changes nothing.
 func TestRulesAtRunTime(t *testing.T) {
 	target := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
@@ -137,10 +159,9 @@ func TestRulesOfLimiters(t *testing.T) {
 		assert.EqualValues(t, 7, l.Snapshot().Config.MaxWindow)
 		assert.EqualValues(t, 5, l.Snapshot().Config.MaxRate)
 	}
-	assert.Contains(t, p.measured("localhost").Body.String(), `aimd_remote_version{source="`+rules+`"} 1`)
-	w := httptest.NewRecorder()
-	p.admin().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/healthz", nil))
-	assert.Equal(t, 200, w.Code)
+	assert.Contains(t, p.admins("/metrics", "localhost").Body.String(), `aimd_remote_version{source="`+rules+`"} 1`)
+	assert.Equal(t, 200, p.admins("/healthz", "").Code)
+	assert.Contains(t, p.admins("/", "localhost").Body.String(), "<html")
 }
 
 // The windows of a proxy that stops are those of the next one, for an hour; also those that nobody asked for since. A
