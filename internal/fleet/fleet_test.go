@@ -230,7 +230,7 @@ func TestWhatIsSafe(t *testing.T) {
 func TestHowLongAShareHolds(t *testing.T) {
 	said := Message{
 		Window: Window{Cwnd: 8, Ssthresh: 8, Trip: time.Second}, Processes: 2, Every: 100 * time.Millisecond, Safe: 1,
-		Slots: Level{Most: 4, Equal: 4}, Ranks: map[string]int{"a": 0},
+		Slots: Level{Most: 4, Equal: 4}, Ranks: map[string]int{"a": 0}, At: time.Hour,
 	}
 	at := func(m *Member, now time.Duration) Mode {
 		return m.Share(now, now, window.State{Cwnd: 1, Trip: time.Second}).Mode
@@ -256,6 +256,14 @@ func TestHowLongAShareHolds(t *testing.T) {
 	require.Equal(t, Alone, s.Mode)
 	require.Equal(t, window.State{Cwnd: 4, Ssthresh: 4, Trip: time.Second, Pace: window.CatchUp}, s.State, "from the share on")
 	require.False(t, m.Share(603*time.Second, 0, window.State{}).Set)
+
+	m = begin(5)
+	m.Heard(9*time.Second, said, time.Second)
+	require.Equal(t, Shared, at(m, 3*time.Second-1), "a message that is not renewed holds for two leases")
+	require.Equal(t, Silent, at(m, 3*time.Second))
+	said.At++
+	m.Heard(10*time.Second, said, time.Second)
+	require.Equal(t, Shared, at(m, 11*time.Second-1))
 
 	for _, refused := range []int{6, 7} {
 		m = begin(5)

@@ -27,6 +27,8 @@ type Member struct {
 
 	rank    int
 	message Message
+	// renewed is the time of the first report that got this message.
+	renewed time.Duration
 	// answered is the time of the first answer of the store of late, 0 before it.
 	answered time.Duration
 	// sure is when others may have the share, until when it is too old, and last the sure part.
@@ -151,12 +153,17 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 	if said.Processes < 1 {
 		return
 	}
+	if said.At != m.message.At {
+		m.renewed = sent
+	}
 	m.message, m.peers = said, said.Processes
 	if k, ok := said.Ranks[m.id]; ok {
 		m.rank = k
 	}
 	if m.rank >= 0 {
-		m.sure, m.until = sent+lease, sent+lease+grace
+		// A store that answers while nobody leads is as one that is silent: its calls may be too slow, or its clock went back.
+		m.sure = min(sent, m.renewed+lease) + lease
+		m.until = m.sure + grace
 		if m.load.Queued > 0 {
 			m.until = m.sure + long
 		}

@@ -23,6 +23,7 @@ type Memory struct {
 	fails error
 	delay time.Duration
 	calls int
+	skew  time.Duration
 }
 
 func (m *Memory) locked(f func()) {
@@ -36,6 +37,9 @@ func (m *Memory) Fails(err error) { m.locked(func() { m.fails = err }) }
 
 // Takes makes each call take so long, there and back.
 func (m *Memory) Takes(d time.Duration) { m.locked(func() { m.delay = d }) }
+
+// Jumps sets the store's clock forth, or back.
+func (m *Memory) Jumps(d time.Duration) { m.locked(func() { m.skew += d }) }
 
 // Forgets loses all.
 func (m *Memory) Forgets() { m.locked(func() { m.table = fleet.Table[[]byte, []byte]{} }) }
@@ -57,7 +61,7 @@ func (m *Memory) call(ctx context.Context, f func(now time.Duration)) error {
 	m.locked(func() {
 		m.calls++
 		if err = m.fails; err == nil {
-			f(time.Duration(time.Now().UnixNano()))
+			f(time.Duration(time.Now().UnixNano()) + m.skew)
 		}
 	})
 	if err != nil {
