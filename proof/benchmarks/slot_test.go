@@ -14,8 +14,8 @@ import (
 
 // A slot of the default law costs as much as Wait for a rate, and little more. Each counts by its fastest batch, so that
 // other work on the machine does not. What else runs on the same core slows the slot more than Wait, so E2E_QUIET has the
-// real bound. The processor matters too: 1.24 on one, 1.57 on a Xeon of model 85. There it was 1.89 with window.End in
-// memory.
+// real bound. The processor matters too. On a Xeon of model 85 it is 251 ns, 1.93 of Wait: 59 are two readings of the clock, 29
+// two pairs of a lock, 44 the law, 26 the rest of the window, and the others the gate and the limiter.
 func TestASlotCostsLittleMoreThanWait(t *testing.T) {
 	const rounds, batch = 5_000, 200
 	r := rate.NewLimiter(1e9, 1e9)
