@@ -100,28 +100,6 @@ func TestWhatIsShedIsToldWhenToComeBack(t *testing.T) {
 	}
 }
 
-// gRPC's own retries know nothing of RetryInfo, but wait for a pushback.
-func TestGRPCsOwnRetriesWaitAsLongAsTheyAreTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c, err := admission.New(admission.Fixed(1), admission.Config{QueueBound: -1, RetryAfterMin: 100 * time.Millisecond})
-		require.NoError(t, err)
-		admit, err := grpclimit.Admit(c, grpclimit.ServerConfig{})
-		require.NoError(t, err)
-		dialer, _ := serve(t, &service{}, admit...)
-		client, _ := dial(t, dialer, grpc.WithDefaultServiceConfig(`{"methodConfig": [{
-			"name": [{}], "retryPolicy": {
-				"maxAttempts": 2, "initialBackoff": "0.001s", "maxBackoff": "0.001s", "backoffMultiplier": 1, "retryableStatusCodes": ["UNAVAILABLE"]
-			}}]}`))
-		time.AfterFunc(50*time.Millisecond, held(t, c))
-		began := time.Now()
-		require.NoError(t, call(t.Context(), client))
-		// A request is taken to last 100 ms as yet, and half of the place is for those that return: 200
-		// ms, jittered, and up to the next millisecond.
-		assert.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
-		assert.LessOrEqual(t, time.Since(began), 301*time.Millisecond)
-	})
-}
-
 func TestInterceptorsBeforeSeeTheShed(t *testing.T) {
 	c := oneByOne(t, -1)
 	seen := make(chan error, 1)

@@ -40,26 +40,6 @@ func TestArgumentsThatAreNil(t *testing.T) {
 	require.EqualError(t, miniolimit.Limit(&minio.Options{}, nil), "miniolimit: limiter: nil is not allowed")
 }
 
-// With Limit and Do of the same limiter the requests of an operation use the slot of Do.
-func TestLimitWithinDoWaitsForNoSecondSlot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newStore(t, 1, 10*time.Millisecond, nil)
-		l := newLimiter(t, aimd.Config{InitialWindow: 1, MaxWindow: 1})
-		c := s.client(t, l)
-		big := bytes.Repeat([]byte("x"), 6<<20) // three requests and two parts, one at a time
-
-		require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error {
-			_, err := c.PutObject(ctx, bucket, "big", bytes.NewReader(big), int64(len(big)),
-				minio.PutObjectOptions{PartSize: 5 << 20, NumThreads: 1, DisableContentSha256: true})
-			return err
-		}))
-
-		require.True(t, bytes.Equal(big, read(t, c, "big")))
-		require.EqualValues(t, 2, l.Snapshot().Successes, "Do, and the reading")
-		requireIdle(t, l)
-	})
-}
-
 // Each part takes a slot of its own, and the window learns of the SlowDown in the 200 of
 // CompleteMultipartUpload.
 func TestMultipart(t *testing.T) {
