@@ -18,8 +18,10 @@ import (
 	"github.com/aimd-go/aimd/contrib/miniolimit"
 )
 
-// shelf is a store without a network, of 32 slots of 80 to 120 ms. It refuses what is above in a millisecond.
+// shelf is a store without a network, of slots of a time within a fifth. It refuses what is above in a millisecond.
 type shelf struct {
+	slots   int
+	service time.Duration
 	// refuses is the share that it refuses whatever the load.
 	refuses float64
 
@@ -34,7 +36,7 @@ func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.mu.Lock()
 	s.attempts++
-	full := s.busy == 32 || rand.Float64() < s.refuses
+	full := s.busy == s.slots || rand.Float64() < s.refuses
 	if !full {
 		s.busy++
 	}
@@ -46,7 +48,7 @@ func (s *shelf) RoundTrip(r *http.Request) (*http.Response, error) {
 		resp.Body = io.NopCloser(strings.NewReader("<Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>"))
 		return resp, nil
 	}
-	time.Sleep(80*time.Millisecond + rand.N(40*time.Millisecond))
+	time.Sleep(s.service*4/5 + rand.N(s.service*2/5))
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy--
@@ -74,9 +76,14 @@ var asTheyCome = map[string]func(*testing.T, string, http.RoundTripper) upload{
 
 // upload uploads some KiB each, from goroutines. Who is lost says the store.
 func (s *shelf) upload(t *testing.T, client func(*testing.T, string, http.RoundTripper) upload, goroutines, objects int) cost {
-	send, body, began := client(t, "store.example", s), make([]byte, 64<<10), time.Now()
+	return s.through(t, client(t, "store.example", s), goroutines, objects)
+}
+
+// through is the same with a client of the store.
+func (s *shelf) through(t *testing.T, send upload, goroutines, objects int) cost {
+	body, began := make([]byte, 64<<10), time.Now()
 	together(goroutines, objects, func(i int) { _ = send(t.Context(), strconv.Itoa(i), body) })
-	return cost{span: time.Since(began).Seconds() / (float64(objects) / 32 * .1), attempts: float64(s.attempts) / float64(objects)}
+	return cost{span: time.Since(began).Seconds() / (float64(objects) / float64(s.slots) * s.service.Seconds()), attempts: float64(s.attempts) / float64(objects)}
 }
 
 // README: the SDKs as they come, and one under a limiter, upload 2000 objects of 64 KiB from 256 goroutines, without a
@@ -88,7 +95,7 @@ func TestUploadsAsTheyCome(t *testing.T) {
 			continue
 		}
 		synctest.Test(t, func(t *testing.T) {
-			s := &shelf{has: map[string]bool{}}
+			s := &shelf{slots: slots, service: service, has: map[string]bool{}}
 			c := s.upload(t, client, 256, 2000)
 			lost[name] = 2000 - len(s.has)
 			t.Logf("%-12s %v, %d lost", name, c, lost[name])

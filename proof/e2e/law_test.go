@@ -33,7 +33,7 @@ func TestFewRefusalsByChanceBelowSDKs(t *testing.T) {
 		for range 3 {
 			for _, name := range []string{"minio-go", "awslimit", "miniolimit"} {
 				synctest.Test(t, func(t *testing.T) {
-					s := &shelf{refuses: float64(percent) / 100, has: map[string]bool{}}
+					s := &shelf{slots: slots, service: service, refuses: float64(percent) / 100, has: map[string]bool{}}
 					c := s.upload(t, asTheyCome[name], 2*slots, objects)
 					span[name], attempts[name] = append(span[name], c.span), append(attempts[name], c.attempts)
 					lost[name] += objects - len(s.has)

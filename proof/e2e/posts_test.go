@@ -44,6 +44,7 @@ func TestPostsBehindNginx(t *testing.T) {
 			require.Len(t, b.done, done)
 			n.requireStatuses(t, map[string]int{"200": done, "503": int(s.Overloads)})
 			require.Positive(t, s.Overloads, "nginx refused nothing")
+			require.LessOrEqual(t, s.Overloads, uint64(2*requests), "more refused than the law allows itself")
 			require.Equal(t, resend, done == requests)
 		})
 	}

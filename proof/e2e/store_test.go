@@ -81,29 +81,36 @@ func get(ctx context.Context, c *s3.Client, key string) ([]byte, error) {
 func TestThrottledDownloads(t *testing.T) {
 	const kinds = 16
 	downloads := amount(2000, 1000)
-	attempt(t, func(t *testing.T) bool {
-		ctx := begin(t)
-		g := startGateway(t, noCap)
-		upload := put(steward(ctx, t, g.address))
-		for i := range kinds {
-			require.NoError(t, upload(ctx, fmt.Sprint(i), body(i, objectSize)))
-		}
-		n := nginx{Cap: slots, BytesPerSecond: 80 << 10}.start(t, g.address)
-		l := limiter(t, aimd.Config{Law: aimd.Reno(0.9)})
-		client := limited(n.Listen, newTransport(t, 0), l)
-		began := time.Now()
-		together(goroutines, downloads, func(i int) {
-			got, err := get(ctx, client, fmt.Sprint(i%kinds))
-			assert.NoError(t, err)
-			assert.Equal(t, sum(body(i%kinds, objectSize)), sum(got))
+	for name, most := range map[string]float64{"reno": amount(0.02, 0.04), "probe": 0.25} {
+		t.Run(name, func(t *testing.T) {
+			attempt(t, func(t *testing.T) bool { return throttled(t, laws[name], kinds, downloads) <= most })
 		})
-		took := time.Since(began)
-		requireIdle(t, l)
-		s := l.Snapshot()
-		n.requireStatuses(t, map[string]int{"200": downloads, "503": int(s.Overloads)})
-		refused := float64(s.Overloads) / float64(s.Attempts)
-		figures.log(t, "%d downloads in %v, %.2f%% of attempts refused (%d in %d bursts), cwnd %.1f",
-			downloads, took.Round(10*time.Millisecond), 100*refused, s.Overloads, s.Cuts, s.Cwnd)
-		return refused <= amount(0.02, 0.04)
+	}
+}
+
+// throttled returns the share of attempts that were refused.
+func throttled(t *testing.T, law aimd.Config, kinds, downloads int) (refused float64) {
+	ctx := begin(t)
+	g := startGateway(t, noCap)
+	upload := put(steward(ctx, t, g.address))
+	for i := range kinds {
+		require.NoError(t, upload(ctx, fmt.Sprint(i), body(i, objectSize)))
+	}
+	n := nginx{Cap: slots, BytesPerSecond: 80 << 10}.start(t, g.address)
+	l := limiter(t, law)
+	client := limited(n.Listen, newTransport(t, 0), l)
+	began := time.Now()
+	together(goroutines, downloads, func(i int) {
+		got, err := get(ctx, client, fmt.Sprint(i%kinds))
+		assert.NoError(t, err)
+		assert.Equal(t, sum(body(i%kinds, objectSize)), sum(got))
 	})
+	took := time.Since(began)
+	requireIdle(t, l)
+	s := l.Snapshot()
+	n.requireStatuses(t, map[string]int{"200": downloads, "503": int(s.Overloads)})
+	refused = float64(s.Overloads) / float64(s.Attempts)
+	figures.log(t, "%d downloads in %v, %.2f%% of attempts refused (%d in %d bursts), cwnd %.1f",
+		downloads, took.Round(10*time.Millisecond), 100*refused, s.Overloads, s.Cuts, s.Cwnd)
+	return refused
 }
