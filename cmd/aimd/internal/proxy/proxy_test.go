@@ -17,7 +17,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -229,23 +228,6 @@ func state(p *proxy) (inFlight, queued int) {
 		inFlight, queued = inFlight+s.InFlight, queued+s.Queued
 	}
 	return inFlight, queued
-}
-
-// One slot, which is taken by what is refused in the end: the request behind it gets a refusal of the proxy.
-func TestAWaitWithoutASlotIsARefusal(t *testing.T) {
-	inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) {
-		time.Sleep(10 * time.Second)
-		w.WriteHeader(http.StatusTooManyRequests)
-	}), func(s *settings) { s.maxWindow, s.hold = 1, 30*time.Second }, func(t *testing.T, b bubble) {
-		go b.ask(t, get("/first"))
-		synctest.Wait()
-		status, header, _ := b.ask(t, get("/second"))
-		assert.Equal(t, http.StatusTooManyRequests, status)
-		assert.Equal(t, "1", header.Get("Retry-After"))
-		assert.Contains(t, header.Get("Aimd-Reason"), "time of --hold is over")
-		time.Sleep(20 * time.Minute)
-		b.settled(t, "all")
-	})
 }
 
 // until waits for a state that comes without fail, at the latest when the test's time is over.
