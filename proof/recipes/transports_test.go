@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/google/go-github/v84/github"
+	"github.com/google/go-github/v89/github"
 	"github.com/stretchr/testify/require"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/s3blob"
@@ -22,14 +21,13 @@ import (
 	"github.com/aimd-go/aimd/httplimit"
 )
 
-func gitHub() (*github.Client, error) {
+func gitHub(base github.ClientOptionsFunc) (*github.Client, error) {
 	lim, err := aimd.New(aimd.Config{})
 	if err != nil {
 		return nil, err
 	}
-	client := github.NewClient(httplimit.NewClient(lim))
-	client.DisableRateLimitCheck = true // the limiter waits, and go-github does not refuse on its own
-	return client, nil
+	// The limiter waits, and go-github does not refuse on its own.
+	return github.NewClient(github.WithHTTPClient(httplimit.NewClient(lim)), github.WithDisableRateLimitCheck(), base)
 }
 
 // After the primary limit nothing is sent until the reset, by the recipe, and by Do around a client that refuses on its own.
@@ -41,14 +39,16 @@ func TestGitHubsPrimaryLimit(t *testing.T) {
 			tr, calls := serve(said{403, map[string]string{"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset},
 				captured(t, "github_403_primary").body}, said{200, nil, `{"full_name":"aimd-go/aimd"}`})
 			byDefault(t, tr)
-			c, do := github.NewClient(&http.Client{Transport: tr}), newLimiter(t, aimd.Config{}).Do
+			base := service
+			inMemory := github.WithURLs(&base, nil)
+			c, err := github.NewClient(github.WithTransport(tr), inMemory)
+			require.NoError(t, err)
+			do := newLimiter(t, aimd.Config{}).Do
 			if recipe {
-				var err error
-				c, err = gitHub()
+				c, err = gitHub(inMemory)
 				require.NoError(t, err)
 				do = func(ctx context.Context, get func(context.Context) error) error { return get(ctx) }
 			}
-			c.BaseURL = &url.URL{Scheme: "http", Host: "service.example", Path: "/"}
 			start := time.Now()
 			require.NoError(t, do(t.Context(), func(ctx context.Context) error {
 				_, _, err := c.Repositories.Get(ctx, "aimd-go", "aimd")
