@@ -414,12 +414,13 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// An allowed refusal ends no look, and no block. Load ends both.
+// An allowed refusal ends no look, and no block. Load ends both, and so does a timeout: where a service that thrashes had left
+// 200 in flight, a block that went on saw too late that it was slow, and .16 was done in time for .83.
 func TestLoadEndsALook(t *testing.T) {
-	for allowed, looking := range map[float64]bool{1: true, 0: false} {
+	for end, looking := range map[window.End]bool{refusal(9): true, refusal(10): false, {Outcome: window.Timeout, Flying: 9}: false} {
 		l := known()
-		l.allowed, l.from, l.block = allowed, 20, block{began: 99, answers: 5}
-		l.Answered(100*time.Second, window.State{Cwnd: 10, Trip: 100 * time.Millisecond}, refusal(10))
+		l.allowed, l.from, l.block = float64(10-end.Flying), 20, block{began: 99, answers: 5}
+		l.Answered(100*time.Second, window.State{Cwnd: 10, Trip: 100 * time.Millisecond}, end)
 		assert.Equal(t, looking, l.looking())
 		assert.Equal(t, looking, l.block.answers > 0)
 	}

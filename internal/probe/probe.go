@@ -163,7 +163,8 @@ func (l *law) refusal(now, w float64, a window.End) float64 {
 	l.quieter(now, w, a)
 	l.sampled(now, 1)
 	down := l.inRow > l.sample+l.most(w)
-	if !down && !l.holds() && l.spend(a) { // no load: a block and a look go on
+	allowed := !down && !l.holds() && l.spend(a)
+	if allowed && a.Outcome != window.Timeout { // no load, so a block and a look go on; a timeout may be what is slow
 		l.block.refused = true
 		return w
 	}
@@ -175,6 +176,8 @@ func (l *law) refusal(now, w float64, a window.End) float64 {
 	case down:
 		l.cause, l.held, l.allowed = outage, 0, 0
 		return l.cut(now, w, a)
+	case allowed:
+		return w
 	case l.held > 0:
 		held := l.held
 		if w = l.cut(now, w, a); l.inRow <= l.fall { // in a silence it falls, and is back with the next success

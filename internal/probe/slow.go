@@ -19,7 +19,7 @@ type slowness struct {
 	from, flew, took, looked, next float64
 }
 
-// block counts answers without load from a time on, with the attempts that were in flight and the round trips.
+// block counts answers without load or timeout from a time on, with the attempts that were in flight and the round trips.
 type block struct {
 	began, answers, flying, trips float64
 	// urgent and hurried are the answers and round trips of urgent operations.
