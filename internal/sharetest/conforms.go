@@ -74,7 +74,7 @@ func (k contract) theFirstLeads() (run int64) {
 	k.lost(b, first.Run)
 	k.lost(a, first.Run+1)
 	require.Equal(k.t, map[string]string{a: `{"n":1}`, b: `{"n":2}`}, k.lead(a, first.Run, "", long))
-	require.Empty(k.t, k.report(b, `{"n":3}`, short).Message, "there is no message yet")
+	require.Empty(k.t, k.report(b, `{"n":3}`, long).Message, "there is no message yet")
 	require.Empty(k.t, k.lead(a, first.Run, `{"w":7}`, long), "with a message there are no rows")
 	require.Equal(k.t, map[string]string{a: `{"n":1}`, b: `{"n":3}`}, k.lead(a, first.Run, "", long))
 	return first.Run
@@ -84,6 +84,7 @@ func (k contract) theFirstLeads() (run int64) {
 func (k contract) leases(run int64) {
 	came := k.report(c, `{"n":4}`, long)
 	require.Equal(k.t, `{"w":7}`, string(came.Message), "the message stays, and is for those that come later")
+	k.report(b, `{"n":3}`, short)
 	k.sleep(2 * short)
 	require.Equal(k.t, map[string]string{a: `{"n":1}`, c: `{"n":4}`}, k.lead(a, run, "", short))
 	now := k.report(c, `{"n":5}`, long)
@@ -108,9 +109,10 @@ func (k contract) leadershipEnds(run int64) (next int64) {
 func (k contract) whoLeaves(run int64) (last int64) {
 	require.NoError(k.t, k.s.Leave(k.ctx, c))
 	require.NoError(k.t, k.s.Leave(k.ctx, c))
-	last = k.report(a, `{"n":8}`, short).Run
+	last = k.report(a, `{"n":8}`, long).Run
 	require.Greater(k.t, last, run)
 	require.Equal(k.t, map[string]string{a: `{"n":8}`}, k.lead(a, last, "", short))
+	k.report(a, `{"n":8}`, short)
 	return last
 }
 
