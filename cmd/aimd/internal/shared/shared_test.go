@@ -66,7 +66,7 @@ func TestAStoreThatIsAwayIsALineInTheLog(t *testing.T) {
 	works(t, l)
 	leave()
 	all.Wait()
-	assert.Contains(t, lines.Text(), "connection refused")
+	assert.Regexp(t, "connection refused|deadline exceeded", lines.Text()) // on a busy machine the time is over first
 	assert.NotContains(t, lines.Text(), "secret")
 }
 

@@ -108,7 +108,9 @@ func (d *decoder) sweep(s Scenario) {
 			point := s
 			w.assign(&one, &point, v)
 			err := errors.Join(append(one.errs, point.Validate(point.Strategies...))...)
-			d.need(err == nil, at, "%s: %v", v, err)
+			if err != nil {
+				d.fail(at, "%s: %s", v, strings.ReplaceAll(err.Error(), "\n", "; "))
+			}
 			d.need(len(w.At(v)) == len(w.Fields()), at, "%s is not allowed, want a value for each of %s", v, w.Field)
 		}
 	}

@@ -274,7 +274,7 @@ func FuzzParse(f *testing.F) {
 		require.NoError(f, err)
 		f.Add(text)
 	}
-	for _, text := range []string{"", "server: {}\nclients: {}\n", "server: &a [*a]\n", "a: [[[[{{{{", "? x\n: y\n", "- - - -", "\x00", "server:\n  <<: *x\n", "clients: !!binary x\n", "%YAML 1.2\n---\n"} {
+	for _, text := range []string{"", "server: {}\nclients: {}\n", "server: &a [*a]\n", "a: [[[[{{{{", "? x\n: y\n", "- - - -", "\x00", "server:\n  <<: *x\n", "clients: !!binary x\n", "%YAML 1.2\n---\n", "server: {}\nclients: {}\nsweep: [{field: server.quotas, values: ['[{limit: 1, p: 1m}]']}]\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
