@@ -179,8 +179,6 @@ func TestTheSumsAreOfWhatIsNew(t *testing.T) {
 	require.Equal(t, Counts{Accepted: 3, Refused: 1, Trips: 3 * time.Second, RefusedTrips: time.Second}, sum)
 }
 
-// What is safe is a mean of three seconds: of the half that is taken since six seconds, and of the double before. While fewer
-// fly than may, and without a ceiling, the window is safe in any case.
 // Shares are less as soon as many answers are refused, and whole again soon after it. The law cuts on its own.
 func TestSharesAreLessWhileAnswersAreRefused(t *testing.T) {
 	for _, c := range []struct{ accepted, refused, part float64 }{
@@ -205,6 +203,8 @@ func TestSharesAreLessWhileAnswersAreRefused(t *testing.T) {
 	require.InDelta(t, 1, w(180*time.Millisecond, 10, 12), 1e-9, "fewer than two")
 }
 
+// What is safe is a mean of three seconds: of the half that is taken since six seconds, and of the double before. While fewer
+// fly than may, and without a ceiling, the window is safe in any case.
 func TestWhatIsSafe(t *testing.T) {
 	safe := func(ceiling, flying float64) (m Message) {
 		l, r := newLeader(), row(0, flying)
