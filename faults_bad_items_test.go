@@ -300,12 +300,10 @@ func TestPoolsAtAServiceThatRefusesWith500(t *testing.T) {
 			var clients sync.WaitGroup
 			var lost, good atomic.Int64
 			for i := range c.clients {
-				if i > 0 {
-					var err error
-					l, err = aimd.New(aimd.Config{})
-					require.NoError(t, err)
-				}
 				l := l
+				if i > 0 {
+					l = opened(t, aimd.Config{})
+				}
 				clients.Go(func() {
 					n := s.sell(ctx, l, 32, 20_000/c.clients)
 					lost.Add(int64(n.own))

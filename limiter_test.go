@@ -98,8 +98,7 @@ func TestTheLawsOfTheText(t *testing.T) {
 			p[0].Done(window.Overload)
 			wantWindow(t, l, law.first, 10)
 
-			l, err := aimd.New(aimd.Config{Law: law.law(0.5, 4), InitialWindow: 4})
-			require.NoError(t, err)
+			l = opened(t, aimd.Config{Law: law.law(0.5, 4), InitialWindow: 4})
 			p = nil
 			for l.Snapshot().Cwnd < 10 {
 				p = append(p, acquire(t, l, int(l.Snapshot().Cwnd)-len(p))...)
@@ -112,8 +111,7 @@ func TestTheLawsOfTheText(t *testing.T) {
 			}
 			require.EqualValues(t, 1, l.Snapshot().Cuts)
 
-			l, err = aimd.New(aimd.Config{Law: law.law(0.5, 1), InitialWindow: 1, PauseMax: -1})
-			require.NoError(t, err)
+			l = opened(t, aimd.Config{Law: law.law(0.5, 1), InitialWindow: 1, PauseMax: -1})
 			for range 5000 {
 				acquire(t, l, 1)[0].Done(window.Overload)
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager"
+	"github.com/aws/aws-sdk-go-v2/feature/s3/transfermanager/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
@@ -294,8 +295,7 @@ func TestTransferManager(t *testing.T) {
 					if r.Method != http.MethodPost || !r.URL.Query().Has("uploadId") {
 						return false
 					}
-					completed++
-					if completed == 1 {
+					if completed++; completed == 1 {
 						s3test.Answer(w, r, http.StatusOK, slowDown)
 					}
 					return completed == 1
@@ -316,11 +316,11 @@ func TestTransferManager(t *testing.T) {
 				// Create, 5 parts, Complete; and the SlowDown in the 200.
 				requireOutcomes(t, l, outcomes{successes: 7, overloads: uint64(refused) + 1})
 
-				into := &bytesAt{b: make([]byte, len(content))}
+				into := types.NewWriteAtBuffer(make([]byte, 0, len(content)))
 				_, err = tm.DownloadObject(t.Context(), &transfermanager.DownloadObjectInput{
 					Bucket: aws.String(bucket), Key: aws.String("big"), WriterAt: into})
 				require.NoError(t, err)
-				require.True(t, bytes.Equal(content, into.b), "what came down is what went up")
+				require.True(t, bytes.Equal(content, into.Bytes()), "what came down is what went up")
 				requests, _ = s.Counts()
 				require.EqualValues(t, requests, l.Snapshot().Attempts)
 				requireIdle(t, l)
@@ -328,10 +328,6 @@ func TestTransferManager(t *testing.T) {
 		})
 	}
 }
-
-type bytesAt struct{ b []byte }
-
-func (w *bytesAt) WriteAt(p []byte, off int64) (int, error) { return copy(w.b[off:], p), nil }
 
 func requireCode(t *testing.T, err error, code string) {
 	t.Helper()

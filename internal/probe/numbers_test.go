@@ -414,8 +414,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// An allowed refusal ends no look, and no block. Load ends both, and so does a timeout: where a service that thrashes had left
-// 200 in flight, a block that went on saw too late that it was slow, and .16 was done in time for .83.
+// An allowed refusal ends no look, and no block. Load and a timeout end both: else a service that thrashes is found too late.
 func TestLoadEndsALook(t *testing.T) {
 	for end, looking := range map[window.End]bool{refusal(9): true, refusal(10): false, {Outcome: window.Timeout, Flying: 9}: false} {
 		l := known()

@@ -200,6 +200,15 @@ func TestTheHoldOfAServiceThatIsNotWell(t *testing.T) {
 		b.settled(t, "silence")
 		time.Sleep(20 * time.Minute) // the service ends
 	})
+	late := func(w http.ResponseWriter, r *http.Request) { time.Sleep(10 * time.Second); refuses(w, r) }
+	inBubble(t, handled(late), func(s *settings) { s.maxWindow, s.hold = 1, 30*time.Second }, func(t *testing.T, b bubble) {
+		go b.ask(t, get("/"))
+		synctest.Wait()
+		status, header, _ := b.ask(t, get("/"))
+		assert.Regexp(t, "^429 1 .*the time of --hold is over", fmt.Sprint(status, " ", header.Get("Retry-After"), " ", header.Get("Aimd-Reason")))
+		time.Sleep(20 * time.Minute)
+		b.settled(t, "a slot that is taken")
+	})
 	inBubble(t, func(c net.Conn) { c.Close() }, nil, func(t *testing.T, b bubble) {
 		status, header, _ := b.ask(t, get("/"))
 		assert.Equal(t, 502, status, header)
