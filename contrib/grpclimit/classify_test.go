@@ -56,14 +56,12 @@ func TestClassify(t *testing.T) {
 		err  error
 		want verdict.Verdict
 	}{
-		{errors.New("any"), verdict.Verdict{}},
-		{context.DeadlineExceeded, verdict.Verdict{}},
+		{errors.New("any"), verdict.Verdict{}}, {context.DeadlineExceeded, verdict.Verdict{}},
 		{refused, overload},
 		{fmt.Errorf("call: %w", refused), overload},
 		{status.Error(codes.Unavailable, ""), overload},
 		{status.Error(codes.DeadlineExceeded, ""), timeout},
-		{status.Error(codes.Canceled, ""), final},
-		{status.Error(codes.Internal, ""), final},
+		{status.Error(codes.Canceled, ""), final}, {status.Error(codes.Internal, ""), final},
 
 		{withRetryInfo(codes.ResourceExhausted, second), after(overload, time.Second)},
 		{fmt.Errorf("call: %w", withRetryInfo(codes.Unavailable, second)), after(overload, time.Second)},
@@ -93,11 +91,8 @@ func TestPushback(t *testing.T) {
 		{nil, overload},
 		{[]string{"0"}, overload},
 		{[]string{"1500"}, after(overload, 1500*time.Millisecond)},
-		{[]string{"-1"}, forbidden},
-		{[]string{""}, forbidden},
-		{[]string{"soon"}, forbidden},
-		{[]string{"99999999999999999999"}, forbidden},
-		{[]string{"1", "2"}, forbidden},
+		{[]string{"-1"}, forbidden}, {[]string{""}, forbidden}, {[]string{"soon"}, forbidden}, {[]string{"99999999999999999999"}, forbidden},
+		{[]string{"1", "2"}, forbidden}, {[]string{"+5"}, forbidden}, {[]string{" 7"}, forbidden},
 	} {
 		for way, use := range both {
 			t.Run(way+" "+strings.Join(c.trailer, ","), func(t *testing.T) {
@@ -139,31 +134,6 @@ func TestAMessageThatIsTooLarge(t *testing.T) {
 	})
 	requireCode(t, codes.ResourceExhausted, err)
 	l.told(window.Neutral)
-}
-
-func FuzzPushback(f *testing.F) {
-	for _, s := range []string{"", "0", "1500", "-1", "1e9", "+5", " 7", "18446744073709551615"} {
-		f.Add(s)
-	}
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
-	require.NoError(f, err)
-	f.Fuzz(func(t *testing.T, value string) {
-		err := grpclimit.UnaryClientInterceptor(l)(t.Context(), "", nil, nil, nil,
-			func(_ context.Context, _ string, _, _ any, _ *grpc.ClientConn, opts ...grpc.CallOption) error {
-				trailer, ok := opts[len(opts)-1].(grpc.TrailerCallOption)
-				require.True(t, ok)
-				*trailer.TrailerAddr = metadata.Pairs("grpc-retry-pushback-ms", value)
-				return status.Error(codes.Internal, "")
-			})
-		d := grpclimit.Classify(err).Wait
-		assert.GreaterOrEqual(t, d, time.Duration(0))
-		assert.LessOrEqual(t, d, 365*24*time.Hour)
-		if strings.HasPrefix(value, "-") {
-			assert.Zero(t, d)
-		}
-		assert.Equal(t, codes.Internal, status.Code(err))
-		assert.Zero(t, l.Snapshot().InFlight)
-	})
 }
 
 // A wrong port is reported within 10 s, and a server that goes away later ends no call.

@@ -29,12 +29,13 @@
 //	a stream outlives the Do in which it began     it continues without a slot
 //
 // A stream holds its slot until RecvMsg returns an error (also io.EOF), SendMsg returns an error other than io.EOF,
-// the context ends, or the connection is closed. CloseSend alone does not end the stream. Open a stream that never
-// ends, such as a watch, on a connection without the limiter.
+// the context ends, or the connection is closed. CloseSend alone does not end the stream. A stream that stays open after
+// its header or first message, such as a watch, leaves the window if the service takes more (event.Open), after ten
+// seconds at least. To MaxWindow it counts until its end.
 //
 // A goroutine that keeps a stream open while it makes other calls through the same limiter needs several
-// slots. If all slots are held in this way, every call waits for ever. Use a limiter for each
-// kind of call, with [LimitBy].
+// slots. If MaxWindow of them are open, or all slots have streams without a header or a message, every call waits for
+// ever. Use a limiter for each kind of call, with [LimitBy].
 //
 // gRPC itself retries below all interceptors: by the retryPolicy of its service config, and if the server has
 // certainly not seen a call. These retries are one attempt here, and hide refusals from the window. So let Do

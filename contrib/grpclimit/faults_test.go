@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	pb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/status"
 
 	"github.com/aimd-go/aimd"
@@ -56,4 +57,33 @@ func TestACallThatIsTooLateIsADeadline(t *testing.T) {
 			assert.Equal(t, codes.DeadlineExceeded, status.Code(err), "%s: %v", name, err)
 		})
 	}
+}
+
+// Four watches held the four slots, and a call waited for ever. In HTTP they leave the window, one by one.
+func TestWatchesDoNotHoldTheWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := aimd.New(aimd.Config{InitialWindow: 4})
+		require.NoError(t, err)
+		atRest(t, l)
+		client := to(t, &service{duplex: func(s duplexServer) error {
+			_ = s.Send(&pb.StreamingOutputCallResponse{})
+			<-s.Context().Done()
+			return nil
+		}}, grpclimit.Limit(l)...)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer synctest.Wait()
+		defer cancel()
+		for i := range 4 {
+			watch, err := client.FullDuplexCall(ctx)
+			require.NoError(t, err)
+			if _, err = watch.Header(); i > 0 { // either is enough
+				_, err = watch.Recv()
+			}
+			require.NoError(t, err)
+		}
+		for range 9 {
+			require.NoError(t, call(ctx, client))
+		}
+		require.Equal(t, 1, l.Snapshot().Open)
+	})
 }

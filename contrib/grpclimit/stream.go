@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"sync"
 
 	"go.uber.org/atomic"
 	"google.golang.org/grpc"
@@ -44,6 +45,8 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 type stream struct {
 	grpc.ClientStream
 	attempt *attempt.Attempt
+	// head is done when the answer has begun, or the stream has ended without one.
+	head sync.Once
 	// busy counts the calls of the stream's methods that have not returned.
 	busy atomic.Int32
 	// hopeless is the reason not to try the stream again, if the verdict has one.
@@ -71,6 +74,8 @@ func (s *stream) RecvMsg(m any) error {
 			s.finished(nil)
 		case err != nil:
 			err = s.failed(err, s.ClientStream.Trailer())
+		default:
+			s.begun()
 		}
 		return err
 	})
@@ -80,11 +85,16 @@ func (s *stream) Header() (md metadata.MD, err error) {
 	err = s.during(func() error {
 		if md, err = s.ClientStream.Header(); err != nil {
 			err = s.failed(err, nil)
+		} else if md != nil { // otherwise the stream has ended, and RecvMsg has its error
+			s.begun()
 		}
 		return err
 	})
 	return md, err
 }
+
+// begun notes that the answer has begun. From then on the stream may leave the limiter's window if it stays open.
+func (s *stream) begun() { s.head.Do(func() { s.attempt.Head(nil) }) }
 
 // failed ends the stream, and returns the error for the caller, with the reason if another stream would
 // fail too. OnFinish has ended gRPC's own streams before.
@@ -102,7 +112,7 @@ func (s *stream) during(call func() error) error {
 		s.busy.Dec()
 		if !returned {
 			s.forget()
-			s.attempt.Drop()
+			s.drop()
 		}
 	}()
 	err := call()
@@ -119,8 +129,16 @@ func (s *stream) finished(err error) {
 // end gives the slot back. If no call waited for the service, the reader was slow.
 func (s *stream) end(err error) {
 	if s.busy.Load() == 0 {
-		s.attempt.Drop()
-	} else if v := s.attempt.End(err); v.Reason != nil {
+		s.drop()
+		return
+	}
+	s.head.Do(func() {})
+	if v := s.attempt.End(err); v.Reason != nil {
 		s.hopeless.Store(v.Reason)
 	}
+}
+
+func (s *stream) drop() {
+	s.head.Do(func() {})
+	s.attempt.Drop()
 }
