@@ -21,9 +21,8 @@ import (
 func TestDocumentsArePutInForceOnASchedule(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, a := &script{data: version(1, 8)}, &applied{}
-		c, stop := running(t, source, remote.Config{Period: time.Minute}, a.apply)
+		c, stop := running(t, source, time.Minute, a.apply)
 		require.Equal(t, []uint64{1}, a.all(), "it begins with a look")
-		require.EqualError(t, c.Run(t.Context()), "schedule: runs already")
 		began := time.Now()
 
 		time.Sleep(100 * time.Minute)
@@ -33,7 +32,7 @@ func TestDocumentsArePutInForceOnASchedule(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		require.Equal(t, []uint64{1, 2}, a.all())
 		s := c.Snapshot()
-		require.EqualValues(t, 2, s.Version)
+		require.EqualValues(t, 2, s.Document.Version)
 		require.EqualValues(t, 9, s.Document.Window.Max)
 		require.Equal(t, "script", s.Source)
 		require.True(t, s.Applied.After(began.Add(100*time.Minute)))
@@ -44,8 +43,8 @@ func TestDocumentsArePutInForceOnASchedule(t *testing.T) {
 		source.set("", errors.New("no route"))
 		time.Sleep(30 * time.Minute)
 		away := c.Snapshot()
-		require.EqualValues(t, 2, away.Version)
-		require.Equal(t, "no route", away.LastError)
+		require.EqualValues(t, 2, away.Document.Version)
+		require.Equal(t, "remote: script: no route", away.LastError)
 		require.Greater(t, away.Failures, uint64(25))
 		require.InDelta(t, away.Failures, away.Looks-s.Looks, 1, "one try in a period: no retries")
 		require.True(t, away.Looked.After(away.Confirmed))
@@ -57,14 +56,14 @@ func TestDocumentsArePutInForceOnASchedule(t *testing.T) {
 		stop()
 		time.Sleep(time.Hour)
 		require.EqualValues(t, source.count(), c.Snapshot().Looks, "no looks without a Run")
-		require.EqualValues(t, 4, c.Snapshot().Version, "what is in force stays in force")
+		require.EqualValues(t, 4, c.Snapshot().Document.Version, "what is in force stays in force")
 	})
 }
 
 // A bad document is refused with an error that names the field and changes nothing.
 func TestABadDocumentChangesNothing(t *testing.T) {
 	source, a := &script{data: version(5, 8)}, &applied{}
-	c := looked(t, source, remote.Config{}, a.apply)
+	c := looked(t, source, a.apply)
 	for _, bad := range []struct{ document, want string }{
 		{`{"format": 1, "version": 6, "features_off": ["a"], "window": {"max": -1}}`, "remote: script: window.max: -1 is not allowed, want a number from 1 to 1048576"},
 		{version(4, 7), "remote: script: version: 4 is not allowed, want 5, which is in force, or more"},
@@ -78,7 +77,7 @@ func TestABadDocumentChangesNothing(t *testing.T) {
 		require.ErrorAs(t, err, &field)
 		s := c.Snapshot()
 		require.Equal(t, bad.want, s.LastError)
-		require.EqualValues(t, 5, s.Version)
+		require.EqualValues(t, 5, s.Document.Version)
 		require.EqualValues(t, 8, s.Document.Window.Max)
 		require.Equal(t, []uint64{5}, a.all())
 	}
@@ -92,9 +91,9 @@ func TestABadDocumentChangesNothing(t *testing.T) {
 func TestADocumentThatOneRefuses(t *testing.T) {
 	first, second := &applied{refuse: errors.New("not here")}, &applied{}
 	source := &script{data: version(3, 8)}
-	c := looked(t, source, remote.Config{}, first.apply, second.apply)
+	c := looked(t, source, first.apply, second.apply)
 	require.Equal(t, "remote: script: not here", c.Snapshot().LastError)
-	require.EqualValues(t, 3, c.Snapshot().Version)
+	require.EqualValues(t, 3, c.Snapshot().Document.Version)
 	require.ErrorContains(t, c.Refresh(t.Context()), "not here", "the same document is no news, and its error stays")
 	require.EqualValues(t, 2, c.Snapshot().Failures)
 	require.Zero(t, c.Snapshot().Confirmed)
@@ -118,38 +117,24 @@ func TestADocumentThatOneRefuses(t *testing.T) {
 func TestDocumentsAreNotShared(t *testing.T) {
 	a := &applied{}
 	scribbles := func(d remote.Document) error { d.FeaturesOff[0] = "d"; return nil }
-	c := looked(t, &script{data: `{"format": 1, "version": 1, "features_off": ["a"]}`}, remote.Config{}, scribbles, a.apply)
+	c := looked(t, &script{data: `{"format": 1, "version": 1, "features_off": ["a"]}`}, scribbles, a.apply)
 	require.Equal(t, []string{"a"}, a.last.FeaturesOff)
 	c.Snapshot().Document.FeaturesOff[0] = "c"
 	require.Equal(t, []string{"a"}, c.Snapshot().Document.FeaturesOff)
 }
 
-func TestTheObserverIsToldOfEveryLook(t *testing.T) {
-	var told []remote.Snapshot
-	source := &script{data: version(1, 8)}
-	c := looked(t, source, remote.Config{Observer: func(s remote.Snapshot) { told = append(told, s) }})
-	source.set("", errors.New("away\x1b[2J"+strings.Repeat("y", 5000)))
-	require.Error(t, c.Refresh(t.Context()))
-	require.Len(t, told, 2)
-	assert.EqualValues(t, 1, told[0].Version)
-	assert.Empty(t, told[0].LastError)
-	assert.EqualValues(t, 1, told[1].Failures)
-	assert.Less(t, len(told[1].LastError), 1010)
+func TestAnErrorOfASourceIsCut(t *testing.T) {
+	c := looked(t, &script{err: errors.New(strings.Repeat("y", 5000))})
+	assert.Len(t, c.Snapshot().LastError, 1000)
 }
 
 func TestWrongSettingsAreNamed(t *testing.T) {
-	for want, c := range map[string]remote.Config{
-		"remote: Period: 1ms is not allowed, want a duration from 1s to 24h0m0s":   {Period: time.Millisecond},
-		"remote: Period: -1m0s is not allowed, want a duration from 1s to 24h0m0s": {Period: -time.Minute},
-		"remote: Timeout: 11m0s is not allowed, want a duration from 1ms to 10m0s": {Timeout: 11 * time.Minute},
-	} {
-		_, err := remote.New(&script{}, c)
-		assert.EqualError(t, err, want)
+	for period, got := range map[time.Duration]string{time.Millisecond: "1ms", -time.Minute: "-1m0s", 25 * time.Hour: "25h0m0s"} {
+		err := remote.New(&script{}).Run(t.Context(), period)
+		assert.EqualError(t, err, "remote: period: "+got+" is not allowed, want a duration from 1s to 24h0m0s")
 	}
-	_, err := remote.New(nil, remote.Config{})
-	require.EqualError(t, err, "remote: source: nil is not allowed")
-	_, err = remote.New(&script{}, remote.Config{}, (&applied{}).apply, nil)
-	require.EqualError(t, err, "remote: applier: nil is not allowed")
+	require.Panics(t, func() { remote.New(nil) })
+	require.Panics(t, func() { remote.New(&script{}, (&applied{}).apply, nil) })
 }
 
 // A look ends with its timeout or its context, and no document is applied after that.
@@ -161,10 +146,10 @@ func TestALookIsBoundedInTime(t *testing.T) {
 			time.Sleep(time.Second) // it takes its time, and has a document after all
 			return nil
 		}}
-		c := newClient(t, source, remote.Config{Timeout: 3 * time.Second}, a.apply)
+		c := remote.New(source, a.apply)
 		began := time.Now()
 		require.ErrorIs(t, c.Refresh(t.Context()), context.DeadlineExceeded)
-		require.Equal(t, 4*time.Second, time.Since(began))
+		require.Equal(t, 11*time.Second, time.Since(began))
 
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -173,28 +158,21 @@ func TestALookIsBoundedInTime(t *testing.T) {
 		synctest.Wait()
 		require.ErrorIs(t, c.Refresh(ctx), context.DeadlineExceeded, "a wait for the turn ends with its context")
 		require.ErrorIs(t, <-refreshed, context.DeadlineExceeded)
-		_, stop := running(t, source, remote.Config{}, a.apply)
+		_, stop := running(t, source, 0, a.apply)
 		stop()
 		require.Empty(t, a.all())
-	})
-
-	synctest.Test(t, func(t *testing.T) {
-		source := &script{fetching: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
-		c, start := newClient(t, source, remote.Config{}), time.Now()
-		require.Error(t, c.Refresh(t.Context()))
-		require.Equal(t, 10*time.Second, time.Since(start))
 	})
 }
 
 func TestAPanicOfAnApplierLeavesNothingBehind(t *testing.T) {
-	c := newClient(t, &script{data: version(1, 8)}, remote.Config{}, func(remote.Document) error { panic("of an applier") })
-	require.Panics(t, func() { _ = c.Run(t.Context()) })
+	c := remote.New(&script{data: version(1, 8)}, func(remote.Document) error { panic("of an applier") })
+	require.Panics(t, func() { _ = c.Run(t.Context(), 0) })
 	require.Panics(t, func() { _ = c.Refresh(t.Context()) }, "the turn is free")
 }
 
 func TestManyMayRefreshAtOnce(t *testing.T) {
 	source, a := &script{data: version(1, 8)}, &applied{}
-	c := looked(t, source, remote.Config{}, a.apply)
+	c := looked(t, source, a.apply)
 	var all sync.WaitGroup
 	for range 20 {
 		all.Go(func() {

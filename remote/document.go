@@ -3,23 +3,30 @@ package remote
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
+	"weak"
 
+	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/check"
+	"github.com/aimd-go/aimd/tag"
+	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
 // Bounds of a document, our choice: room for any sensible use, too little to harm a reader.
 const (
-	format  = 1
 	maxSize = 256 << 10 // bytes
 	// maxVersion is the highest whole number that all readers of JSON agree on (RFC 8259, section 6).
 	maxVersion = 1<<53 - 1
@@ -62,27 +69,9 @@ type Document struct {
 	FeaturesOff []string
 }
 
-// written is a document as JSON: a field that is absent is nil.
-type written struct {
-	Format  int
-	Version uint64
-	Window  struct {
-		Min, Max      *float64
-		MaxRate       *float64 `json:"max_rate"`
-		MaxAmountRate *float64 `json:"max_amount_rate"`
-	}
-	Retry struct {
-		MaxAttempts *int     `json:"max_attempts"`
-		MaxPause    *string  `json:"max_pause"`
-		BudgetShare *float64 `json:"budget_share"`
-	}
-	Schedule    struct{ Period *string }
-	FeaturesOff []string `json:"features_off"`
-}
-
 // Parse reads a document. It is strict, since a document steers many clients at once. The error is a setting.Error.
 // It names a field whose value is not allowed, or that is there twice: "window.max", "features_off[3]". It names
-// the "document" if that is no JSON, or has an unknown field.
+// the "document" if that is no JSON, or has an unknown field. A null is an absent field.
 func Parse(data []byte) (Document, error) {
 	d, err := parse(data)
 	if err != nil {
@@ -96,120 +85,109 @@ func parse(data []byte) (d Document, err error) {
 		return d, check.Wrong("document", fmt.Sprint("a size of ", len(data), " bytes"), "%d bytes at most", maxSize)
 	}
 	// The format first: in another format the other fields may mean something else.
-	var head struct{ Format any }
-	if err = json.Unmarshal(data, &head); err == nil && head.Format != float64(format) {
-		return d, check.Wrong("format", cut(fmt.Sprintf("%#v", head.Format), 60), "the number %d", format)
+	var head struct{ Format json.RawMessage }
+	if err = json.Unmarshal(data, &head); err != nil {
+		return d, check.Wrong("document", answer.Cleaned(err.Error()), "one JSON object with the fields that package remote lists")
 	}
-	var w written
-	if err == nil {
-		strict := json.NewDecoder(bytes.NewReader(data))
-		strict.DisallowUnknownFields()
-		err = strict.Decode(&w)
+	if string(head.Format) != "1" {
+		return d, check.Wrong("format", cmp.Or(answer.Cleaned(string(head.Format)), "nothing"), "the number 1")
 	}
-	var kind *json.UnmarshalTypeError
+	err = object(map[string]reader{
+		"format":  func(string, []byte) error { return nil },
+		"version": number("a whole number", &d.Version, 1, maxVersion),
+		"window": object(map[string]reader{
+			"min":             number("a number", &d.Window.Min, window.MinWindow, window.MaxWindow),
+			"max":             number("a number", &d.Window.Max, window.MinWindow, window.MaxWindow),
+			"max_rate":        number("a number", &d.Window.MaxRate, 0.0001, 1_000_000),
+			"max_amount_rate": number("a number", &d.Window.MaxAmountRate, 0.0001, 1e12),
+		}),
+		"retry": object(map[string]reader{
+			"max_attempts": number("a whole number", &d.Retry.MaxAttempts, 1, 1000),
+			"max_pause":    duration(&d.Retry.MaxPause, time.Millisecond, time.Hour),
+			"budget_share": value(&d.Retry.BudgetShare, "a number greater than 0 and less than 1", func(x float64) bool { return 0 < x && x < 1 }),
+		}),
+		"schedule":     object(map[string]reader{"period": duration(&d.Schedule.Period, time.Second, 168*time.Hour)}),
+		"features_off": d.features,
+	})("", data)
 	switch {
-	case errors.As(err, &kind) && kind.Field != "":
-		return d, check.Wrong(strings.ToLower(kind.Field), cut(kind.Value, 60), "a value as package remote lists it")
-	case err != nil:
-		return d, check.Wrong("document", cut(err.Error(), 200), "one JSON object with the fields that package remote lists")
-	}
-	if err = once(json.NewDecoder(bytes.NewReader(data)), ""); err != nil {
-		return d, err
-	}
-	d.Version, d.FeaturesOff = w.Version, w.FeaturesOff
-	switch err = w.settings(&d); {
-	case d.Version < 1 || d.Version > maxVersion:
-		return d, check.Wrong("version", d.Version, "a whole number from 1 to %d", uint64(maxVersion))
 	case err != nil:
 		return d, err
+	case d.Version == 0:
+		return d, check.Wrong("version", "nothing", "a whole number from 1 to %d", uint64(maxVersion))
 	case d.Window.Max > 0 && d.Window.Min > d.Window.Max:
 		return d, check.Wrong("window.min", check.Plain(d.Window.Min), "a number from 1 to window.max, which is %v", d.Window.Max)
 	}
-	if err = features(d.FeaturesOff); err == nil {
-		slices.Sort(d.FeaturesOff) // their order has no meaning
-	}
-	return d, err
+	return d, nil
 }
 
-// once returns an error about a field that an object has twice or under another case: encoding/json would take the
-// last such field. The document is JSON.
-func once(from *json.Decoder, in string) error {
-	token, err := from.Token()
-	delim, _ := token.(json.Delim)
-	names := map[string]bool{}
-	for delim != 0 && err == nil && from.More() {
-		field := in
-		if delim == '{' {
-			token, _ = from.Token()
+// A reader puts the text of a field, which is JSON, into the document, or returns an error that has the field's name.
+type reader func(name string, text []byte) error
+
+// object reads the fields of an object. encoding/json would take a name in another case, and the last of two.
+func object(fields map[string]reader) reader {
+	return func(in string, text []byte) error {
+		from := json.NewDecoder(bytes.NewReader(text))
+		if start, _ := from.Token(); start != json.Delim('{') {
+			return check.Wrong(in, answer.Cleaned(string(text)), "an object")
+		}
+		seen := map[string]bool{}
+		for from.More() {
+			token, _ := from.Token()
 			name := token.(string)
-			field = strings.TrimPrefix(in+"."+name, ".")
-			switch {
-			case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") != "":
-				return check.Wrong("document", "the field "+quoted(name), "fields as package remote lists them, in lower case")
-			case names[name]:
-				return check.Wrong(cut(field, 60), "a second time", "each field once")
+			var text json.RawMessage
+			_ = from.Decode(&text)
+			field := strings.TrimPrefix(in+"."+name, ".")
+			switch read := fields[name]; {
+			case read == nil:
+				return check.Wrong("document", fmt.Sprintf("the field %.60q", field), "fields as package remote lists them")
+			case seen[name]:
+				return check.Wrong(field, "a second time", "each field once")
+			case string(text) != "null":
+				if err := read(field, text); err != nil {
+					return err
+				}
 			}
-			names[name] = true
+			seen[name] = true
 		}
-		err = once(from, field)
-	}
-	if delim != 0 && err == nil {
-		_, err = from.Token() // its end
-	}
-	return err
-}
-
-// settings puts the numbers and durations into the document, or returns an error about the first that is wrong.
-func (w *written) settings(d *Document) error {
-	return cmp.Or(
-		number("window.min", w.Window.Min, &d.Window.Min, window.MinWindow, window.MaxWindow),
-		number("window.max", w.Window.Max, &d.Window.Max, window.MinWindow, window.MaxWindow),
-		number("window.max_rate", w.Window.MaxRate, &d.Window.MaxRate, 0.0001, 1_000_000),
-		number("window.max_amount_rate", w.Window.MaxAmountRate, &d.Window.MaxAmountRate, 0.0001, 1e12),
-		put(w.Retry.MaxAttempts, &d.Retry.MaxAttempts, func(n *int) error { return check.Count("retry.max_attempts", n, 0, 1, 1000) }),
-		duration("retry.max_pause", w.Retry.MaxPause, &d.Retry.MaxPause, time.Millisecond, time.Hour),
-		put(w.Retry.BudgetShare, &d.Retry.BudgetShare, func(x *float64) error { return check.Share("retry.budget_share", x, 0) }),
-		duration("schedule.period", w.Schedule.Period, &d.Schedule.Period, time.Second, 168*time.Hour),
-	)
-}
-
-// put checks a value and puts it into its field, unless it is absent.
-func put[T any](from, to *T, check func(*T) error) error {
-	if from == nil {
 		return nil
 	}
-	*to = *from
-	return check(to)
 }
 
-func number(field string, from, to *float64, lo, hi float64) error {
-	return put(from, to, func(x *float64) error { return check.Number(field, x, 0, lo, hi) })
-}
-
-func duration(field string, from *string, to *time.Duration, lo, hi time.Duration) (err error) {
-	if from == nil {
+// value reads a value that is right.
+func value[T any](to *T, want string, right func(T) bool) reader {
+	return func(name string, text []byte) error {
+		if json.Unmarshal(text, to) != nil || !right(*to) {
+			return check.Wrong(name, answer.Cleaned(string(text)), "%s", want)
+		}
 		return nil
 	}
-	if *to, err = time.ParseDuration(*from); err != nil {
-		return check.Wrong(field, quoted(*from), `a duration, as "30s"`)
-	}
-	return check.Duration(field, to, 0, lo, hi)
 }
 
-func features(names []string) error {
-	if len(names) > maxFeatures {
-		return check.Wrong("features_off", fmt.Sprint(len(names), " features"), "%d features at most", maxFeatures)
+func number[T int | uint64 | float64](kind string, to *T, lo, hi T) reader {
+	want := fmt.Sprintf("%s from %s to %s", kind, check.Plain(float64(lo)), check.Plain(float64(hi)))
+	return value(to, want, func(x T) bool { return lo <= x && x <= hi })
+}
+
+func duration(to *time.Duration, lo, hi time.Duration) reader {
+	return value(new(string), fmt.Sprintf(`a duration from %v to %v, as "30s"`, lo, hi), func(text string) bool {
+		d, err := time.ParseDuration(text)
+		*to = d
+		return err == nil && lo <= d && d <= hi
+	})
+}
+
+func (d *Document) features(name string, text []byte) error {
+	if json.Unmarshal(text, &d.FeaturesOff) != nil || len(d.FeaturesOff) > maxFeatures {
+		return check.Wrong(name, answer.Cleaned(string(text)), "a list of %d names at most", maxFeatures)
 	}
-	odd := func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
-	for i, name := range names {
-		field := fmt.Sprintf("features_off[%d]", i)
-		switch {
-		case name == "", len(name) > maxFeature, strings.TrimSpace(name) != name, strings.ContainsFunc(name, odd):
-			return check.Wrong(field, quoted(name), "printable text of 1 to %d bytes, with no space at its ends", maxFeature)
-		case slices.Contains(names[:i], name):
-			return check.Wrong(field, quoted(name)+" a second time", "each feature once")
+	odd := func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }
+	for i, f := range d.FeaturesOff {
+		if f == "" || len(f) > maxFeature || strings.TrimSpace(f) != f || strings.ContainsFunc(f, odd) || slices.Contains(d.FeaturesOff[:i], f) {
+			return check.Wrong(fmt.Sprintf("%s[%d]", name, i), fmt.Sprintf("%.60q", f),
+				"printable text of 1 to %d bytes, with no space at its ends, each once", maxFeature)
 		}
 	}
+	slices.Sort(d.FeaturesOff) // their order has no meaning
 	return nil
 }
 
@@ -218,12 +196,102 @@ func (d Document) clone() Document {
 	return d
 }
 
-// quoted is a text for an error: short, and without characters that a terminal would obey.
-func quoted(s string) string { return cut(strconv.Quote(s), 60) }
+// Limiters brings documents to limiters: window.min and max, retry.max_attempts and retry.max_pause, which turns
+// pauses on. If a document lacks a field, the limiter gets its setting at the time of Add. With a retry.Policy a
+// limiter keeps to the lower of both attempt limits: bring the document to the policy too.
+//
+// Limiters may be added at any time, as an [aimd.Keyed] makes them, and are not kept alive. It is safe for
+// any number of goroutines; the observer of a limiter must not call it. The zero value has no limiters.
+type Limiters struct {
+	mu sync.Mutex
+	// all has the limiters, and the settings that each had when it was added. It is guarded by mu, as are most, the size
+	// at which the limiters that are no more are forgotten, and document, the one in force, at first zero.
+	all      map[weak.Pointer[aimd.Limiter]]aimd.Config
+	most     int
+	document Document
+}
 
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
+// Add adds a limiter and brings the document in force to it. If the document does not fit, the error says why, and
+// the limiter keeps its own settings until the next document. Log the error, and use the limiter anyway.
+func (ls *Limiters) Add(l *aimd.Limiter) error {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	p, own := weak.Make(l), l.Snapshot().Config
+	if _, known := ls.all[p]; known {
+		return nil
 	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
+	if len(ls.all) >= ls.most { // so an Add looks at two others, in the mean
+		maps.DeleteFunc(ls.all, func(p weak.Pointer[aimd.Limiter], _ aimd.Config) bool { return p.Value() == nil })
+		ls.most = max(64, 2*len(ls.all))
+	}
+	if ls.all == nil {
+		ls.all = map[weak.Pointer[aimd.Limiter]]aimd.Config{}
+	}
+	ls.all[p] = own
+	if ls.document.Version == 0 {
+		return nil
+	}
+	return l.Reconfigure(ls.document.over(own))
+}
+
+// Apply reconfigures the limiters. A limiter that the document does not fit, such as one whose own min
+// is above the document's max, keeps its settings. The error is that of one such limiter.
+func (ls *Limiters) Apply(d Document) (err error) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.document = d
+	for p, own := range ls.all {
+		if l := p.Value(); l != nil {
+			err = cmp.Or(err, l.Reconfigure(d.over(own)))
+		}
+	}
+	return err
+}
+
+// over gives a limiter the document's fields, and its own settings for those that the document lacks.
+func (d Document) over(own aimd.Config) func(*aimd.Config) {
+	return func(c *aimd.Config) {
+		c.MinWindow = cmp.Or(d.Window.Min, own.MinWindow)
+		c.MaxWindow = cmp.Or(d.Window.Max, own.MaxWindow)
+		c.MaxRate = cmp.Or(d.Window.MaxRate, own.MaxRate)
+		c.MaxAmountRate = cmp.Or(d.Window.MaxAmountRate, own.MaxAmountRate)
+		c.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, own.MaxAttempts)
+		c.PauseMax, c.PauseMin = cmp.Or(d.Retry.MaxPause, own.PauseMax), own.PauseMin
+		if c.PauseMax > 0 { // else pauses are off
+			c.PauseMin = min(c.PauseMin, c.PauseMax)
+		}
+	}
+}
+
+// ErrFeatureOff: the feature of the request is off; the text names it. The service was not asked, and no retry helps:
+// limiters count it as neutral and final.
+var ErrFeatureOff = verdict.With(errors.New("aimd: feature is off"),
+	verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent})
+
+// Features refuses the requests of features in a document's features_off. A request belongs to the feature of its
+// context's tags (tag.WithFeature). A request without a feature is never refused.
+//
+// It is an attempt.Guard for limiters and policies: each attempt asks it before it is sent. It is safe for any number of
+// goroutines. In the zero value no feature is off.
+type Features struct {
+	off atomic.Pointer[[]string]
+}
+
+// Admit returns an error that matches ErrFeatureOff if the context's feature is off.
+func (f *Features) Admit(ctx context.Context, _ int) error {
+	feature := tag.FromContext(ctx).Feature
+	if off := f.off.Load(); off != nil && slices.Contains(*off, feature) {
+		return fmt.Errorf("%w: %q", ErrFeatureOff, feature)
+	}
+	return nil
+}
+
+// Ended is there for attempt.Guard; how attempts end makes no difference.
+func (f *Features) Ended(context.Context, window.Outcome) {}
+
+// Apply refuses the features that the document has, and no others.
+func (f *Features) Apply(d Document) error {
+	off := slices.Clone(d.FeaturesOff)
+	f.off.Store(&off)
+	return nil
 }

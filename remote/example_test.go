@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"time"
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
@@ -42,18 +43,15 @@ func Example() {
 		panic(err)
 	}
 	share := func(d remote.Document) error { return budget.SetShare(d.Retry.BudgetShare) }
-	client, err := remote.New(source, remote.Config{}, limiters.Apply, features.Apply, share)
-	if err != nil {
-		panic(err)
-	}
+	client := remote.New(source, limiters.Apply, features.Apply, share)
 	if err := client.Refresh(context.Background()); err != nil {
 		fmt.Println("begins with settings of its own:", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	go client.Run(ctx)
+	go client.Run(ctx, 5*time.Minute)
 
-	fmt.Println("version in force:", client.Snapshot().Version)
+	fmt.Println("version in force:", client.Snapshot().Document.Version)
 	fmt.Println("most in flight:", lim.Snapshot().Config.MaxWindow)
 	fmt.Println(features.Admit(tag.WithFeature(context.Background(), "thumbnails"), 1))
 	// Output:
@@ -82,7 +80,7 @@ func ExampleNewHTTP() {
 
 // A limiter for each host gets the settings of the document when it is made.
 func ExampleLimiters_Add() {
-	var limiters remote.Limiters // an applier of the program's Client
+	var limiters remote.Limiters // its Apply is given to the program's Client
 	document, err := remote.Parse([]byte(`{"format": 1, "version": 1, "window": {"max": 8}}`))
 	if err != nil {
 		panic(err)
@@ -113,7 +111,7 @@ func ExampleLimiters_Add() {
 }
 
 func ExampleFeatures() {
-	var features remote.Features // an applier of the program's Client
+	var features remote.Features // its Apply is given to the program's Client
 	lim, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Guards: []attempt.Guard{&features}})
 	if err != nil {
 		panic(err)
@@ -138,16 +136,16 @@ func ExampleFeatures() {
 	// true
 }
 
-// An applier of one's own: the program sends in batches of the largest window that the service allows.
-func ExampleApplier() {
+// A part of one's own: the program sends in batches of the largest window that the service allows.
+func ExampleNew() {
 	size := 100
-	batches := remote.Applier(func(d remote.Document) error {
+	batches := func(d remote.Document) error {
 		if d.Window.Max > 0 && d.Window.Max < 10 {
 			return &setting.Error{Name: "window.max", Value: fmt.Sprint(d.Window.Max), Want: "at least 10, the smallest batch"}
 		}
 		size = cmp.Or(int(d.Window.Max), 100)
 		return nil
-	})
+	}
 	for _, most := range []int{64, 8} {
 		document, err := remote.Parse(fmt.Appendf(nil, `{"format": 1, "version": 1, "window": {"max": %d}}`, most))
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 func TestAVersionThatNoOtherCouldFollow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, a := &script{data: version(1, 8)}, &applied{}
-		c := looked(t, source, remote.Config{}, a.apply)
+		c := looked(t, source, a.apply)
 		now := time.Now().UnixMicro()
 		for v, fits := range map[int64]bool{
 			1<<53 - 1: false, now + 25*time.Hour.Microseconds(): false, now + 23*time.Hour.Microseconds(): true,
@@ -41,7 +41,7 @@ func TestHostileDocuments(t *testing.T) {
 		var limiters remote.Limiters
 		require.NoError(t, limiters.Add(l))
 		source := &script{data: version(1, 8)}
-		c, stop := running(t, source, remote.Config{Period: time.Second}, limiters.Apply)
+		c, stop := running(t, source, time.Second, limiters.Apply)
 		var all sync.WaitGroup
 		for range 100 {
 			all.Go(func() {
@@ -65,7 +65,7 @@ func TestHostileDocuments(t *testing.T) {
 			}
 		}
 		s := c.Snapshot()
-		assert.EqualValues(t, 1, s.Version)
+		assert.EqualValues(t, 1, s.Document.Version)
 		assert.Greater(t, s.Failures, uint64(3*len(hostile)))
 		assert.LessOrEqual(t, len(s.LastError), 1100)
 		assert.EqualValues(t, 8, l.Snapshot().Config.MaxWindow)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -48,17 +49,17 @@ func (s *script) set(data string, err error) {
 	s.data, s.err = data, err
 }
 
-func (s *script) Fetch(ctx context.Context, have string) ([]byte, string, error) {
+func (s *script) Fetch(ctx context.Context) ([]byte, error) {
 	s.mu.Lock()
 	s.fetches++
 	data, err, fetching := s.data, s.err, s.fetching
 	s.mu.Unlock()
 	if fetching != nil {
 		if err := fetching(ctx); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
-	return []byte(data), data, err
+	return []byte(data), err
 }
 
 func (s *script) count() int {
@@ -91,29 +92,22 @@ func (a *applied) all() []uint64 {
 	return append([]uint64(nil), a.versions...)
 }
 
-func newClient(t *testing.T, source remote.Source, c remote.Config, appliers ...remote.Applier) *remote.Client {
-	t.Helper()
-	client, err := remote.New(source, c, appliers...)
-	require.NoError(t, err)
-	return client
-}
-
 // looked is a client that has looked once.
-func looked(t *testing.T, source remote.Source, c remote.Config, appliers ...remote.Applier) *remote.Client {
+func looked(t *testing.T, source remote.Source, apply ...func(remote.Document) error) *remote.Client {
 	t.Helper()
-	client := newClient(t, source, c, appliers...)
+	client := remote.New(source, apply...)
 	_ = client.Refresh(t.Context())
 	require.EqualValues(t, 1, client.Snapshot().Looks)
 	return client
 }
 
-// running is a client that looks until stop is called.
-func running(t *testing.T, source remote.Source, c remote.Config, appliers ...remote.Applier) (client *remote.Client, stop func()) {
+// running is a client that looks once in a period until stop is called.
+func running(t *testing.T, source remote.Source, period time.Duration, apply ...func(remote.Document) error) (client *remote.Client, stop func()) {
 	t.Helper()
-	client = newClient(t, source, c, appliers...)
+	client = remote.New(source, apply...)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- client.Run(ctx) }()
+	go func() { ended <- client.Run(ctx, period) }()
 	synctest.Wait()
 	return client, func() {
 		cancel()
@@ -128,7 +122,7 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 		source := &script{data: `{"format": 1, "version": 1, "window": {"min": 6}}`}
 		var features remote.Features
 		lim := reno(t, aimd.Config{InitialWindow: 2, Guards: []attempt.Guard{&features}})
-		client := looked(t, source, remote.Config{}, limiters(t, lim).Apply, features.Apply)
+		client := looked(t, source, limiters(t, lim).Apply, features.Apply)
 		leave := make(chan struct{})
 		do := func(feature string) error {
 			return lim.Do(tag.WithFeature(t.Context(), feature), func(context.Context) error { <-leave; return nil })

@@ -1,3 +1,41 @@
+// Package remote lets a service configure its clients while they run:
+//
+//	"Move control to the server! ... Remote configure your clients! Configure
+//	periodicity remotely. Maintain a remotely configured client feature
+//	blacklist." (Safe Client Behaviour.)
+//
+// A [Client] looks at a source, such as an address ([NewHTTP]), on a jittered schedule. The source has a small
+// [Document] of JSON, of which only format and version are required:
+//
+//	{
+//		"format": 1,
+//		"version": 42,
+//		"window": {"min": 2, "max": 64, "max_rate": 50, "max_amount_rate": 3333},
+//		"retry": {"max_attempts": 4, "max_pause": "30s", "budget_share": 0.1},
+//		"schedule": {"period": "5m"},
+//		"features_off": ["thumbnails"]
+//	}
+//
+// A publisher checks it with [Parse]. A document is for one service: a program that uses several has a Client for each.
+//
+// The Apply of [Limiters] and of [Features] brings a document to a part of the program, or a line of your own:
+//
+//	func(d remote.Document) error { return policy.SetCaps(d.Retry.MaxAttempts, d.Retry.MaxPause) }
+//	func(d remote.Document) error { return budget.SetShare(d.Retry.BudgetShare) }
+//	func(d remote.Document) error { return polls.SetPeriod(d.Schedule.Period) }
+//
+// What happens if
+//   - the source is away, slow, or answers something else: the document in force stays, at the start the program's own
+//     settings. There are no retries, so that a source in trouble gets no more requests than a healthy one.
+//   - the document is bad, or has an unknown field, which may be mistyped: the whole document is refused, with an error
+//     that names the field, the value and the allowed values. Publish fields for newer clients at another address.
+//   - the version is lower than the version in force, or the same with other contents: the document is refused,
+//     since a server that lags behind must not undo a later decision. To go back, publish the old contents with a
+//     new version. A program that starts again takes any version.
+//   - the service is malicious: a valid document can make a client slow, or turn features off, and no more.
+//     Sizes, times and names are bounded. Serve the document by https.
+//   - other code changes a setting that the document steers: the next document sets it again. If the document lacks
+//     the field, the setting gets its first value: the value of the constructor, or of Limiters.Add.
 package remote
 
 import (
@@ -5,113 +43,80 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net/http"
+	"net/url"
 	"reflect"
 	"slices"
-	"sync"
+	"strconv"
+	"strings"
 	"time"
-	"weak"
+	"unicode"
 
 	"go.uber.org/atomic"
 
-	"github.com/aimd-go/aimd"
-	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/internal/check"
 	"github.com/aimd-go/aimd/schedule"
-	"github.com/aimd-go/aimd/tag"
-	"github.com/aimd-go/aimd/verdict"
-	"github.com/aimd-go/aimd/window"
 )
 
-// Config has the settings of a Client. Zero fields take the documented default.
-type Config struct {
-	// Period is the mean time between two looks at the source, with jitter (package schedule): 1 s to 24 h; 0 means
-	// 5 min, "Once every 5 minutes" (Safe Client Behaviour).
-	Period time.Duration
-	// Timeout bounds one look at the source: 1 ms to 10 min; 0 means 10 s, our choice.
-	Timeout time.Duration
-	// Observer is called with the state after each look, by the goroutine that looked. It should be quick, and
-	// must not call Refresh. It may be nil.
-	Observer func(Snapshot)
-}
+// The time of a look at a source, the bytes of a header that is read and of an ETag that is kept, at most. Our choice.
+const maxLook, maxHeader, maxMark = 10 * time.Second, 64 << 10, 256
 
 // Snapshot is the state of a Client at one moment.
 type Snapshot struct {
-	// Document is in force, and not in JSON; Version is its version. Zero at first.
-	Document Document `json:"-"`
-	Version  uint64   `json:"version"`
-	// Source is the name of the source, Applied the time when the document was put in force.
-	Source  string    `json:"source"`
-	Applied time.Time `json:"applied,omitzero"`
-	// Looked is the time of the last look. Confirmed is the time of the last look that found the document in force.
-	Looked    time.Time `json:"looked,omitzero"`
-	Confirmed time.Time `json:"confirmed,omitzero"`
+	// Source is the name of the source, Document what is in force, zero at first.
+	Source   string
+	Document Document
+	// Applied is the time when the document was put in force, Looked that of the last look. Confirmed is that of the last
+	// look that found the document in force: contrib/aimdprom and aimdotel have a metric of it, for an alert.
+	Applied, Looked, Confirmed time.Time
 	// Looks counts the looks at the source, Failures the looks that failed.
-	Looks    uint64 `json:"looks"`
-	Failures uint64 `json:"failures"`
+	Looks, Failures uint64
 	// LastError is the error of the last look; "": no error.
-	LastError string `json:"last_error,omitempty"`
+	LastError string
 }
-
-// Applier brings a document, which is valid, to a part of the program: Limiters.Apply, Features.Apply, or a function of
-// your own. If the document does not fit, the Applier returns an error, preferably a setting.Error, and changes nothing.
-// A Client calls its appliers with each new document, one at a time. If one returns an error, the others have the
-// document nevertheless, and the next look brings it to all again. An Applier must not call Refresh.
-type Applier func(Document) error
 
 // Client puts the good documents of a source in force. It looks at the source on a jittered schedule while Run runs,
 // and in Refresh. It is safe for any number of goroutines. Make one with New.
 type Client struct {
-	source   Source
-	config   Config
-	appliers []Applier
-	polls    *schedule.Schedule
-
-	// turn has an element during a look. It guards mark, the source's mark of the document in force, refused, whether
-	// an applier refused that document, and the writes of state.
-	turn    chan struct{}
-	mark    string
-	refused bool
-
-	mu    sync.Mutex
-	state Snapshot // guarded by mu
+	source Source
+	apply  []func(Document) error
+	turn   chan struct{} // has an element during a look, which alone writes due and state
+	due    bool          // a function has yet to take the document in force
+	state  atomic.Pointer[Snapshot]
 }
 
-// New returns a Client that brings the source's documents to the appliers, or an error that names the wrong
-// setting, its value and the allowed values.
-func New(source Source, c Config, appliers ...Applier) (*Client, error) {
-	err := cmp.Or(
-		check.Duration("Period", &c.Period, 5*time.Minute, time.Second, 24*time.Hour),
-		check.Duration("Timeout", &c.Timeout, 10*time.Second, time.Millisecond, 10*time.Minute),
-	)
-	switch {
-	case source == nil:
-		err = check.Nil("source")
-	case slices.ContainsFunc(appliers, func(a Applier) bool { return a == nil }):
-		err = check.Nil("applier")
+// New returns a Client that calls each function with each new document, which is valid, one at a time. A function that
+// the document does not fit returns an error, preferably a setting.Error, and changes nothing. The others have the
+// document nevertheless, and the next look brings it to all again. A function must not call Refresh.
+// New panics if the source or a function is nil.
+func New(source Source, apply ...func(Document) error) *Client {
+	if source == nil || slices.ContainsFunc(apply, func(f func(Document) error) bool { return f == nil }) {
+		panic("remote: New with nil, want a source and functions")
 	}
-	polls, wrong := schedule.New(schedule.Config{Period: c.Period})
+	c := &Client{source: source, apply: slices.Clone(apply), turn: make(chan struct{}, 1)}
+	c.state.Store(&Snapshot{Source: source.String()})
+	return c
+}
+
+// Run looks at the source on a schedule of this mean period (package schedule) until the context ends, and returns the
+// context's error, or one about the period: 1 s to 24 h; 0 means 5 min, "Once every 5 minutes" (Safe Client Behaviour).
+// If there has been no look, it begins with a look. To hear of each look, call Refresh in a schedule of your own.
+func (c *Client) Run(ctx context.Context, period time.Duration) error {
+	err := check.Duration("period", &period, 5*time.Minute, time.Second, 24*time.Hour)
+	polls, wrong := schedule.New(schedule.Config{Period: period})
 	if err = cmp.Or(err, wrong); err != nil {
-		return nil, fmt.Errorf("remote: %w", err)
+		return fmt.Errorf("remote: %w", err)
 	}
-	return &Client{
-		source: source, config: c, appliers: slices.Clone(appliers), polls: polls, turn: make(chan struct{}, 1),
-		state: Snapshot{Source: source.String()},
-	}, nil
-}
-
-// Run looks at the source at each time of its schedule until the context ends, and returns the context's error. If
-// there has been no look, it begins with a look. While another Run has not returned, it returns another error. The
-// document stays in force.
-func (c *Client) Run(ctx context.Context) error {
 	if c.Snapshot().Looks == 0 {
 		_ = c.Refresh(ctx) // Snapshot has the error
 	}
-	return c.polls.Run(ctx, func(ctx context.Context) { _ = c.Refresh(ctx) })
+	return polls.Run(ctx, func(ctx context.Context) { _ = c.Refresh(ctx) })
 }
 
-// Refresh looks at the source now, or after a look that is under way, for no longer than Config.Timeout. It returns
-// nil if the source's document is in force in all parts, otherwise the reason, which Snapshot has too. A program that should not
+// Refresh looks at the source now, or after a look that is under way, for no longer than 10 s. It returns nil if the
+// source's document is in force in all parts, otherwise the reason, which Snapshot has too. A program that should not
 // begin with its own settings calls Refresh before Run.
 func (c *Client) Refresh(ctx context.Context) error {
 	select {
@@ -120,180 +125,139 @@ func (c *Client) Refresh(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	s := c.Snapshot()
+	s := *c.state.Load()
 	err := c.look(ctx, &s)
 	s.Looks++
-	s.Looked = time.Now()
+	s.Looked, s.LastError = time.Now(), ""
 	if err != nil {
+		err = fmt.Errorf("remote: %s: %w", s.Source, err)
 		s.Failures++
-		s.LastError = cut(err.Error(), 1000)
+		s.LastError = fmt.Sprintf("%.1000s", err.Error())
 	} else {
-		s.LastError, s.Confirmed = "", s.Looked
+		s.Confirmed = s.Looked
 	}
-	c.mu.Lock()
-	c.state = s
-	c.mu.Unlock()
-	if observe := c.config.Observer; observe != nil {
-		observe(c.Snapshot())
-	}
+	c.state.Store(&s)
 	return err
 }
 
 // Snapshot returns the present state.
 func (c *Client) Snapshot() Snapshot {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.state
+	s := *c.state.Load()
 	s.Document = s.Document.clone()
 	return s
 }
 
+// look fetches a document, and puts it in force if it is good and new.
 func (c *Client) look(ctx context.Context, s *Snapshot) error {
-	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, maxLook)
 	defer cancel()
-	data, mark, err := c.source.Fetch(ctx, c.mark)
-	if err = cmp.Or(err, ctx.Err()); err != nil || mark != "" && mark == c.mark {
+	data, err := c.source.Fetch(ctx)
+	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
 	}
 	d, err := parse(data)
-	if err == nil {
-		err = c.offer(s, d)
-	}
-	if err != nil {
-		return fmt.Errorf("remote: %s: %w", c.source, err)
-	}
-	c.mark = mark
-	return nil
-}
-
-// offer puts a valid document in force, and brings it to the appliers.
-func (c *Client) offer(s *Snapshot, d Document) (err error) {
 	tomorrow := uint64(time.Now().Add(24 * time.Hour).UnixMicro())
 	switch {
+	case err != nil:
+		return err
 	case d.Version > tomorrow:
 		return check.Wrong("version", d.Version, "%d at most, which is tomorrow in microseconds since 1970", tomorrow)
-	case d.Version < s.Version:
-		return check.Wrong("version", d.Version, "%d, which is in force, or more", s.Version)
-	case d.Version > s.Version:
-		s.Document, s.Version, s.Applied = d, d.Version, time.Now()
-		c.mark = ""
+	case d.Version < s.Document.Version:
+		return check.Wrong("version", d.Version, "%d, which is in force, or more", s.Document.Version)
+	case d.Version > s.Document.Version:
+		s.Document, s.Applied, c.due = d, time.Now(), true
 	case !reflect.DeepEqual(d, s.Document):
-		return check.Wrong("version", fmt.Sprint(d.Version, " with other contents"), "more than %d, which is in force", s.Version)
-	case !c.refused:
-		return nil
+		return check.Wrong("version", fmt.Sprint(d.Version, " with other contents"), "more than %d, which is in force", d.Version)
 	}
-	for _, apply := range c.appliers {
-		err = cmp.Or(err, apply(d.clone()))
+	for _, apply := range c.apply {
+		if c.due {
+			err = cmp.Or(err, apply(d.clone()))
+		}
 	}
-	c.refused = err != nil
+	c.due = err != nil
 	return err
 }
 
-// Limiters brings documents to limiters: window.min and max, retry.max_attempts and retry.max_pause, which turns
-// pauses on. If a document lacks a field, the limiter gets its setting at the time of Add. With a retry.Policy a
-// limiter keeps to the lower of both attempt limits: bring the document to the policy too.
+// Source is the source of documents of one Client: NewHTTP, or a type of your own, such as a file.
+type Source interface {
+	// Fetch returns the present document. One goroutine at a time calls it. It must end when ctx ends, and should
+	// read at most 256 KiB.
+	Fetch(ctx context.Context) ([]byte, error)
+	// String names the source in errors and in Snapshot. It holds no secrets.
+	String() string
+}
+
+// webSource is the Source of NewHTTP: its last document, and the ETag of it, or "".
+type webSource struct {
+	url    *url.URL
+	client http.Client
+	header http.Header
+	last   []byte
+	mark   string
+}
+
+// NewHTTP returns a source that fetches the document at an address with GET, and with the last ETag in
+// If-None-Match: an unchanged document is a 304 without a body (RFC 9110, section 13.1.2). It reads a 200 of any type,
+// 256 KiB after decompression.
 //
-// Limiters may be added at any time, as an [aimd.Keyed] makes them, and are not kept alive. It is safe for
-// any number of goroutines; the observer of a limiter must not call it. The zero value has no limiters.
-type Limiters struct {
-	mu sync.Mutex
-	// all has the limiters, and the settings that each had when it was added. It is guarded by mu, as are most, the size
-	// at which the limiters that are no more are forgotten, and document, the one in force, at first zero.
-	all      map[weak.Pointer[aimd.Limiter]]aimd.Config
-	most     int
-	document Document
-}
-
-// Add adds a limiter and brings the document in force to it. If the document does not fit, the error says why, and
-// the limiter keeps its own settings until the next document. Log the error, and use the limiter anyway.
-func (ls *Limiters) Add(l *aimd.Limiter) error {
-	if l == nil {
-		return fmt.Errorf("remote: %w", check.Nil("limiter"))
-	}
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	p, own := weak.Make(l), l.Snapshot().Config
-	if _, known := ls.all[p]; known {
-		return nil
-	}
-	if len(ls.all) >= ls.most { // so an Add looks at two others, in the mean
-		maps.DeleteFunc(ls.all, func(p weak.Pointer[aimd.Limiter], _ aimd.Config) bool { return p.Value() == nil })
-		ls.most = max(64, 2*len(ls.all))
-	}
-	if ls.all == nil {
-		ls.all = map[weak.Pointer[aimd.Limiter]]aimd.Config{}
-	}
-	ls.all[p] = own
-	if ls.document.Version == 0 {
-		return nil
-	}
-	if err := l.Reconfigure(ls.document.over(own)); err != nil {
-		return fmt.Errorf("remote: %w", err)
-	}
-	return nil
-}
-
-// Apply is an Applier: it reconfigures the limiters. A limiter that the document does not fit, such as one whose own min
-// is above the document's max, keeps its settings. The error is that of one such limiter.
-func (ls *Limiters) Apply(d Document) (err error) {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	ls.document = d
-	for p, own := range ls.all {
-		if l := p.Value(); l != nil {
-			err = cmp.Or(err, l.Reconfigure(d.over(own)))
-		}
-	}
-	return err
-}
-
-// over gives a limiter the document's fields, and its own settings for those that the document lacks.
-func (d Document) over(own aimd.Config) func(*aimd.Config) {
-	return func(c *aimd.Config) {
-		c.MinWindow = cmp.Or(d.Window.Min, own.MinWindow)
-		c.MaxWindow = cmp.Or(d.Window.Max, own.MaxWindow)
-		c.MaxRate = cmp.Or(d.Window.MaxRate, own.MaxRate)
-		c.MaxAmountRate = cmp.Or(d.Window.MaxAmountRate, own.MaxAmountRate)
-		c.MaxAttempts = cmp.Or(d.Retry.MaxAttempts, own.MaxAttempts)
-		c.PauseMax, c.PauseMin = cmp.Or(d.Retry.MaxPause, own.PauseMax), own.PauseMin
-		if c.PauseMax > 0 { // else pauses are off
-			c.PauseMin = min(c.PauseMin, c.PauseMax)
-		}
-	}
-}
-
-// ErrFeatureOff: the feature of the request is off; the text names it. The service was not asked, and no retry helps:
-// limiters count it as neutral and final.
-var ErrFeatureOff = verdict.With(errors.New("aimd: feature is off"),
-	verdict.Facts{Verdict: verdict.Verdict{Meaning: answer.Final}, Reach: verdict.Unsent})
-
-// Features refuses the requests of features in a document's features_off. A request belongs to the feature of its
-// context's tags (tag.WithFeature). A request without a feature is never refused.
+// The client sends the requests; nil means a client that keeps no connection open between fetches. Unless the
+// client has a CheckRedirect, no redirect is followed, since the next host could read the header. The header, such
+// as "Authorization", is sent with each request, except Accept, Accept-Encoding and If-None-Match. It may be nil.
 //
-// Its Apply is an Applier, and it is an attempt.Guard for limiters and policies: each attempt asks it before it is
-// sent. It is safe for any number of goroutines. In the zero value no feature is off.
-type Features struct {
-	off atomic.Pointer[map[string]bool]
+// The source's name is the address without user, password and query.
+func NewHTTP(address string, client *http.Client, header http.Header) (Source, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("remote: address: %w", errors.Unwrap(err)) // without the address, which may hold a secret
+	}
+	s := &webSource{url: u, header: http.Header{}}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, fmt.Errorf("remote: %w", check.Wrong("address", strconv.Quote(s.String()), "one that begins with http:// or https:// and a host"))
+	}
+	maps.Copy(s.header, header.Clone())
+	s.header.Set("Accept", "application/json")
+	s.header.Del("Accept-Encoding") // with one of the user's the transport would leave the answer compressed
+	s.client.Transport = &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader,
+	}
+	if client != nil {
+		s.client = *client
+	}
+	if s.client.CheckRedirect == nil {
+		s.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	return s, nil
 }
 
-// Admit returns an error that matches ErrFeatureOff if the context's feature is off.
-func (f *Features) Admit(ctx context.Context, _ int) error {
-	feature := tag.FromContext(ctx).Feature
-	if off := f.off.Load(); off != nil && (*off)[feature] {
-		return fmt.Errorf("%w: %q", ErrFeatureOff, feature)
-	}
-	return nil
+// String is the address without user, password and query.
+func (s *webSource) String() string {
+	return (&url.URL{Scheme: s.url.Scheme, Host: s.url.Host, Path: s.url.Path}).String()
 }
 
-// Ended is there for attempt.Guard; how attempts end makes no difference.
-func (f *Features) Ended(context.Context, window.Outcome) {}
-
-// Apply is an Applier: it refuses the features that the document has, and no others.
-func (f *Features) Apply(d Document) error {
-	off := make(map[string]bool, len(d.FeaturesOff))
-	for _, feature := range d.FeaturesOff {
-		off[feature] = true
+// Fetch implements Source.
+func (s *webSource) Fetch(ctx context.Context) ([]byte, error) {
+	req := (&http.Request{Method: http.MethodGet, URL: s.url, Header: s.header.Clone()}).WithContext(ctx)
+	if req.Header.Del("If-None-Match"); s.mark != "" {
+		req.Header.Set("If-None-Match", s.mark)
 	}
-	f.off.Store(&off)
-	return nil
+	resp, err := s.client.Do(req)
+	if err != nil {
+		return nil, errors.Unwrap(err) // without the address
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusNotModified && s.mark != "":
+		return s.last, nil
+	case resp.StatusCode != http.StatusOK: // without the words of resp.Status, which are the server's
+		return nil, fmt.Errorf("status: %d %s is not allowed, want 200", resp.StatusCode, http.StatusText(resp.StatusCode))
+	}
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxSize+1)) // parse refuses what is longer than maxSize
+	if err != nil {
+		return nil, err
+	}
+	s.last, s.mark = data, resp.Header.Get("ETag")
+	if len(s.mark) > maxMark || strings.ContainsFunc(s.mark, unicode.IsControl) { // no request could have it
+		s.mark = ""
+	}
+	return data, nil
 }

@@ -271,8 +271,8 @@ func TestVersionIsThatOfTheModule(t *testing.T) {
 // file is a source whose document comes or does not.
 type file struct{ err error }
 
-func (f *file) Fetch(context.Context, string) ([]byte, string, error) {
-	return []byte(`{"format": 1, "version": 7}`), "", f.err
+func (f *file) Fetch(context.Context) ([]byte, error) {
+	return []byte(`{"format": 1, "version": 7}`), f.err
 }
 func (*file) String() string { return "rules.json" }
 
@@ -280,8 +280,7 @@ func (*file) String() string { return "rules.json" }
 func TestRemote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source, reader := &file{}, sdk.NewManualReader()
-		c, err := remote.New(source, remote.Config{})
-		require.NoError(t, err)
+		c := remote.New(source)
 		of := WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader)))
 		registered, err := RegisterRemote(c.Snapshot, of)
 		require.NoError(t, err)

@@ -25,7 +25,7 @@ func RegisterRemote(read func() remote.Snapshot, opts ...Option) (metric.Registr
 		of := metric.WithAttributes(sourceKey.String(s.Source))
 		o.ObserveInt64(looks, int64(s.Looks), of)
 		o.ObserveInt64(failures, int64(s.Failures), of)
-		o.ObserveInt64(version, int64(s.Version), of)
+		o.ObserveInt64(version, int64(s.Document.Version), of)
 		o.ObserveFloat64(confirmed, max(0, float64(s.Confirmed.UnixMilli())/1000), of)
 	})
 }

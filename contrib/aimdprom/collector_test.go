@@ -260,8 +260,8 @@ func TestAShare(t *testing.T) {
 // file is a source whose document comes or does not.
 type file struct{ err error }
 
-func (f *file) Fetch(context.Context, string) ([]byte, string, error) {
-	return []byte(`{"format": 1, "version": 7}`), "", f.err
+func (f *file) Fetch(context.Context) ([]byte, error) {
+	return []byte(`{"format": 1, "version": 7}`), f.err
 }
 func (*file) String() string { return "rules.json" }
 
@@ -269,8 +269,7 @@ func (*file) String() string { return "rules.json" }
 func TestRemote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &file{}
-		c, err := remote.New(source, remote.Config{})
-		require.NoError(t, err)
+		c := remote.New(source)
 		require.NoError(t, c.Refresh(t.Context()))
 		source.err = errors.New("no route")
 		require.Error(t, c.Refresh(t.Context()))

@@ -34,6 +34,6 @@ func (r Remote) Collect(to chan<- prometheus.Metric) {
 	}
 	metric(remoteLooks, prometheus.CounterValue, float64(s.Looks))
 	metric(remoteFailures, prometheus.CounterValue, float64(s.Failures))
-	metric(remoteVersion, prometheus.GaugeValue, float64(s.Version))
+	metric(remoteVersion, prometheus.GaugeValue, float64(s.Document.Version))
 	metric(remoteConfirmed, prometheus.GaugeValue, max(0, float64(s.Confirmed.UnixMilli())/1000))
 }

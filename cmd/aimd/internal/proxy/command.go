@@ -231,7 +231,7 @@ func (p *proxy) reread() {
 	if err := p.remote.Refresh(context.Background()); err != nil {
 		p.log.Warn("the rules are bad, or do not fit all", "err", err)
 	} else {
-		p.log.Info("rules in force", "version", p.remote.Snapshot().Version)
+		p.log.Info("rules in force", "version", p.remote.Snapshot().Document.Version)
 	}
 }
 

@@ -82,9 +82,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	// A connection of HTTP/2 whose other end is gone takes no other request: TCP would find out after a quarter of an hour.
 	p.base.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second}
 	p.base.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
-	if p.remote, err = remote.New(file(s.rulesFile), remote.Config{}, p.rules.Apply); err != nil {
-		return nil, err
-	}
+	p.remote = remote.New(file(s.rulesFile), p.rules.Apply)
 	p.limited, err = aimd.NewKeyed(p.limiter, aimd.KeyedConfig{Keys: s.keys, Evicted: p.evicted})
 	if err != nil {
 		return nil, err

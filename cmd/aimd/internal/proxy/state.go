@@ -14,10 +14,7 @@ import (
 // file is a remote.Source: what --rules names.
 type file string
 
-func (f file) Fetch(context.Context, string) ([]byte, string, error) {
-	text, err := cli.ReadFile(string(f))
-	return text, "", err
-}
+func (f file) Fetch(context.Context) ([]byte, error) { return cli.ReadFile(string(f)) }
 
 func (f file) String() string { return string(f) }
 
