@@ -252,7 +252,7 @@ func TestTagsThatAreNotAllowed(t *testing.T) {
 // A call and a stream end their attempt in each way in which they may end.
 func TestTheLifeOfAnAttempt(t *testing.T) {
 	// served has the words of gRPC for what the network does.
-	served := func(ctx context.Context, send func(context.Context) error) error {
+	served := func(ctx context.Context, send attempttest.Trip) error {
 		switch err := send(ctx); {
 		case errors.Is(err, attempttest.ErrRefused):
 			return refused
@@ -263,10 +263,10 @@ func TestTheLifeOfAnAttempt(t *testing.T) {
 		}
 		return nil
 	}
-	attempttest.Run(t, func(ctx context.Context, l *aimd.Limiter, send func(context.Context) error) error {
+	attempttest.Run(t, func(ctx context.Context, l *aimd.Limiter, send attempttest.Trip) error {
 		return invoke(ctx, watched{Limiter: l}, func(ctx context.Context) error { return served(ctx, send) })
 	})
-	attempttest.Run(t, func(ctx context.Context, l *aimd.Limiter, send func(context.Context) error) error {
+	attempttest.Run(t, func(ctx context.Context, l *aimd.Limiter, send attempttest.Trip) error {
 		stream, err := open(ctx, watched{Limiter: l}, func(ctx context.Context, _ []grpc.CallOption) (grpc.ClientStream, error) {
 			return handmade{end: func() error { return io.EOF }}, served(ctx, send)
 		})

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -26,185 +25,129 @@ var ErrRefused = errors.New("refused for load")
 // Call makes one call through an integration, under the limiter. send stands for the network: it is called in each
 // attempt, where the request is sent, with the request's context. If it returns nil, the service answers well. Another
 // error than ErrRefused is the transport's.
-type Call func(ctx context.Context, l *aimd.Limiter, send func(context.Context) error) error
+type Call func(ctx context.Context, l *aimd.Limiter, send Trip) error
 
-// Trip is a RoundTripper for a Call over HTTP: it answers with that, or with a 503.
-func Trip(send func(context.Context) error, ok func(*http.Request) *http.Response) http.RoundTripper {
-	return trip(func(req *http.Request) (*http.Response, error) {
-		if req.Body != nil {
-			defer req.Body.Close()
-		}
-		switch err := send(req.Context()); {
-		case errors.Is(err, ErrRefused):
-			return &http.Response{StatusCode: http.StatusServiceUnavailable, Header: http.Header{}, Body: http.NoBody, Request: req}, nil
-		case err != nil:
-			return nil, err
-		}
-		return ok(req), nil
-	})
+// Trip is the network of a Call, and over HTTP its RoundTripper: it answers with a 200, or with a 503.
+type Trip func(context.Context) error
+
+// RoundTrip implements http.RoundTripper.
+func (send Trip) RoundTrip(req *http.Request) (*http.Response, error) {
+	err := send(req.Context())
+	if req.Body != nil {
+		_ = req.Body.Close()
+	}
+	status := http.StatusOK
+	if errors.Is(err, ErrRefused) {
+		status, err = http.StatusServiceUnavailable, nil
+	}
+	return &http.Response{StatusCode: status, Header: http.Header{"Etag": {`"x"`}}, Body: http.NoBody, Request: req}, err
 }
 
-type trip func(*http.Request) (*http.Response, error)
-
-func (t trip) RoundTrip(req *http.Request) (*http.Response, error) { return t(req) }
-
-// life is a limiter with one slot, a guard that keeps what it is told, and the calls under it.
+// life is a limiter with one slot, the calls under it, and a guard that keeps what it hears.
 type life struct {
 	*aimd.Limiter
-	t    *testing.T
-	call Call
-
-	mu     sync.Mutex
-	refuse error
-	panics bool             // the classifier
-	told   []window.Outcome // at each end; 0 if the service was not asked
-	open   int              // attempts that were admitted and have not ended
+	*testing.T
+	call   Call
 	sent   int
+	read   verdict.Classifier
+	refuse error
+	heard  chan window.Outcome // at each end; 0 if the service was not asked
 }
 
-func (l *life) Admit(context.Context, int) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.refuse == nil {
-		l.open++
-	}
-	return l.refuse
-}
-
-func (l *life) Ended(_ context.Context, o window.Outcome) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.open--
-	l.told = append(l.told, o)
-}
-
-func (l *life) made(law window.NewLaw) {
-	classify := func(err error) verdict.Verdict {
-		if l.panics {
-			panic("of the classifier")
-		}
-		return verdict.Classify(err)
-	}
-	var err error
-	l.Limiter, err = aimd.New(aimd.Config{Law: law, InitialWindow: 1, MaxWindow: 1, Guards: []attempt.Guard{l}, Classifier: classify})
-	require.NoError(l.t, err)
-}
+func (l *life) Admit(context.Context, int) error          { return l.refuse }
+func (l *life) Ended(_ context.Context, o window.Outcome) { l.heard <- o }
 
 func (l *life) acquire() (end func()) {
-	p, err := l.Acquire(l.t.Context())
-	require.NoError(l.t, err)
+	p, err := l.Acquire(l.Context())
+	require.NoError(l, err)
 	return func() { p.End(nil) }
 }
 
-// within is a context that ends at that time, and cancelled one that is cancelled then.
 func (l *life) within(d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(l.t.Context(), d)
-	l.t.Cleanup(cancel)
+	ctx, cancel := context.WithTimeout(l.Context(), d)
+	l.Cleanup(cancel)
 	return ctx
 }
 
-func (l *life) cancelled(after time.Duration) context.Context {
-	ctx, cancel := context.WithCancel(l.t.Context())
-	time.AfterFunc(after, cancel)
-	return ctx
-}
-
-// do makes a call. Each send holds the slot.
-func (l *life) do(ctx context.Context, send func(context.Context) error) error {
+// do makes a call. Each send holds the slot, and those after the first are answered well.
+func (l *life) do(ctx context.Context, send Trip) error {
+	first := true
 	return l.call(ctx, l.Limiter, func(ctx context.Context) error {
 		l.sent++
-		require.Equal(l.t, 1, l.Snapshot().InFlight)
+		require.Equal(l, 1, l.Snapshot().InFlight)
+		if !first {
+			return nil
+		}
+		first = false
 		return send(ctx)
 	})
 }
 
-func answers(context.Context) error { return nil }
+func says(err error) Trip { return func(context.Context) error { return err } }
 func waits(ctx context.Context) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-func once(err error) func(context.Context) error {
-	return func(context.Context) (now error) {
-		now, err = err, nil
-		return now
-	}
-}
+// fails makes a call that is not sent.
+func (l *life) fails(ctx context.Context, want error) { require.ErrorIs(l, l.do(ctx, says(nil)), want) }
 
-// unasked is what the guards hear of an attempt if the service was not asked, or its answer is not known.
-var unasked = []window.Outcome{0}
+const whatever window.Outcome = 255
 
 // lives are what may happen to a call, with the number of sends, -1 if an integration may send again, and what the
-// guards hear of the first attempt.
+// guards hear of the first attempt: 0 if the service was not asked, or its answer is not known.
 var lives = map[string]struct {
-	run  func(l *life)
-	sent int
-	told []window.Outcome
+	run   func(l *life)
+	sent  int
+	heard window.Outcome
 }{
-	"an answer": {func(l *life) { require.NoError(l.t, l.do(l.t.Context(), answers)) }, 1, []window.Outcome{window.Success}},
-	"a refusal": {func(l *life) { _ = l.do(l.t.Context(), once(ErrRefused)) }, -1, []window.Outcome{window.Overload}},
-	"it is over": {func(l *life) {
-		ctx := l.cancelled(0)
-		<-ctx.Done()
-		require.ErrorIs(l.t, l.do(ctx, answers), context.Canceled)
-	}, 0, nil},
-	"it is closed": {func(l *life) {
-		l.Close()
-		require.ErrorIs(l.t, l.do(l.t.Context(), answers), aimd.ErrClosed)
-	}, 0, unasked},
-	"a guard refuses": {func(l *life) {
-		l.refuse = errors.New("not now")
-		require.ErrorIs(l.t, l.do(l.t.Context(), answers), l.refuse)
-	}, 0, nil},
-	"it ends while it waits": {func(l *life) {
-		defer l.acquire()()
-		require.ErrorIs(l.t, l.do(l.within(time.Second), answers), context.DeadlineExceeded)
-	}, 0, unasked},
+	"an answer":              {func(l *life) { require.NoError(l, l.do(l.Context(), says(nil))) }, 1, window.Success},
+	"a refusal":              {func(l *life) { _ = l.do(l.Context(), says(ErrRefused)) }, -1, window.Overload},
+	"the connection breaks":  {func(l *life) { _ = l.do(l.Context(), says(syscall.ECONNRESET)) }, -1, whatever},
+	"its time is up":         {func(l *life) { require.Error(l, l.do(l.within(time.Second), waits)) }, 1, whatever},
+	"it is over":             {func(l *life) { l.fails(l.within(0), context.DeadlineExceeded) }, 0, whatever},
+	"it is closed":           {func(l *life) { l.Close(); l.fails(l.Context(), aimd.ErrClosed) }, 0, 0},
+	"a guard refuses":        {func(l *life) { l.refuse = errors.ErrUnsupported; l.fails(l.Context(), l.refuse) }, 0, whatever},
+	"it ends while it waits": {func(l *life) { defer l.acquire()(); l.fails(l.within(time.Second), context.DeadlineExceeded) }, 0, 0},
 	"it is closed while it waits": {func(l *life) {
 		defer l.acquire()()
 		time.AfterFunc(time.Second, func() { l.Close() })
-		require.ErrorIs(l.t, l.do(l.t.Context(), answers), aimd.ErrClosed)
-	}, 0, unasked},
+		l.fails(l.Context(), aimd.ErrClosed)
+	}, 0, 0},
+	"it is cancelled": {func(l *life) {
+		ctx, cancel := context.WithCancel(l.Context())
+		time.AfterFunc(time.Second, cancel)
+		require.Error(l, l.do(ctx, waits))
+	}, 1, 0},
 	"it is too late": {func(l *life) {
-		l.made(nil) // a law that measures the round trip
 		time.AfterFunc(140*time.Millisecond, l.acquire())
 		time.Sleep(time.Second)
 		time.AfterFunc(140*time.Millisecond, l.acquire())
-		err := l.do(l.within(230*time.Millisecond), answers)
-		require.ErrorIs(l.t, err, context.DeadlineExceeded) // minio-go drops the reason, and waits for the deadline
-		require.EqualValues(l.t, 1, l.Snapshot().TooLate)
-	}, 0, unasked},
+		l.fails(l.within(230*time.Millisecond), context.DeadlineExceeded) // minio-go drops the reason, and waits for it
+		require.EqualValues(l, 1, l.Snapshot().TooLate)
+	}, 0, 0},
 	"it is urgent": {func(l *life) {
-		end := l.acquire()
-		var order []string
-		var all sync.WaitGroup
-		calls := func(ctx context.Context, name string) {
-			all.Go(func() {
-				_ = l.do(ctx, func(context.Context) error { order = append(order, name); return nil })
-			})
+		end, order := l.acquire(), []int{}
+		for i, ctx := range []context.Context{l.Context(), aimd.Urgent(l.Context())} {
+			go l.do(ctx, func(context.Context) error { order = append(order, i); return nil })
 			synctest.Wait()
 		}
-		calls(l.t.Context(), "batch")
-		calls(aimd.Urgent(l.t.Context()), "urgent")
 		end()
-		all.Wait()
-		require.Equal(l.t, []string{"urgent", "batch"}, order)
-	}, 2, nil},
-	"it is cancelled":       {func(l *life) { require.Error(l.t, l.do(l.cancelled(time.Second), waits)) }, 1, unasked},
-	"its time is up":        {func(l *life) { require.Error(l.t, l.do(l.within(time.Second), waits)) }, 1, nil}, // a timeout, or unclear
-	"the connection breaks": {func(l *life) { _ = l.do(l.t.Context(), once(syscall.ECONNRESET)) }, -1, nil},
+		synctest.Wait()
+		require.Equal(l, []int{1, 0}, order)
+	}, 2, whatever},
 	"it panics": {func(l *life) {
 		panics := func(context.Context) error { panic("of the network") }
-		require.PanicsWithValue(l.t, "of the network", func() { _ = l.do(l.t.Context(), panics) })
-	}, 1, unasked},
+		require.PanicsWithValue(l, "of the network", func() { _ = l.do(l.Context(), panics) })
+	}, 1, 0},
 	"the classifier panics": {func(l *life) {
-		l.panics = true
-		require.PanicsWithValue(l.t, "of the classifier", func() { _ = l.do(l.t.Context(), once(ErrRefused)) })
-	}, 1, unasked},
+		l.read = func(error) verdict.Verdict { panic("of the classifier") }
+		require.PanicsWithValue(l, "of the classifier", func() { _ = l.do(l.Context(), says(ErrRefused)) })
+	}, 1, 0},
 	"it is within Do": {func(l *life) {
-		require.NoError(l.t, l.Do(l.t.Context(), func(ctx context.Context) error { return l.do(ctx, answers) }))
-		require.EqualValues(l.t, 1, l.Snapshot().Attempts)
-	}, 1, []window.Outcome{window.Success}},
+		require.NoError(l, l.Do(l.Context(), func(ctx context.Context) error { return l.do(ctx, says(nil)) }))
+		require.EqualValues(l, 1, l.Snapshot().Attempts)
+	}, 1, window.Success},
 }
 
 // Run makes calls to which all that may happen does. In each the slot is held while the request is sent, and given back
@@ -213,19 +156,19 @@ func Run(t *testing.T, call Call) {
 	for name, c := range lives {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l := &life{t: t, call: call}
-				l.made(aimd.Reno(0.9))
+				l := &life{T: t, call: call, read: verdict.Classify, heard: make(chan window.Outcome, 100)}
+				read := func(err error) verdict.Verdict { return l.read(err) }
+				var err error
+				l.Limiter, err = aimd.New(aimd.Config{MaxWindow: 1, Guards: []attempt.Guard{l}, Classifier: read})
+				require.NoError(t, err)
 				c.run(l)
 				synctest.Wait()
 				s := l.Snapshot()
 				require.True(t, s.InFlight == 0 && s.Queued == 0 && s.Late == 0, "%v", s)
-				require.Zero(t, l.open, "guards that were not told of an end")
 				require.Equal(t, s.Attempts, s.Successes+s.Overloads+s.Timeouts+s.Neutrals+s.ClientErrors)
-				if c.sent >= 0 {
-					require.Equal(t, c.sent, l.sent)
-				}
-				if c.told != nil {
-					require.Equal(t, c.told, l.told[:len(c.told)])
+				require.True(t, c.sent < 0 || c.sent == l.sent, "%d sends", l.sent)
+				if c.heard != whatever {
+					require.Equal(t, c.heard, <-l.heard)
 				}
 			})
 		})
