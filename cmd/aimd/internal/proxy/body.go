@@ -36,6 +36,7 @@ func (w *wait) keep(to http.ResponseWriter, r *http.Request) (err error) {
 	case err != io.EOF:
 		return fmt.Errorf("the body of the request: %w", err)
 	}
+	w.proxy.memory.trim(k)
 	r.ContentLength, r.TransferEncoding = k.size, nil
 	for _, name := range []string{"Content-Length", "Trailer", "Transfer-Encoding"} {
 		r.Trailer.Del(name)
@@ -52,6 +53,8 @@ func (w *wait) keep(to http.ResponseWriter, r *http.Request) (err error) {
 type kept struct {
 	parts       [][]byte
 	size, taken int64
+	// whole: there is room for all that may come.
+	whole bool
 	// unread counts the readers that are not at their end. A part is used again only if there are none.
 	unread atomic.Int32
 }
@@ -84,15 +87,18 @@ func (r *reading) Read(b []byte) (n int, _ error) {
 
 // read reads on, as far as there is room. An announced length counts for the last such step only, and for one of 64 KiB at most.
 func (k *kept) read(w *wait, m *memory, r *http.Request, most int64) error {
-	n := min(max(k.size, 4<<10), 256<<10, most-k.size+1)
-	if rest := r.ContentLength - k.size; rest > 0 && rest <= max(n, 64<<10) {
-		n = rest
-	} else if rest == 0 {
-		n = 1 // there is none but the end
+	all := most - k.size + 1
+	n := min(max(k.size, 4<<10), 256<<10, all)
+	if rest := r.ContentLength - k.size; rest >= 0 {
+		if all = max(rest, 1); all <= max(n, 64<<10) { // without a rest there is none but the end
+			n = all
+		}
 	}
-	if err := m.take(w, k, n, w.proxy.hold); err != nil {
+	began := time.Now()
+	if err := m.take(w, k, n, all, w.proxy.hold); err != nil {
 		return err
 	}
+	r.Body.(*slow).waited(time.Since(began))
 	err, end := error(nil), k.size+n
 	for err == nil && k.size < end {
 		part, at := buffers.part(end-k.size), 0
@@ -122,6 +128,13 @@ type slow struct {
 	told  bool
 	until time.Time
 	come  int
+}
+
+// waited notes that nobody has read for so long.
+func (s *slow) waited(d time.Duration) {
+	if !s.until.IsZero() {
+		s.until = s.until.Add(d)
+	}
 }
 
 func (s *slow) Read(b []byte) (int, error) {

@@ -60,23 +60,22 @@ func (b bubble) upload(t *testing.T, length, pieces int) (status int) {
 			time.Sleep(time.Second)
 		}
 	}()
-	line := make([]byte, 12)
-	_, _ = io.ReadFull(c, line)
-	_, _ = fmt.Sscanf(string(line), "HTTP/1.1 %d", &status)
+	_, _ = fmt.Fscanf(c, "HTTP/1.1 %d", &status)
 	_, _ = io.Copy(io.Discard, c)
 	return status
 }
 
-// Bodies that are kept have a bound in sum: above it a body waits to be read, and no request is lost. A single body may
-// go above, or those that have come by half would wait for each other for ever.
+// Bodies that are kept have a bound in sum: above it a body waits to be read, and no request is lost. All came by half, and then
+// one at a time; what waited for --idle got a 400. A single body may go above, or they would wait for each other for ever.
 func TestKeptBodiesHaveABoundInSum(t *testing.T) {
-	const most, body = 256 << 10, 60 << 10
-	for _, pieces := range []int{1, 10} {
+	const most, body = 1 << 20, 240 << 10
+	for pieces, within := range map[int]time.Duration{1: 20 * time.Second, 10: 4 * time.Minute} {
 		inBubble(t, handled(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) }),
-			func(s *settings) { s.memory, s.buffer, s.maxWindow = most, 64<<10, 2 }, func(t *testing.T, b bubble) {
+			func(s *settings) { s.memory, s.buffer, s.maxWindow, s.idle = most, 256<<10, 4, 30*time.Second }, func(t *testing.T, b bubble) {
 				var all sync.WaitGroup
+				began, took := time.Now(), atomic.Duration{}
 				for range 60 {
-					all.Go(func() { assert.Equal(t, 200, b.upload(t, body, pieces)) })
+					all.Go(func() { assert.Equal(t, 200, b.upload(t, body, pieces)); took.Store(time.Since(began)) })
 				}
 				least, full := int64(most), 0
 				for range 200 {
@@ -89,6 +88,7 @@ func TestKeptBodiesHaveABoundInSum(t *testing.T) {
 					b.memory.mu.Unlock()
 				}
 				all.Wait()
+				assert.Less(t, took.Load(), within, "15 s and 2:45 at least; one at a time 33 s and 5:24")
 				assert.GreaterOrEqual(t, least, int64(-body))
 				assert.Greater(t, full, 10, "the bound is met")
 				b.settled(t, "all")

@@ -72,7 +72,7 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	}
 	p := &proxy{
 		settings: s, target: target, path: strings.TrimSuffix(target.EscapedPath(), "/"), log: log,
-		maybe2: target.Scheme == "https", base: http.DefaultTransport.(*http.Transport).Clone(), memory: &memory{left: s.memory},
+		maybe2: target.Scheme == "https", base: http.DefaultTransport.(*http.Transport).Clone(), memory: &memory{most: s.memory, left: s.memory},
 	}
 	p.fresh.Store(p.base)
 	p.life, p.stop = context.WithCancelCause(context.Background())
