@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"hash/crc64"
 	"io"
 	"io/fs"
 	"os"
 	"sync"
 	"syscall"
+
+	"github.com/minio/crc64nvme"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
@@ -77,12 +78,9 @@ func (f *file) sum(h hash.Hash, off, n int64) ([]byte, error) {
 	return h.Sum(nil), err
 }
 
-// nvme is the polynomial 0xAD93D23594C93659 of the NVM Express specification, reflected.
-var nvme = crc64.MakeTable(0x9a6c9329ac4bc9b5)
-
 // crc64 is the CRC64NVME of n bytes of the file from off, as requests and answers have it.
 func (f *file) crc64(off, n int64) (*string, error) {
-	sum, err := f.sum(crc64.New(nvme), off, n)
+	sum, err := f.sum(crc64nvme.New(), off, n)
 	text := base64.StdEncoding.EncodeToString(sum)
 	return &text, err
 }

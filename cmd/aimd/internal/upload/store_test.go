@@ -5,7 +5,6 @@ import (
 	"crypto/md5"
 	"encoding/base64"
 	"fmt"
-	"hash/crc64"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/minio/crc64nvme"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
@@ -48,7 +48,7 @@ func opened(t *testing.T, content string) *file {
 }
 
 func crc(content string) string {
-	h := crc64.New(nvme)
+	h := crc64nvme.New()
 	_, _ = io.WriteString(h, content)
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
