@@ -37,7 +37,7 @@ func TestUploadsInCompany(t *testing.T) {
 		steward(ctx, t, g.address)
 		commands := make([]*exec.Cmd, processes)
 		for i, dir := range dirs {
-			commands[i] = uploadCommand(t, dir, strconv.Itoa(i), g.address, "--law", law)
+			commands[i] = uploadCommand(t, dir, strconv.Itoa(i), "http://"+g.address, "--law", law)
 		}
 		began := time.Now()
 		var all []*process

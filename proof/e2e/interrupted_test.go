@@ -49,13 +49,13 @@ func newUploads(ctx context.Context, t *testing.T) *uploads {
 // command uploads the directory below the prefix.
 func (u *uploads) command(t *testing.T, prefix string) *exec.Cmd {
 	t.Helper()
-	return uploadCommand(t, u.dir, prefix, u.gateway.address, "--part-size", "5MiB", "--max-window", "16")
+	return uploadCommand(t, u.dir, prefix, "http://"+u.gateway.address, "--part-size", "5MiB", "--max-window", "16")
 }
 
 // uploadCommand is aimd upload of a directory to the store at the address.
-func uploadCommand(t *testing.T, dir, prefix, address string, flags ...string) *exec.Cmd {
+func uploadCommand(t *testing.T, dir, prefix, url string, flags ...string) *exec.Cmd {
 	t.Helper()
-	args := append([]string{"upload", dir, "s3://" + bucket + "/" + prefix, "--endpoint", "http://" + address}, flags...)
+	args := append([]string{"upload", dir, "s3://" + bucket + "/" + prefix, "--endpoint", url}, flags...)
 	cmd := exec.Command(aimdTool(t), args...)
 	cmd.Env = credentialsOnly()
 	return cmd

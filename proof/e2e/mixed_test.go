@@ -42,7 +42,7 @@ func TestUploadOfBlocksOfTwoSizes(t *testing.T) {
 			for _, law := range []string{"reno", "probe"} {
 				g := startSlowGateway(t, slots, 10*time.Millisecond)
 				steward(ctx, t, g.address)
-				p := startProcess(t, uploadCommand(t, dir, "p", g.address, "--law", law))
+				p := startProcess(t, uploadCommand(t, dir, "p", "http://"+g.address, "--law", law))
 				require.NoError(t, p.cmd.Wait(), "%v", &p.output)
 				m := allStored.FindStringSubmatch(p.output.String())
 				require.NotNil(t, m, "%v", &p.output)

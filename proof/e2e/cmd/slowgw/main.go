@@ -29,6 +29,8 @@ func main() {
 	secret := flag.String("secret", "secret-key", "the secret access `key`")
 	slots := flag.Int("cap", 32, "how many `requests` it takes at a time")
 	service := flag.Duration("service", 100*time.Millisecond, "the mean service `time` of an upload; each differs by up to a fifth")
+	cert := flag.String("cert", "", "the `file` with the certificate; with it the server speaks TLS")
+	key := flag.String("key", "", "the `file` with the certificate's key")
 	refuse := flag.Float64("refuse", 0, "the `share` of objects in one request that it refuses whatever the load, from 0 to 1")
 	flag.Parse()
 	s, err := open(*dir, *service, *refuse)
@@ -39,6 +41,8 @@ func main() {
 	log.Fatal(embedgw.RunVersityGW(context.Background(), s, &embedgw.Config{
 		RootUserAccess: *access, RootUserSecret: *secret,
 		Ports:             []string{*listen},
+		CertFile:          *cert,
+		KeyFile:           *key,
 		MaxConnections:    8192,
 		MaxRequests:       *slots,
 		MultipartMaxParts: 10000,
