@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -105,6 +106,8 @@ func Command() *cobra.Command {
 			return cli.Usage(c, errors.New("--to: is missing, want the URL of the service, like https://api.example.com"))
 		case s.one && s.by != "":
 			return cli.Usage(c, fmt.Errorf("--one and --key %s: want one of them", s.by))
+		case strings.HasPrefix(s.to+"/", "http://"+s.listen+"/"):
+			return cli.Usage(c, fmt.Errorf("--to %s and --listen %s: want two addresses, or the proxy would ask itself", s.to, s.listen))
 		}
 		return s.run(c.Context(), c.ErrOrStderr())
 	}

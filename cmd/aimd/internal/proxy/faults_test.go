@@ -101,9 +101,8 @@ func TestAnAnnouncedBodyCostsNothing(t *testing.T) {
 	inBubble(t, handled(func(http.ResponseWriter, *http.Request) {}), nil, func(t *testing.T, b bubble) {
 		var conns []net.Conn
 		for range 1000 {
-			c := b.dial()
-			conns = append(conns, c)
-			_, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000000\r\n\r\nx")
+			conns = append(conns, b.dial())
+			_, err := io.WriteString(conns[len(conns)-1], "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 16000000\r\n\r\nx")
 			require.NoError(t, err)
 		}
 		synctest.Wait()
@@ -185,9 +184,7 @@ func TestTheProxySpeaksTheDialectOfTheRequest(t *testing.T) {
 func TestMaxRateAndMaxWindow(t *testing.T) {
 	var flying, most atomic.Int64
 	inBubble(t, handled(func(http.ResponseWriter, *http.Request) {
-		if n := flying.Inc(); n > most.Load() {
-			most.Store(n)
-		}
+		most.Store(max(most.Load(), flying.Inc()))
 		time.Sleep(time.Second)
 		flying.Dec()
 	}), func(s *settings) { s.maxRate, s.maxWindow = 2, 3 }, func(t *testing.T, b bubble) {
@@ -246,8 +243,11 @@ func TestHeadsAreBounded(t *testing.T) {
 			b.settled(t, "all")
 		})
 	}
-	for size, want := range map[int]int{900 << 10: 200, 1200 << 10: 502} {
-		inBubble(t, handled(func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-A", strings.Repeat("x", size)) }), nil, func(t *testing.T, b bubble) {
+	for size, want := range map[int]int{900 << 10: 200, 1200 << 10: 502, 0: 502} { // the last has a status that is none
+		inBubble(t, func(c net.Conn) {
+			_, _ = http.ReadRequest(bufio.NewReader(c))
+			fmt.Fprintf(c, "HTTP/1.1 %03d OK\r\nContent-Length: 0\r\nX-A: %s\r\n\r\n", min(size, 200), strings.Repeat("x", size))
+		}, nil, func(t *testing.T, b bubble) {
 			status, header, _ := b.ask(t, "POST"+get("/", "Content-Length: 0")[3:])
 			assert.Equal(t, want, status, header.Get("Aimd-Reason"))
 			b.settled(t, "all")

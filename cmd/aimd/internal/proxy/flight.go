@@ -25,6 +25,10 @@ func (f flight) RoundTrip(r *http.Request) (*http.Response, error) {
 		r, far = send(r, f.idle)
 	}
 	resp, err := f.send(r)
+	if err == nil && resp.StatusCode < http.StatusContinue { // to write it is a panic of net/http
+		_ = resp.Body.Close()
+		resp, err = nil, fmt.Errorf("the service answered with the status %03d", resp.StatusCode)
+	}
 	if far != nil {
 		far.next(func() { far.over, far.heard = far.over || err != nil, true })
 		if err != nil && context.Cause(r.Context()) == errSilent && !errors.Is(err, errLocked) {

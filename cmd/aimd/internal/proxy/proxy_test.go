@@ -388,16 +388,16 @@ func TestItIsNoOpenProxy(t *testing.T) {
 
 func TestBadCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
-		"proxy":                              "--to: is missing",
-		"proxy --to ftp://x":                 "--to",
-		"proxy --to http://x?a=1":            "without a query",
-		"proxy --to http://x --one --key X":  "want one of them",
-		"proxy --to http://x --key a:b":      "a name of a header",
-		"proxy --to http://x --listen 8020":  "a host or none, and a port",
-		"proxy --to http://x --hold 2h":      "--hold",
-		"proxy --to http://x --keys 0":       "--keys",
-		"proxy --to http://x --share y:6379": `invalid argument "y:6379" for "--share" flag: want a URL like redis://host:6379`,
-
+		"proxy":                                   "--to: is missing",
+		"proxy --to ftp://x":                      "--to",
+		"proxy --to http://x?a=1":                 "without a query",
+		"proxy --to http://x --one --key X":       "want one of them",
+		"proxy --to http://127.0.0.1:8020/v":      "--to http://127.0.0.1:8020/v and --listen 127.0.0.1:8020: want two addresses",
+		"proxy --to http://x --key a:b":           "a name of a header",
+		"proxy --to http://x --listen 8020":       "a host or none, and a port",
+		"proxy --to http://x --hold 2h":           "--hold",
+		"proxy --to http://x --keys 0":            "--keys",
+		"proxy --to http://x --share y:6379":      `invalid argument "y:6379" for "--share" flag: want a URL like redis://host:6379`,
 		"proxy --to http://x --classes read,list": `want one of read,write`,
 	} {
 		got := clitest.Run(t, []*cobra.Command{Command()}, strings.Fields(line)...)
