@@ -45,7 +45,7 @@ type Config struct {
 	// twice.
 	Timeouts bool
 	// If decides alone which errors are tried again, idempotent or not; nil means the terms of Policy. An
-	// error with an verdict.Verdict.Reason, such as a used quota, is final anyway.
+	// error with a verdict.Verdict.Reason, such as a used quota, is final anyway.
 	If func(error) bool
 	// MaxRetryAfter is the longest Retry-After; a longer Retry-After counts as this time. 1 ms to 24 h; 0 means 5
 	// min.

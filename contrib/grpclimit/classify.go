@@ -23,7 +23,7 @@ const (
 	longestDelay = 365 * 24 * time.Hour
 )
 
-// Classify is an verdict.Classifier for clients without the interceptors of this package, which do the same. It
+// Classify is a verdict.Classifier for clients without the interceptors of this package, which do the same. It
 // leaves errors without a status to the next classifier:
 //
 //	aimd.Config{Classifier: verdict.FirstOf(grpclimit.Classify, verdict.Classify)}

@@ -16,7 +16,7 @@ import (
 	"github.com/aimd-go/aimd/verdict"
 )
 
-// Classify is an verdict.Classifier for what verdict.Classify cannot read of minio-go's errors: a connection that
+// Classify is a verdict.Classifier for what verdict.Classify cannot read of minio-go's errors: a connection that
 // was cut off comes as text. It is neutral and tried again. Classify leaves all others, the codes and statuses of an
 // ErrorResponse, to the next of verdict.FirstOf:
 //
