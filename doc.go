@@ -27,7 +27,7 @@
 //   - the service asks for a wait (Retry-After): the operation waits, for [Config].MaxRetryAfter at most. It fails at once
 //     if its deadline comes before.
 //   - the service answers 500: the operation is tried again. If it fails again and again while others succeed, it ends
-//     with [ErrOwnFault].
+//     with [ErrOwnFault]. Where 500 is how the service refuses, say so with [Refused].
 //   - the service has never answered: operations fail after [Config].FirstContact.
 //   - the context of an operation that waits ends: Do returns at once, and its turn goes to the next.
 //   - a permit is released twice: the second release has no effect.
