@@ -61,10 +61,11 @@ race:
 short:
 	go test -short -vet=off -timeout 2m $(PACKAGES)
 
-# Most tests wait for limits, so without QUIET many run at a time.
+# Most tests wait for limits, so without QUIET many run at a time. E2E are the tests, or a program that has them compiled.
+E2E       ?= go test -vet=off .
 e2e: export E2E_QUIET := $(QUIET)
 e2e:
-	cd proof/e2e && go test -vet=off -v -count=1 -timeout 2h $(if $(QUIET),,-parallel 12) -run '^Test($(ROWS))' .
+	cd proof/e2e && $(E2E) -test.v -test.count=1 -test.timeout=2h $(if $(QUIET),,-test.parallel=12) -test.run='^Test($(ROWS))'
 
 vet:
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not gofmt-ed: $$bad"; exit 1; }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"github.com/versity/versitygw/backend/posix"
 )
 
 // uploads is a directory, a store, and aimd upload between them.
@@ -100,13 +99,16 @@ func said(p *process) (stored, skipped, failed int) {
 	return stored, skipped, failed
 }
 
+// partsDir is where versitygw keeps parts in a bucket. Its package would link all of versitygw.
+const partsDir = ".sgwtmp/multipart"
+
 // incomplete are the uploads in parts below the prefix that the store has on disk: it
 // does not list one that a part made once more after an abort.
 func (u *uploads) incomplete(t *testing.T, prefix string) (ids []string) {
 	t.Helper()
 	for _, name := range u.names {
 		key := fmt.Sprintf("%x", sha256.Sum256([]byte(prefix+"/"+name)))
-		entries, err := os.ReadDir(filepath.Join(u.gateway.dir, bucket, posix.MetaTmpMultipartDir, key))
+		entries, err := os.ReadDir(filepath.Join(u.gateway.dir, bucket, partsDir, key))
 		if !errors.Is(err, os.ErrNotExist) {
 			require.NoError(t, err)
 		}

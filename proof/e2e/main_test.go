@@ -19,6 +19,9 @@ const engineWorker = "E2E_WORKER"
 // errandRunner makes it a process that shares a window.
 const errandRunner = "E2E_ERRAND"
 
+// programs is a folder in which some of our programs are, built a moment ago. It goes with the tests.
+const programs = "E2E_PROGRAMS"
+
 func TestMain(m *testing.M) {
 	if settings := os.Getenv(engineWorker); settings != "" {
 		runEngineWorker(settings)
@@ -30,9 +33,11 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	var err error
-	if binaries, err = os.MkdirTemp("", "aimd-e2e-"); err != nil {
-		panic(err)
+	if binaries = os.Getenv(programs); binaries == "" {
+		var err error
+		if binaries, err = os.MkdirTemp("", "aimd-e2e-"); err != nil {
+			panic(err)
+		}
 	}
 	code := m.Run()
 	// Not after each test: several run at a time.
