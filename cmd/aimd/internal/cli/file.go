@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/robustio"
 )
 
 // MakeDir makes a directory if it does not exist. It ignores "".
@@ -42,7 +44,7 @@ func ReadFile(path string) ([]byte, error) {
 	if err := regular(path); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(path)
+	return robustio.ReadFile(path) // Windows refuses a file that is replaced meanwhile
 }
 
 // WriteFile replaces the content of a regular file, or makes one. It refuses anything else, as /dev/null. If the path is
@@ -63,7 +65,7 @@ func WriteFile(path string, text []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(text)
 	if err = cmp.Or(err, f.Close()); err == nil {
-		err = os.Rename(beside, path)
+		err = robustio.Rename(beside, path) // Windows refuses if another process reads or writes
 	}
 	if err != nil {
 		_ = os.Remove(beside)
