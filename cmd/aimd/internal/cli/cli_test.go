@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,6 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), nil, 0o600))
 	require.NoError(t, MakeDir("csv", filepath.Join(dir, "c", "d")))
 	assert.DirExists(t, filepath.Join(dir, "c", "d"))
-	require.ErrorContains(t, MakeDir("csv", filepath.Join(dir, "a", "d")), "want a directory that can be made or written to: not a directory")
+	require.ErrorContains(t, MakeDir("csv", filepath.Join(dir, "a", "d")), "want a directory that can be made or written to: "+syscall.ENOTDIR.Error())
 	assert.Equal(t, os.ErrClosed, Reason(&os.PathError{Err: os.ErrClosed}))
 }

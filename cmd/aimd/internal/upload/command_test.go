@@ -7,12 +7,14 @@ import (
 	"encoding/pem"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -124,6 +126,7 @@ func TestWhatIsWrongAtTheStart(t *testing.T) {
 	secure := httptest.NewTLSServer(w.Next)
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	defer secure.Close()
+	_, refused := net.Dial("tcp", "127.0.0.1:1") // in the words of the system
 	const credentials = "the credentials are refused; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE, and the clock: "
 	for name, c := range map[string]struct {
 		endpoint string
@@ -131,7 +134,7 @@ func TestWhatIsWrongAtTheStart(t *testing.T) {
 		code     string
 		want     string
 	}{
-		"nothing listens":     {"http://127.0.0.1:1", 0, "", "connection refused"},
+		"nothing listens":     {"http://127.0.0.1:1", 0, "", cli.Reason(refused).Error()},
 		"https to http":       {strings.Replace(w.URL, "http:", "https:", 1), 0, "", "http: server gave HTTP response to HTTPS client"},
 		"http to https":       {w.URL, 400, "", "the server there may speak TLS only; want https:// in place of http://, or another port: "},
 		"another certificate": {secure.URL, 0, "", "x509: "},
@@ -286,7 +289,7 @@ func TestFilesFromAListAndPatterns(t *testing.T) {
 	assert.ElementsMatch(t, []string{"a.jpg", "a.txt", "d/c.jpg"}, keys())
 	assert.Contains(t, got.Stdout, "3 stored (0.0 MiB), 0 skipped, 2 failed")
 	assert.Contains(t, got.Stderr, `failed: "../x": want a path below the directory`)
-	assert.Contains(t, got.Stderr, `none": stat `)
+	assert.Contains(t, got.Stderr, "none: "+syscall.ENOENT.Error()+"\n")
 
 	got = command(t, list, "s3://bucket/p", "--files-from", "-")
 	assert.Equal(t, cli.WrongUsage, got.Status)

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +106,9 @@ func (w *world) forget() {
 }
 
 func (w *world) write(name, content string) string {
+	if runtime.GOOS == "windows" && strings.ContainsAny(name, "\"?*:\\\a\n\t\xff") {
+		w.t.Skipf("Windows allows no file with the name %q", name)
+	}
 	path := filepath.Join(w.dir, filepath.FromSlash(name))
 	require.NoError(w.t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(w.t, os.WriteFile(path, []byte(content), 0o644))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -27,14 +28,12 @@ const large = partLeast + 1<<10
 func TestOddNamesGoAndComeBack(t *testing.T) {
 	w := newWorld(t)
 	want := map[string]string{}
-	for _, name := range []string{
-		"plain", "empty", "with space", "plus+and&and?and#and%41", "ünïcödé/日本", "new\nline", "-dash", "..odd", "a/b/c/d", "a-b/1", "a!/1", "a/b.c", "~", "quote\"'",
-		"tab\t", "back\\slash", "star*", "a=b", "colon:x", "trailing.",
-	} {
-		content := "content of " + name
-		if name == "empty" {
-			content = ""
-		}
+	names := []string{"plain", "empty", "with space", "plus+and&and#and%41", "ünïcödé/日本", "-dash", "..odd", "a/b/c/d", "a-b/1", "a!/1", "a/b.c", "~", "quote'", "a=b"}
+	if runtime.GOOS != "windows" { // which has no such names
+		names = append(names, "and?", "new\nline", "quote\"", "tab\t", "back\\slash", "star*", "colon:x", "trailing.")
+	}
+	for _, name := range names {
+		content := strings.TrimPrefix("content of "+name, "content of empty")
 		w.write(name, content)
 		want["p/"+name] = content
 	}
@@ -158,9 +157,11 @@ func TestFilesThatChangeWhileTheyAreRead(t *testing.T) {
 			},
 		} {
 			t.Run(fmt.Sprintf("%s, %d bytes", name, size), func(t *testing.T) {
-				w := newWorld(t)
+				if runtime.GOOS == "windows" && (name == "vanishes" || name == "replaced") {
+					t.Skip("Windows keeps a file that is read")
+				}
+				w, before := newWorld(t), random(size)
 				w.write("other", "x")
-				before := random(size)
 				path := w.write("victim", before)
 				var once sync.Once
 				w.set(func(_ http.ResponseWriter, r *http.Request) bool {
