@@ -69,7 +69,7 @@ func (b bubble) upload(t *testing.T, length, pieces int) (status int) {
 // one at a time; what waited for --idle got a 400. A single body may go above, or they would wait for each other for ever.
 func TestKeptBodiesHaveABoundInSum(t *testing.T) {
 	const most, body = 1 << 20, 240 << 10
-	for pieces, within := range map[int]time.Duration{1: 20 * time.Second, 10: 4 * time.Minute} {
+	for pieces, within := range map[int]time.Duration{1: 26 * time.Second, 10: 4 * time.Minute} {
 		inBubble(t, handled(func(http.ResponseWriter, *http.Request) { time.Sleep(time.Second) }),
 			func(s *settings) { s.memory, s.buffer, s.maxWindow, s.idle = most, 256<<10, 4, 30*time.Second }, func(t *testing.T, b bubble) {
 				var all sync.WaitGroup
@@ -88,7 +88,7 @@ func TestKeptBodiesHaveABoundInSum(t *testing.T) {
 					b.memory.mu.Unlock()
 				}
 				all.Wait()
-				assert.Less(t, took.Load(), within, "15 s and 2:45 at least; one at a time 33 s and 5:24")
+				assert.Less(t, took.Load(), within, "15 to 20 s and 3:17, 15 s and 2:45 at best; one at a time 33 s and 5:24")
 				assert.GreaterOrEqual(t, least, int64(-body))
 				assert.Greater(t, full, 10, "the bound is met")
 				b.settled(t, "all")
