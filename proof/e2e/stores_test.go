@@ -161,7 +161,7 @@ func TestStoresThatRefuse(t *testing.T) {
 		replica := startRedis(t)
 		host, port, err := net.SplitHostPort(r.address)
 		require.NoError(t, err)
-		require.NoError(t, replica.redis.SlaveOf(ctx, host, port).Err())
+		require.NoError(t, replica.redis.Do(ctx, "replicaof", host, port).Err())
 		refused(t, redisshare.Store{Client: client(t, redis.NewClient(&redis.Options{Addr: replica.address, MaxRetries: -1})), Name: "x"}, "READONLY", "the primary")
 	})
 	t.Run("redis: a key of another type", func(t *testing.T) {
