@@ -53,7 +53,7 @@ func (w *wait) keep(to http.ResponseWriter, r *http.Request) (err error) {
 type kept struct {
 	parts       [][]byte
 	size, taken int64
-	// whole: there is room for all that may come.
+	// whole: there is room for all that will come, or it goes above.
 	whole bool
 	// unread counts the readers that are not at their end. A part is used again only if there are none.
 	unread atomic.Int32
@@ -87,8 +87,7 @@ func (r *reading) Read(b []byte) (n int, _ error) {
 
 // read reads on, as far as there is room. An announced length counts for the last such step only, and for one of 64 KiB at most.
 func (k *kept) read(w *wait, m *memory, r *http.Request, most int64) error {
-	all := most - k.size + 1
-	n := min(max(k.size, 4<<10), 256<<10, all)
+	n, all := min(max(k.size, 4<<10), 256<<10, most-k.size+1), int64(0)
 	if rest := r.ContentLength - k.size; rest >= 0 {
 		if all = max(rest, 1); all <= max(n, 64<<10) { // without a rest there is none but the end
 			n = all

@@ -46,19 +46,24 @@ func TestAProgramThatHalfClosesReadsNo200(t *testing.T) {
 	until(func() bool { flying, _ := state(p); return flying == 0 })
 }
 
-// upload is a POST with a body of that length, in pieces between which the program waits.
-func (b bubble) upload(t *testing.T, length, pieces int) (status int) {
+// upload is a POST with a body of that length, which it tells or not, in pieces between which the program waits.
+func (b bubble) upload(t *testing.T, length, pieces int, told bool) (status int) {
 	t.Helper()
 	c := b.dial()
 	defer c.Close()
 	go func() {
-		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n", length)
+		form, piece, end := fmt.Sprint("Content-Length: ", length), string(make([]byte, length/pieces)), ""
+		if !told {
+			form, piece, end = "Transfer-Encoding: chunked", fmt.Sprintf("%x\r\n%s\r\n", length/pieces, piece), "0\r\n\r\n"
+		}
+		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n%s\r\n\r\n", form)
 		for range pieces {
-			if _, err := c.Write(make([]byte, length/pieces)); err != nil {
+			if _, err := io.WriteString(c, piece); err != nil {
 				return
 			}
 			time.Sleep(time.Second)
 		}
+		_, _ = io.WriteString(c, end)
 	}()
 	_, _ = fmt.Fscanf(c, "HTTP/1.1 %d", &status)
 	_, _ = io.Copy(io.Discard, c)
@@ -75,7 +80,7 @@ func TestKeptBodiesHaveABoundInSum(t *testing.T) {
 				var all sync.WaitGroup
 				began, took := time.Now(), atomic.Duration{}
 				for range 60 {
-					all.Go(func() { assert.Equal(t, 200, b.upload(t, body, pieces)); took.Store(time.Since(began)) })
+					all.Go(func() { assert.Equal(t, 200, b.upload(t, body, pieces, true)); took.Store(time.Since(began)) })
 				}
 				least, full := int64(most), 0
 				for range 200 {
@@ -94,6 +99,20 @@ func TestKeptBodiesHaveABoundInSum(t *testing.T) {
 				b.settled(t, "all")
 			})
 	}
+}
+
+// Where the length is not told no room is held for a longer body: 12 that fit together came three at a time, in 29 s.
+func TestABodyOfUnknownLengthHoldsWhatHasCome(t *testing.T) {
+	inBubble(t, handled(func(http.ResponseWriter, *http.Request) {}), func(s *settings) { s.memory, s.buffer = 1<<20, 256<<10 }, func(t *testing.T, b bubble) {
+		var all sync.WaitGroup
+		began := time.Now()
+		for range 12 {
+			all.Go(func() { assert.Equal(t, 200, b.upload(t, 60<<10, 10, false)) })
+		}
+		all.Wait()
+		assert.Less(t, time.Since(began), 15*time.Second)
+		b.settled(t, "all")
+	})
 }
 
 // A length that is announced costs nothing: 1000 programs announce 16 MiB each and send a byte.

@@ -12,13 +12,13 @@ import (
 var errMemory = errors.New("the bodies of other requests hold all of --memory, for longer than --hold")
 
 // memory bounds the bytes of all bodies that are kept. Each body gets room as it comes, up to a quarter of all room. From
-// there on it waits until there is room for all of it: otherwise all would come by half, and then one at a time. If no body
-// has room for all of it, the next goes above the bound, or they could wait for each other for ever. If no body has given
-// room back for --hold, waiting requests are told.
+// there on a body whose length is told waits until there is room for all of it: otherwise all would come by half, and then one
+// at a time. If no body has room for all of it, the next goes above the bound, or they could wait for each other for ever. If no
+// body has given room back for --hold, waiting requests are told.
 type memory struct {
 	mu         sync.Mutex
 	most, left int64
-	// whole is the number of bodies that have room for all of them.
+	// whole is the number of bodies that have room for all of them, or go above.
 	whole int
 	// freed is the time when a body last gave room back.
 	freed time.Time
@@ -29,7 +29,7 @@ type memory struct {
 type claim struct {
 	item queue.Item[*claim]
 	of   *kept
-	// n is what it needs next, rest all that may come of it.
+	// n is what it needs next, rest all that will come of it, 0: not known. A guess would hold the room of many.
 	n, rest int64
 	met     chan struct{}
 }
@@ -37,13 +37,11 @@ type claim struct {
 func (m *memory) take(ctx context.Context, k *kept, n, rest int64, hold time.Duration) error {
 	m.mu.Lock()
 	if k.whole || m.line.Len() == 0 && m.plenty(n) {
-		if !k.whole {
-			m.give(k, n)
-		}
+		m.give(k, max(0, k.size+n-k.taken))
 		m.mu.Unlock()
 		return nil
 	}
-	c := &claim{of: k, n: n, rest: max(n, rest), met: make(chan struct{})}
+	c := &claim{of: k, n: n, rest: rest, met: make(chan struct{})}
 	c.item.Value = c
 	m.line.Push(&c.item)
 	m.serve()
@@ -96,11 +94,14 @@ func (m *memory) serve() {
 	for i, _ := m.line.Ends(); i != nil; i, _ = m.line.Ends() {
 		c, n := i.Value, i.Value.n
 		if !m.plenty(n) {
-			if n = c.rest; m.left < n && m.whole > 0 {
+			n = max(n, c.rest)
+			above := m.left < n
+			if above && m.whole > 0 {
 				return
 			}
-			c.of.whole = true
-			m.whole++
+			if c.of.whole = above || c.rest > 0; c.of.whole {
+				m.whole++
+			}
 		}
 		m.give(c.of, n)
 		m.line.Remove(i)
