@@ -41,7 +41,7 @@ func Command() *cobra.Command {
 		if err := cmp.Or(c.arguments(args), c.list(cmd.InOrStdin())); err != nil {
 			return cli.Usage(cmd, err)
 		}
-		if list, ok := c.List.(*os.File); ok { // Windows keeps a file that is open
+		if list, ok := c.List.(*os.File); ok && c.FilesFrom != "-" { // Windows keeps a file that is open
 			defer list.Close()
 		}
 		// A reader that goes away, as head does, must not end the program before its parts are removed.

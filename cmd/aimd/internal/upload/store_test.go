@@ -60,6 +60,7 @@ func hexMD5(content string) string { return fmt.Sprintf("%x", md5.Sum([]byte(con
 func TestPutBelievesTheAnswerOnly(t *testing.T) {
 	const content = "content"
 	raw := md5.Sum([]byte(content))
+	require.Equal(t, "rosUhgp5mIg=", crc("123456789"), "AE8B14860A799888, the check value of CRC-64/NVME in the catalogue of CRCs by Greg Cook")
 	for name, c := range map[string]struct {
 		header, value string
 		want          string
