@@ -136,6 +136,31 @@ func TestAMessageThatIsTooLarge(t *testing.T) {
 	l.told(window.Neutral)
 }
 
+func FuzzPushback(f *testing.F) {
+	for _, s := range []string{"", "0", "1500", "-1", "1e9", "+5", " 7", "18446744073709551615"} {
+		f.Add(s)
+	}
+	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, value string) {
+		err := grpclimit.UnaryClientInterceptor(l)(t.Context(), "", nil, nil, nil,
+			func(_ context.Context, _ string, _, _ any, _ *grpc.ClientConn, opts ...grpc.CallOption) error {
+				trailer, ok := opts[len(opts)-1].(grpc.TrailerCallOption)
+				require.True(t, ok)
+				*trailer.TrailerAddr = metadata.Pairs("grpc-retry-pushback-ms", value)
+				return status.Error(codes.Internal, "")
+			})
+		d := grpclimit.Classify(err).Wait
+		assert.GreaterOrEqual(t, d, time.Duration(0))
+		assert.LessOrEqual(t, d, 365*24*time.Hour)
+		if strings.HasPrefix(value, "-") {
+			assert.Zero(t, d)
+		}
+		assert.Equal(t, codes.Internal, status.Code(err))
+		assert.Zero(t, l.Snapshot().InFlight)
+	})
+}
+
 // A wrong port is reported within 10 s, and a server that goes away later ends no call.
 func TestAWrongPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
