@@ -23,6 +23,7 @@ func TestDocumentsArePutInForceOnASchedule(t *testing.T) {
 		source, a := &script{data: version(1, 8)}, &applied{}
 		c, stop := running(t, source, time.Minute, a.apply)
 		require.Equal(t, []uint64{1}, a.all(), "it begins with a look")
+		require.EqualError(t, c.Run(t.Context(), time.Minute), "remote: Run runs already")
 		began := time.Now()
 
 		time.Sleep(100 * time.Minute)

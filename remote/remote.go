@@ -84,6 +84,7 @@ type Client struct {
 	apply  []func(Document) error
 	turn   chan struct{} // has an element during a look, which alone writes due and state
 	due    bool          // a function has yet to take the document in force
+	runs   atomic.Bool
 	state  atomic.Pointer[Snapshot]
 }
 
@@ -101,7 +102,8 @@ func New(source Source, apply ...func(Document) error) *Client {
 }
 
 // Run looks at the source on a schedule of this mean period (package schedule) until the context ends, and returns the
-// context's error, or one about the period: 1 s to 24 h; 0 means 5 min, "Once every 5 minutes" (Safe Client Behaviour).
+// context's error, or one about the period: 1 s to 24 h; 0 means 5 min, "Once every 5 minutes" (Safe Client Behaviour). While one
+// Run runs, another is an error: the source would be asked twice as often.
 // If there has been no look, it begins with a look. To hear of each look, call Refresh in a schedule of your own.
 func (c *Client) Run(ctx context.Context, period time.Duration) error {
 	err := check.Duration("period", &period, 5*time.Minute, time.Second, 24*time.Hour)
@@ -109,6 +111,10 @@ func (c *Client) Run(ctx context.Context, period time.Duration) error {
 	if err = cmp.Or(err, wrong); err != nil {
 		return fmt.Errorf("remote: %w", err)
 	}
+	if c.runs.Swap(true) {
+		return errors.New("remote: Run runs already")
+	}
+	defer c.runs.Store(false)
 	if c.Snapshot().Looks == 0 {
 		_ = c.Refresh(ctx) // Snapshot has the error
 	}
