@@ -133,14 +133,14 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	defer p.keeping(again)()
 	failed := make(chan error, 2)
 	if s.admin != "" {
-		admin, err := p.serve(s.admin, p.admin(), "page of the limiters, and /metrics", 0, failed)
+		admin, err := p.serve("--admin", s.admin, p.admin(), "page of the limiters, and /metrics", 0, failed)
 		if err != nil {
 			return err
 		}
 		defer admin.Close()
 	}
 	// Half of the files are for connections to the service.
-	server, err := p.serve(s.listen, p, "listening, Ctrl-C ends it", half(files()), failed)
+	server, err := p.serve("--listen", s.listen, p, "listening, Ctrl-C ends it", half(files()), failed)
 	if err != nil {
 		return err
 	}
@@ -192,10 +192,10 @@ func (s settings) start(ctx context.Context, stderr io.Writer) (*proxy, error) {
 }
 
 // serve listens, to at most so many connections if most is not 0. The end of the server goes to failed.
-func (p *proxy) serve(address string, h http.Handler, what string, most int, failed chan<- error) (*http.Server, error) {
+func (p *proxy) serve(flag, address string, h http.Handler, what string, most int, failed chan<- error) (*http.Server, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s %s: %w; want an address of this machine that no other program has", flag, address, errors.Unwrap(err))
 	}
 	server := p.server(h)
 	p.log.Info(what, "url", "http://"+l.Addr().String())

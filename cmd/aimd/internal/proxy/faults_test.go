@@ -18,9 +18,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 )
 
 // A program that closes its own side after the request is there and reads. net/http takes it for gone, and would say
@@ -392,4 +396,16 @@ func TestALostConnectionOfHTTP2(t *testing.T) {
 		b.settled(t, "all")
 		b.base.CloseIdleConnections()
 	})
+}
+
+// The error of an address that another program has named neither the flag nor what is allowed.
+func TestAnAddressThatIsTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	for _, flag := range []string{"--listen", "--admin"} {
+		got := clitest.Run(t, []*cobra.Command{Command()}, "proxy", "--to", "http://x", "--listen", "127.0.0.1:0", flag, l.Addr().String())
+		assert.Equal(t, cli.Failed, got.Status)
+		assert.Regexp(t, flag+" "+l.Addr().String()+": bind: .*; want an address of this machine", got.Stderr)
+	}
 }
