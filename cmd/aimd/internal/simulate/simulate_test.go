@@ -67,7 +67,7 @@ func TestSimRunWritesWhatIsAskedFor(t *testing.T) {
 	assert.Equal(t, []string{"a", "mine.yaml"}, clitest.Files(t))
 	figures, err := filepath.Glob("a/svg/*")
 	require.NoError(t, err)
-	assert.Equal(t, []string{"a/svg/mine-answers.svg", "a/svg/mine-cwnd.svg"}, figures)
+	assert.Equal(t, []string{filepath.FromSlash("a/svg/mine-answers.svg"), filepath.FromSlash("a/svg/mine-cwnd.svg")}, figures)
 }
 
 func TestSimRunWithSettings(t *testing.T) {
