@@ -25,6 +25,9 @@ const brief = 100 * time.Millisecond
 type Desk struct {
 	// Waiters is the number of jobs that may wait at a time; 0: any number. A further job waits for 100 ms.
 	Waiters int
+	// Final reports an error by which the work tells its engine what to do: no further attempt, another time. It ends the
+	// job, also if it wraps a refusal, which the limiter hears. It is never called with nil; nil: there is none.
+	Final func(error) bool
 
 	waiting atomic.Int32
 }
@@ -76,6 +79,8 @@ type wait struct {
 	// end ends the context of the job, and timer calls it; timer is nil while the job does not wait.
 	end   context.CancelCauseFunc
 	timer *time.Timer
+	// final is an error of the work that ends the job.
+	final error
 }
 
 // do is one round of Run.
@@ -90,10 +95,17 @@ func (w *wait) do(ctx context.Context, l *aimd.Limiter, work func(context.Contex
 			return context.Canceled // the slot came too late
 		}
 		defer w.begin()
-		return work(ctx)
+		err := work(ctx)
+		if err != nil && w.desk.Final != nil && w.desk.Final(err) {
+			w.final = err
+			end(nil)
+		}
+		return err
 	})
 	story, _ := err.(*attempt.Error) // nil if err is
 	switch {
+	case w.final != nil:
+		return false, w.final
 	case story == nil:
 		return false, err
 	case story.Reason == nil:

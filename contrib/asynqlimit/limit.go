@@ -56,7 +56,9 @@ func LimitBy(c *asynq.Config, s Settings) (asynq.MiddlewareFunc, error) {
 		return nil, fmt.Errorf("asynqlimit: %w", &setting.Error{Name: "Of", Value: "a function", Want: "either Limiter or Of"})
 	}
 	excuse(c)
-	d := &job.Desk{Waiters: max(0, s.Waiters)}
+	d := &job.Desk{Waiters: max(0, s.Waiters), Final: func(err error) bool {
+		return errors.Is(err, asynq.SkipRetry) || errors.Is(err, asynq.RevokeTask)
+	}}
 	if s.Waiters == 0 && len(c.Queues) > 1 {
 		workers := c.Concurrency
 		if workers < 1 {

@@ -61,7 +61,9 @@ func LimitBy(c *river.Config, s Settings) error {
 	if rescued == 0 {
 		rescued = rescue + max(0, c.JobTimeout)
 	}
-	d := &job.Desk{Waiters: max(0, s.Waiters)}
+	d := &job.Desk{Waiters: max(0, s.Waiters), Final: func(err error) bool {
+		return errors.Is(err, new(river.JobCancelError)) || errors.Is(err, new(river.JobSnoozeError))
+	}}
 	c.Middleware = append(slices.Clip(c.Middleware), river.WorkerMiddlewareFunc(
 		func(ctx context.Context, row *rivertype.JobRow, work func(context.Context) error) error {
 			l, err := s.Of(row)
