@@ -125,3 +125,15 @@ func within(ctx context.Context, d time.Duration, work func(context.Context) err
 	defer cancel()
 	return work(ctx)
 }
+
+// A slot that comes as the patience ends. One job in two failed then, with "context canceled", and lost an attempt of its engine.
+func TestASlotAsThePatienceEnds(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			l, d := newLimiter(t, aimd.Config{}), &job.Desk{}
+			occupy(t, l, time.Second)
+			back, err := d.Run(t.Context(), l, time.Second, false, nothing)
+			require.Equal(t, back, err != nil, "done, or handed back: %v", err)
+		})
+	}
+}

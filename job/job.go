@@ -92,7 +92,8 @@ func (w *wait) do(ctx context.Context, l *aimd.Limiter, work func(context.Contex
 	defer w.over()
 	err = l.Do(inner, func(ctx context.Context) error {
 		if !w.over() {
-			return context.Canceled // the slot came too late
+			end(errPatience) // the timer's own call may be under way
+			return context.Canceled
 		}
 		defer w.begin()
 		err := work(ctx)
