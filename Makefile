@@ -52,11 +52,12 @@ RACED     := $(addprefix ./cmd/aimd/internal/,cli demo/race livepage progress pr
 test:
 	$(TEST) $(filter-out ./release/...,$(PACKAGES)) ./proof/harm
 
-# The simulator, the law and the rules of the pages start no goroutine, and would take ten times as long. The detector would
-# sleep for a second at each package's end.
+# The packages of the library that start a goroutine or lock, with their tests: in others nothing can race. The law's tests
+# would take ten times as long. The detector would sleep for a second at each package's end.
 race: export GORACE := atexit_sleep_ms=0
 race:
-	$(TEST) -race $(if $(SLOW),-skip '^Test($(SLOW))$$') $$(go list ./... | grep -vE '/internal/(probe|rules|sim)$$') $(RACED)
+	$(TEST) -race $(if $(SLOW),-skip '^Test($(SLOW))$$') $$(git grep -lE '\bgo (func|[a-z.]+\()|\.Go\(|\bsync\.|\.Parallel\(' -- \
+	  '*.go' ':!cmd' ':!contrib' ':!examples' ':!proof' ':!release' ':!internal/probe' | xargs -n 1 dirname | sort -u | sed 's|^|./|') $(RACED)
 
 short:
 	go test -short -vet=off -timeout 2m $(PACKAGES)

@@ -35,7 +35,7 @@ var harmful = []string{
 	"harm-blocks-of-sizes", "harm-first-attempt-refused", "harm-one-of-four-down", "harm-share-refused",
 }
 
-// whole are the scenarios of the story all of whose lines of --json are compared with something.
+// whole are the scenarios of the story all of whose lines of --json are compared with something, with -laws.
 var whole = []string{"window-vs-backoff", "backoff-or-window"}
 
 // judged has all runs played, and the scenarios by which laws are judged, too: most of the time of all.
@@ -122,7 +122,7 @@ func asserted(s scenario.Scenario) scenario.Scenario {
 		all = all && len(e.At) > 0
 	}
 	switch {
-	case slices.Contains(whole, s.Name), law && len(s.Sweep) == 0, slices.ContainsFunc(s.Sweep, ofStrategy):
+	case *judged && slices.Contains(whole, s.Name), law && len(s.Sweep) == 0, slices.ContainsFunc(s.Sweep, ofStrategy):
 		return s
 	case law:
 		names = append(names, "probe")
