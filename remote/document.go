@@ -87,7 +87,11 @@ func parse(data []byte) (d Document, err error) {
 	// The format first: in another format the other fields may mean something else.
 	var head struct{ Format json.RawMessage }
 	if err = json.Unmarshal(data, &head); err != nil {
-		return d, check.Wrong("document", answer.Cleaned(err.Error()), "one JSON object with the fields that package remote lists")
+		wrong := err.Error()
+		if json.Valid(data) { // the error would show a type of Go
+			wrong = string(data)
+		}
+		return d, check.Wrong("document", answer.Cleaned(wrong), "one JSON object with the fields that package remote lists")
 	}
 	if string(head.Format) != "1" {
 		return d, check.Wrong("format", cmp.Or(answer.Cleaned(string(head.Format)), "nothing"), "the number 1")

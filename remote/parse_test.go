@@ -68,6 +68,7 @@ func TestBadDocuments(t *testing.T) {
 		{"<html>", `document: invalid character '<' looking for beginning of value` + json},
 		{"{\"format\": 1, \"version\": 1}\n{}", `document: invalid character '{' after top-level value` + json},
 		{strings.Repeat(" ", maxSize+1), `document: a size of 262145 bytes is not allowed, want 262144 bytes at most`},
+		{`[7]`, `document: [7]` + json}, // and not a type of Go
 		{`null`, `format: nothing is not allowed, want the number 1`},
 		{`{"version": 1}`, `format: nothing is not allowed, want the number 1`},
 		{`{"windows": {}, "format": 2}`, `format: 2 is not allowed, want the number 1`},

@@ -101,7 +101,13 @@ func root(commands []*cobra.Command) *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
 	}), commands...)
 	c.SetUsageFunc(usage)
-	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(c, err) })
+	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		var wrong *pflag.InvalidValueError
+		if errors.As(err, &wrong) && wrong.GetFlag().Value.Type() == "bool" { // else by a function of Go
+			err = fmt.Errorf("invalid argument %q for \"--%s\" flag: want true or false", wrong.GetValue(), wrong.GetFlag().Name)
+		}
+		return Usage(c, err)
+	})
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -56,4 +57,13 @@ func TestALinkStaysALink(t *testing.T) {
 	assert.ErrorContains(t, WriteFile(dir, nil, 0o600), "want a regular file")
 	_, err := ReadFile(dir)
 	assert.ErrorContains(t, err, "want a regular file")
+}
+
+// The error of a flag that is on or off named a function of Go, and not what is allowed.
+func TestAFlagIsTrueOrFalse(t *testing.T) {
+	c := &cobra.Command{Use: "on", RunE: func(*cobra.Command, []string) error { return nil }}
+	c.Flags().Bool("now", false, "")
+	var stderr bytes.Buffer
+	assert.Equal(t, WrongUsage, Tool{Commands: []*cobra.Command{c}, Stderr: &stderr}.Run(t.Context(), "on", "--now=1,5"))
+	assert.Equal(t, "aimd: invalid argument \"1,5\" for \"--now\" flag: want true or false\nTry: aimd on -h\n", stderr.String())
 }
