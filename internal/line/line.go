@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	// crowded times the time that a late operation had is the length of a crowd. Then the order is first in, first out
-	// again, to see whether that will do: one time in nine is a trial. With 4 the goodput of faults_leave_test.go is .01
-	// less, with 16 the same.
+	// crowded times the time that a late operation had is the length of a crowd. Then the order is first in, first out again, to
+	// see whether that will do. With 4 the goodput of faults_leave_test.go is .01 less, with 16 the same.
 	crowded = 8
 	// trips is the number of mean round trips that an operation needs, since some answers take twice as long as the mean.
 	trips = 2
@@ -21,6 +20,9 @@ const (
 	leaving, ends = 1. / 8, 16
 	// patient times the wait of one that left is the wait after which an operation is not in a hurry.
 	patient = 2
+	// again times the time that a late operation had is how long a second one begins a crowd. One is enough if those that wait
+	// need more than behind times its time.
+	again, behind = 3, 2
 )
 
 // Waiter is an operation that waits. It may be in one line at a time.
@@ -49,8 +51,7 @@ type Line[T any] struct {
 	Bound int
 	// Yields: the urgent ones let the others go first. Set it before Front and Turn.
 	Yields bool
-	// AsideTurn is the number of turns of a lane among which its operations aside get one while
-	// others wait. Without others they get all.
+	// AsideTurn is the number of turns of a lane among which its operations aside get one while others wait; else they get all.
 	AsideTurn int
 
 	urgent, others lane[T]
@@ -59,8 +60,7 @@ type Line[T any] struct {
 // lane is the operations of one kind that wait.
 type lane[T any] struct {
 	queue queue.Queue[*Waiter[T]]
-	// hasty are the new ones of the queue that have a deadline, and no more time than a crowd lasts; silent the new ones
-	// that are Silent.
+	// hasty are the new ones of the queue that have a deadline, and no more time than a crowd lasts; silent those that are Silent.
 	hasty, silent crowd[T]
 	// left is the share of the latest ends of silent ones that were of callers who left.
 	left float64
@@ -74,8 +74,9 @@ type lane[T any] struct {
 // crowd is operations of one kind: the newest goes first while not all who wait can be served before they leave.
 type crowd[T any] struct {
 	queue queue.Queue[*Waiter[T]]
-	// until is the end of the latest such time. span is the time that the late operation had by which it was found.
-	until, span time.Duration
+	// until is the end of the latest such time. span is the time that the late operation had by which it was found. A second one
+	// came at from or later.
+	until, span, from time.Duration
 }
 
 // Verdict is what becomes of the operation that Turn returns.
@@ -216,8 +217,8 @@ func (l *Line[T]) Front() *Waiter[T] {
 //
 //   - An operation with less time left than two mean round trips is late, with less than half of the time that it had at most.
 //     So one that did not wait always goes, and a round trip that is wrong is measured again.
-//   - From then on the newest takes the turn of the oldest for eight times the late one's time. Oldest first, each would go with
-//     a few milliseconds left, and its answer would be for nobody.
+//   - From a second one on the newest takes the turn of the oldest for eight times its time. Oldest first, each would go with a few
+//     milliseconds left, and its answer would be for nobody.
 //   - Meanwhile an oldest that has too little time left for those that wait now is told at once, but not sooner than a round
 //     trip after it came: a caller that comes again would be told again.
 //
@@ -237,7 +238,9 @@ func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) 
 	case w.Deadline == 0:
 		return w, Goes
 	case late(now, w, s.Trip):
-		c.found(now, w.Since, w.had())
+		if c.second(now, w) || l.rest(w, s) > behind*w.had() {
+			c.found(now, w.Since, w.had())
+		}
 		return w, Late
 	}
 	_, last := c.queue.Ends()
@@ -323,6 +326,15 @@ func (c *crowd[T]) found(now, since, had time.Duration) {
 	if since >= c.until {
 		c.until, c.span = now+crowded*had, had
 	}
+}
+
+// second reports whether a late operation is a second one, or of the limiter's first moments. A law's look at half of its window
+// makes some late, once: with a crowd at each look, workers in a loop, who all fit, would be told again and again.
+func (c *crowd[T]) second(now time.Duration, w *Waiter[T]) bool {
+	if w.Since >= c.from && now > c.from+again*w.had() {
+		c.from = now + w.had()/2
+	}
+	return w.Since >= c.from
 }
 
 func (c *crowd[T]) hasten(w *Waiter[T]) bool { return c.span == 0 || w.had() <= crowded*c.span }

@@ -22,9 +22,11 @@ var of = window.State{Cwnd: 2, Trip: 10 * time.Second}
 const s = time.Second
 
 // pushed is a line with operations that came at a time, each with so much time; 0: no deadline.
-func pushed(l *queue, at time.Duration, had time.Duration, names ...string) {
+func pushed(l *queue, at, had time.Duration, names ...string) { put(l, false, at, had, names) }
+
+func put(l *queue, urgent bool, at, had time.Duration, names []string) {
 	for _, name := range names {
-		w := &waiter{Value: name, Since: at}
+		w := &waiter{Value: name, Since: at, Urgent: urgent}
 		if had > 0 {
 			w.Deadline = at + had
 		}
@@ -94,17 +96,28 @@ func TestTheNewestGoesFirstInACrowd(t *testing.T) {
 	}
 }
 
-// What came before the end of a crowd begins no other: workers in a loop would never be first in, first out again.
-func TestACrowdIsNotProlonged(t *testing.T) {
-	for came, want := range map[time.Duration]string{881*s - 1: "a", 881 * s: "c"} {
+// What came before the end of a crowd begins no other: workers in a loop would never be first in, first out again. Nor does one
+// late operation alone. docs/design.md: "The second came half of its time later or more, and is late within three times its
+// time", "One is enough if those that wait need more than twice its time".
+func TestWhichLateOperationsAreACrowd(t *testing.T) {
+	next := func(first, came time.Duration, others int) string {
 		var l queue
-		pushed(&l, 0, 100*s, "first")
-		require.Equal(t, "late first", turn(&l, 81*s, of))
+		pushed(&l, first, 100*s, "first")
+		require.Equal(t, "late first", turn(&l, first+81*s, of))
 		pushed(&l, came, 100*s, "second")
+		pushed(&l, came+90*s, 100*s, append([]string{"oldest"}, make([]string, others)...)...)
 		require.Equal(t, "late second", turn(&l, came+90*s, of))
-		pushed(&l, came+90*s, 100*s, "a", "b", "c")
-		require.Equal(t, want, turn(&l, came+90*s, of))
+		pushed(&l, came+90*s, 100*s, "newest")
+		return turn(&l, came+90*s, of)
 	}
+	require.Equal(t, "oldest", next(0, 881*s-1, 40))
+	require.Equal(t, "newest", next(0, 881*s, 40))
+	require.Equal(t, "oldest", next(0, 881*s, 39))
+
+	require.Equal(t, "oldest", next(1000*s, 1131*s-1, 0))
+	require.Equal(t, "newest", next(1000*s, 1131*s, 0))
+	require.Equal(t, "newest", next(1000*s, 1341*s, 0))
+	require.Equal(t, "oldest", next(1000*s, 1341*s+1, 0))
 }
 
 // docs/design.md: "Operations without a deadline, with more than the eight times, and those that come back keep their turn".
@@ -206,15 +219,7 @@ func TestPlaces(t *testing.T) {
 }
 
 // urgents are operations as those of pushed, in the lane that goes first.
-func urgents(l *queue, at time.Duration, had time.Duration, names ...string) {
-	for _, name := range names {
-		w := &waiter{Value: name, Since: at, Urgent: true}
-		if had > 0 {
-			w.Deadline = at + had
-		}
-		l.Push(w)
-	}
-}
+func urgents(l *queue, at, had time.Duration, names ...string) { put(l, true, at, had, names) }
 
 func TestUrgentOnesGoFirst(t *testing.T) {
 	l := queue{Bound: 6}
@@ -243,17 +248,13 @@ func TestACrowdInEachLane(t *testing.T) {
 	urgents(&l, 90*s, 100*s, "1", "2")
 	require.Equal(t, []string{"2", "1", "a", "b"}, order(&l, 90*s, 4))
 
-	l = queue{}
-	pushed(&l, 0, 100*s, "a", "b")
-	urgents(&l, 0, 100*s, "1", "2")
-	l.CutOff(50*s, true, false)
-	require.Equal(t, []string{"2", "1", "a", "b"}, order(&l, 50*s, 4))
-
-	l = queue{}
-	pushed(&l, 0, 100*s, "a", "b")
-	urgents(&l, 0, 100*s, "1", "2")
-	l.CutOff(50*s, false, false)
-	require.Equal(t, []string{"1", "2", "b", "a"}, order(&l, 50*s, 4))
+	for urgent, want := range map[bool][]string{true: {"2", "1", "a", "b"}, false: {"1", "2", "b", "a"}} {
+		l = queue{}
+		pushed(&l, 0, 100*s, "a", "b")
+		urgents(&l, 0, 100*s, "1", "2")
+		l.CutOff(50*s, urgent, false)
+		require.Equal(t, want, order(&l, 50*s, 4))
+	}
 }
 
 // The oldest of the others has the urgent ones before it, too; the oldest urgent one has not those that wait in the other lane.
