@@ -24,34 +24,29 @@ type tasks struct {
 	sent     int
 }
 
-func (q *tasks) take() (more bool) {
+func (q *tasks) lock(do func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	more = q.left > 0
-	q.left = max(0, q.left-1)
+	do()
+}
+
+func (q *tasks) take() (more bool) {
+	q.lock(func() { more, q.left = q.left > 0, max(0, q.left-1) })
 	return more
 }
 
-func (q *tasks) back() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.left++
-}
+func (q *tasks) back() { q.lock(func() { q.left++ }) }
 
 func (q *tasks) ended(err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
 	if err == nil {
-		q.done++
+		q.lock(func() { q.done++ })
 	} else {
-		q.failures++
+		q.lock(func() { q.failures++ })
 	}
 }
 
 func (q *tasks) work(context.Context) error {
-	q.mu.Lock()
-	q.sent++
-	q.mu.Unlock()
+	q.lock(func() { q.sent++ })
 	time.Sleep(100 * time.Millisecond)
 	if since := time.Since(q.begin); since > 3*time.Second && since < 4*time.Second {
 		return refused("120")

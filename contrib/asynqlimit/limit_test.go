@@ -23,25 +23,24 @@ func newLimiter(t *testing.T) *aimd.Limiter {
 }
 
 func TestAHandedBackTaskHasNotFailed(t *testing.T) {
-	var c asynq.Config
-	_, err := asynqlimit.LimitBy(&c, asynqlimit.Settings{Limiter: newLimiter(t)})
-	require.NoError(t, err)
-	require.False(t, c.IsFailure(asynqlimit.ErrHandedBack))
-	require.True(t, c.IsFailure(io.EOF))
-	require.Zero(t, c.RetryDelayFunc(3, asynqlimit.ErrHandedBack, nil))
-	require.GreaterOrEqual(t, c.RetryDelayFunc(3, io.EOF, nil), 81*time.Second, "asynq's own")
-
-	c = asynq.Config{
-		IsFailure:      func(err error) bool { return !errors.Is(err, io.EOF) },
-		RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Hour },
+	for _, c := range []struct {
+		config asynq.Config
+		fails  bool
+		delay  time.Duration
+	}{
+		{asynq.Config{}, true, 81 * time.Second}, // asynq's own, at least
+		{asynq.Config{
+			IsFailure:      func(err error) bool { return !errors.Is(err, io.EOF) },
+			RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Hour },
+		}, false, time.Hour},
+	} {
+		asynqlimit.Limit(&c.config, newLimiter(t))
+		require.False(t, c.config.IsFailure(asynqlimit.ErrHandedBack))
+		require.Equal(t, c.fails, c.config.IsFailure(io.EOF))
+		require.True(t, c.config.IsFailure(io.ErrNoProgress))
+		require.Zero(t, c.config.RetryDelayFunc(3, asynqlimit.ErrHandedBack, nil))
+		require.GreaterOrEqual(t, c.config.RetryDelayFunc(3, io.EOF, nil), c.delay)
 	}
-	_, err = asynqlimit.LimitBy(&c, asynqlimit.Settings{Limiter: newLimiter(t)})
-	require.NoError(t, err)
-	require.False(t, c.IsFailure(asynqlimit.ErrHandedBack))
-	require.False(t, c.IsFailure(io.EOF))
-	require.True(t, c.IsFailure(io.ErrNoProgress))
-	require.Zero(t, c.RetryDelayFunc(3, asynqlimit.ErrHandedBack, nil))
-	require.Equal(t, time.Hour, c.RetryDelayFunc(3, io.EOF, nil))
 }
 
 // Each task has the limiter of its key, or none.
