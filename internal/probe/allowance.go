@@ -6,6 +6,8 @@ import "github.com/aimd-go/aimd/window"
 type allowance struct {
 	// share are the refusals for each success without load, and allowed those that may follow now.
 	share, allowed float64
+	// proved are the most in flight at a success since the last load.
+	proved float64
 	// fresh: there was no load yet. asked: the last refusal asked for time, and less than half of the window flew.
 	fresh, asked bool
 }
@@ -14,7 +16,8 @@ type allowance struct {
 func (l *law) most(w float64) float64 { return l.few + max(l.sample, w/4)*min(1, l.share) }
 
 // earn is a success. Operations that were asked for time wait in no slot, so the window shows no share.
-func (l *law) earn(w float64) {
+func (l *law) earn(w float64, a window.End) {
+	l.proved = max(l.proved, float64(a.Flying))
 	earned := l.share
 	if l.asked {
 		earned = l.least
@@ -22,8 +25,12 @@ func (l *law) earn(w float64) {
 	l.allowed = min(l.most(w), l.allowed+l.more*earned)
 }
 
-// spend is a refusal. It reports whether it was allowed.
-func (l *law) spend(a window.End) bool {
+// spend is a refusal. It reports whether it was allowed. Without a share of the service's own, one more than was taken is not, past
+// the ceiling: of streams that last for minutes three such refusals in a round trip may bring a ban.
+func (l *law) spend(w float64, a window.End) bool {
+	if l.share <= l.least && w > l.ceiling && float64(a.Flying) > l.proved {
+		return false
+	}
 	if l.fresh && l.lost == 1 { // a client of a crowd has few in flight
 		l.allowed = min(l.allowed, l.few+float64(a.Flying))
 	}
@@ -38,7 +45,7 @@ func (l *law) spend(a window.End) bool {
 
 // spent is load: nothing is left, and a part of the share is forgotten, once for a burst.
 func (l *law) spent(a window.End) {
-	switch l.allowed = 0; {
+	switch l.allowed, l.proved = 0, 0; {
 	case l.fresh:
 		l.fresh, l.share = false, l.least
 	case !a.Ignored:

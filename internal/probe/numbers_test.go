@@ -35,12 +35,16 @@ func TestAllowanceSaved(t *testing.T) {
 	l.share = 0.05
 	assert.InDelta(t, 2+400*0.05/4, l.most(400), 1e-9)
 	for range 14 { // each success earns 1.5 times the share
-		l.earn(10)
+		l.earn(10, window.End{Flying: 5})
 	}
 	assert.InDelta(t, 14*1.5*0.05, l.allowed, 1e-9)
 	l.share, l.allowed, l.asked = 1, 0, true
-	l.earn(10)
+	l.earn(10, window.End{Flying: 5})
 	assert.InDelta(t, 1.5*0.05, l.allowed, 1e-9, "where the service asked for time")
+	l.share, l.allowed, l.ceiling = l.least, 3, 4
+	assert.True(t, l.spend(6, refusal(5)), "as many as were taken")
+	assert.False(t, l.spend(6, refusal(6)), "one more, past the ceiling")
+	assert.True(t, l.spend(4, refusal(6)), "not past it")
 }
 
 // The share is 1 at the start, where two more are allowed than fly at the first refusal.
@@ -48,7 +52,7 @@ func TestAllowanceAtTheStart(t *testing.T) {
 	for flying, want := range map[int]int{1: 3, 5: 7, 20: 22, 60: 22} {
 		l := with(&tuned, window.Settings{Initial: 60})
 		n := 0
-		for l.lost = 1; l.spend(refusal(flying)); l.lost++ {
+		for l.lost = 1; l.spend(60, refusal(flying)); l.lost++ {
 			n++
 			require.Equal(t, chance, l.cause)
 		}
@@ -58,13 +62,12 @@ func TestAllowanceAtTheStart(t *testing.T) {
 	}
 }
 
-// Each later load, one of a burst, takes a fiftieth of the share, and all of it if it leaves less than the window that showed
-// it.
+// Each later load, one of a burst, takes a fiftieth of the share, and all of it if it leaves less than what showed it.
 func TestAllowanceForgotten(t *testing.T) {
 	l := known()
 	l.share = 0.5
 	l.spent(window.End{Marks: window.Marks{Ignored: true}})
-	assert.InDelta(t, 0.5, l.share, 1e-9)
+	require.InDelta(t, 0.5, l.share, 1e-9)
 	l.spent(window.End{})
 	assert.InDelta(t, 0.49, l.share, 1e-9)
 	for range 1000 {
@@ -85,9 +88,7 @@ func TestCutLeavesWhatWasTaken(t *testing.T) {
 	assert.InDelta(t, 14, l.cut(now, 30, refusal(15)), 1e-9, "in flight")
 	assert.InDelta(t, 10-math.Sqrt(0.1), l.cut(now, 30, refusal(5)), 1e-9, "a round trip's")
 	assert.Equal(t, l.ceiling, l.cut(now, 30, refusal(5)))
-	more := refusal(5)
-	more.Ignored = true
-	assert.InDelta(t, 29, l.cut(now, 30, more), 1e-9)
+	assert.InDelta(t, 29, l.cut(now, 30, window.End{Marks: window.Marks{Ignored: true}}), 1e-9)
 	assert.InDelta(t, 29, l.ceiling, 1e-9)
 	l.trip = 4
 	assert.InDelta(t, 399, l.cut(now, 1000, refusal(5)), 1e-9, "one at most")

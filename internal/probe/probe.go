@@ -131,7 +131,7 @@ func (l *law) success(now, w float64, a window.End) float64 {
 	w = max(l.returned(now, w), l.held)
 	l.succeeded, l.inRow = now, 0
 	l.taken++
-	l.earn(w)
+	l.earn(w, a)
 	l.sampled(now, 0)
 	if w = l.lifted(w); l.held > 0 {
 		l.measured(w)
@@ -163,7 +163,7 @@ func (l *law) refusal(now, w float64, a window.End) float64 {
 	l.quieter(now, w, a)
 	l.sampled(now, 1)
 	down := l.inRow > l.sample+l.most(w)
-	allowed := !down && !l.holds() && l.spend(a)
+	allowed := !down && !l.holds() && l.spend(w, a)
 	if allowed && a.Outcome != window.Timeout { // no load, so a block and a look go on; a timeout may be what is slow
 		l.block.refused = true
 		return w

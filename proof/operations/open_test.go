@@ -122,8 +122,8 @@ func (b *banning) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // 30 callers of streams of five minutes at 20 places: 480 streams fit into two hours. Each ban costs ten minutes, and five more
-// until the places end in turn. After it the window is past the places two round trips later, and the allowance and the load are
-// three. Wanted: 430 streams, and two bans.
+// until the places end in turn. The first doubling brings one. After it the window is past the places two round trips later. As
+// long as the allowance served refusals there, they were three in a round trip, and it was 316 streams, and five bans.
 func TestStreamsBesideBans(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := aimd.New(aimd.Config{})
@@ -145,8 +145,8 @@ func TestStreamsBesideBans(t *testing.T) {
 		}
 		all.Wait()
 		t.Logf("%d streams, %d bans, %d asked", streams.Load(), b.bans, b.asked.Load())
-		assert.GreaterOrEqual(t, streams.Load(), int64(300))
-		assert.LessOrEqual(t, b.bans, 5)
+		assert.GreaterOrEqual(t, streams.Load(), int64(430))
+		assert.LessOrEqual(t, b.bans, 2)
 	})
 }
 
