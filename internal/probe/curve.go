@@ -37,9 +37,10 @@ func (l *law) grown(w float64) float64 {
 	return grown
 }
 
-// lifted is the window if it is less than half of the load taken, by Little's law.
-func (l *law) lifted(w float64) float64 {
-	if good := l.trip * l.rate; w < good/2 && !l.looking() {
+// lifted is the window if it is less than half of the load taken, by Little's law. While answers are slow a look shows that: the
+// round trip rises before the rate falls, so their product lifts too far. A window below two is too little for a look.
+func (l *law) lifted(now, w float64) float64 {
+	if good := l.trip * l.rate; w < good/2 && !l.looking() && (w < 2 || !l.slows(now)) {
 		w, l.ceiling = good, max(l.ceiling, good)
 	}
 	return w

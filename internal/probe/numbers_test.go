@@ -193,8 +193,8 @@ func TestGrowth(t *testing.T) {
 	assert.InDelta(t, 21, l.grown(21), 1e-9)
 	assert.InDelta(t, 21, l.grown(20.9), 1e-9)
 	// a window of less than half of what is taken is that
-	assert.InDelta(t, 5, l.lifted(5), 1e-9)
-	assert.InDelta(t, 10, l.lifted(4.9), 1e-9)
+	assert.InDelta(t, 5, l.lifted(now, 5), 1e-9)
+	assert.InDelta(t, 10, l.lifted(now, 4.9), 1e-9)
 	// Rule 10. "a window below one grows by a twentieth", and at one the rule ends
 	assert.InDelta(t, 1.5, l.grown(0.5), 1e-9)
 	l.metered = true
@@ -388,6 +388,23 @@ func TestSlow(t *testing.T) {
 		assert.Equal(t, want, l.slower(now), "by the round trip of the urgent ones")
 		l.block.urgent, l.block.hurried = 9, l.block.trips-11*0.1*factor
 		assert.Equal(t, want, l.slower(now), "by the round trip of the others")
+	}
+}
+
+// While the answers of a block are slow, no window of two or more is lifted. A look does not begin with an answer that takes less
+// than the mean over 1.5: what was slow may be gone.
+func TestWhileAnswersAreSlow(t *testing.T) {
+	for _, c := range []struct{ answers, w, lifted, last, looked float64 }{
+		{9, 4.9, 10, 0, 0}, {10, 4.9, 4.9, 0, 0}, {10, 1.9, 10, 0, 0}, {99, 20, 20, 0.106, 20}, {99, 20, 20, 0.107, 10},
+	} {
+		l := known()
+		l.shortest[0], l.quickest = 0.1, 0.1
+		l.block = block{began: now - 1, answers: c.answers, flying: c.answers * 20, trips: c.answers * 0.16}
+		assert.InDelta(t, c.lifted, l.lifted(now, c.w), 1e-9, c)
+		if c.last > 0 {
+			end := window.End{Outcome: window.Success, Flying: 20, RTT: time.Duration(c.last * 1e9)}
+			assert.InDelta(t, c.looked, l.looks(now, c.w, end), 0.1, c)
+		}
 	}
 }
 

@@ -133,7 +133,7 @@ func (l *law) success(now, w float64, a window.End) float64 {
 	l.taken++
 	l.earn(w, a)
 	l.sampled(now, 0)
-	if w = l.lifted(w); l.held > 0 {
+	if w = l.lifted(now, w); l.held > 0 {
 		l.measured(w)
 	} else {
 		w = l.looks(now, w, a)
@@ -142,7 +142,7 @@ func (l *law) success(now, w float64, a window.End) float64 {
 	case l.looking():
 	case l.slow:
 		l.cause, l.ceiling = slow, min(l.ceiling, max(1, w))
-	case l.block.answers >= l.sample/2 && l.slower(now):
+	case l.slows(now):
 		l.cause = slow
 	case float64(a.Flying+1) > w/2: // only a window that is in use grows
 		if w = l.grown(w); l.cause == none {

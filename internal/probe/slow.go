@@ -84,8 +84,8 @@ func (l *law) looks(now, w float64, a window.End) float64 {
 	}
 	l.seen(now, b)
 	l.slow, l.flew, l.took = tooSlow, b.flying/b.answers, b.rate(now)
-	switch {
-	case l.slow && now >= l.next && l.flew > w/l.more && w >= 2:
+	switch { // after an answer that is quick again, what was slow may be gone
+	case l.slow && now >= l.next && l.flew > w/l.more && w >= 2 && l.more*seconds(a.RTT)*b.answers > b.trips:
 		return l.halve(now, w)
 	case l.found && !l.slow && w >= l.more*l.ceiling:
 		l.ceiling = w * l.same
@@ -131,6 +131,9 @@ func (l *law) slower(now float64) bool {
 	kind, answers, trips := b.kind()
 	return l.shortest[kind] > 0 && trips > l.more*l.shortest[kind]*answers && b.flying > l.more*l.quickest*b.rate(now)*b.answers
 }
+
+// slows reports whether the answers so far of the block are slower.
+func (l *law) slows(now float64) bool { return l.block.answers >= l.sample/2 && l.slower(now) }
 
 // halve begins a look at half of the window.
 func (l *law) halve(now, w float64) float64 {

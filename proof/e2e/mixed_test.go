@@ -110,12 +110,12 @@ func blocks(t *testing.T, law aimd.Config, mbps float64, small, large int) (c co
 	return c
 }
 
-// The same without a machine in it, behind a link. Some take more than 1.05 of the time under Reno, and up to 1.4: this holds what
-// they take today, with what chance adds.
+// The same without a machine in it, behind a link. Of 60 runs the medians are 1.00 to 1.05 of Reno's time, and the worst run 1.4: this
+// holds what they take today, with what chance adds.
 func TestBlocksOfTwoSizesBehindALink(t *testing.T) {
 	for _, c := range []struct{ mbps, small, large, most float64 }{
-		{100, 1000, 40, 1.1}, {200, 1000, 40, 1.3}, {400, 1000, 40, 1.15}, {1000, 1000, 40, 1.1}, {100, 1000, 200, 1.25},
-		{400, 1000, 200, 1.6}, {400, 10000, 200, 1.7},
+		{100, 1000, 40, 1.05}, {200, 1000, 40, 1.25}, {400, 1000, 40, 1.1}, {1000, 1000, 40, 1.05}, {100, 1000, 200, 1.25},
+		{400, 1000, 200, 1.35}, {400, 10000, 200, 1.45},
 	} {
 		span := map[string][]float64{}
 		for range 3 {
