@@ -7,8 +7,6 @@ replace (
 	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
 )
 
-// The workspace would have it by an old viper, beside the module that its package metadata is now.
-exclude cloud.google.com/go/compute v1.6.1
 
 require (
 	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.24.0
