@@ -25,10 +25,10 @@ func (l *law) earn(w float64, a window.End) {
 	l.allowed = min(l.most(w), l.allowed+l.more*earned)
 }
 
-// spend is a refusal. It reports whether it was allowed. Without a share of the service's own, one more than was taken is not, past
-// the ceiling of a slow window: of streams that last for minutes three such refusals in a round trip may bring a ban.
+// spend is a refusal. It reports whether it was allowed. Without a share of the service's own, and below one attempt a second, one
+// more than was taken is not, past the ceiling: of streams that last for minutes three such refusals may bring a ban.
 func (l *law) spend(w float64, a window.End) bool {
-	if l.share <= l.least && w < l.slowest*l.trip && w > l.ceiling && float64(a.Flying) > l.proved {
+	if l.share <= l.least && w < l.trip && w > l.ceiling && float64(a.Flying) > l.proved {
 		return false
 	}
 	if l.fresh && l.lost == 1 { // a client of a crowd has few in flight

@@ -41,12 +41,12 @@ func TestAllowanceSaved(t *testing.T) {
 	l.share, l.allowed, l.asked = 1, 0, true
 	l.earn(10, window.End{Flying: 5})
 	assert.InDelta(t, 1.5*0.05, l.allowed, 1e-9, "where the service asked for time")
-	l.share, l.allowed, l.ceiling, l.trip = l.least, 4, 4, 0.61
+	l.share, l.allowed, l.ceiling, l.trip = l.least, 4, 4, 6.1
 	assert.True(t, l.spend(6, refusal(5)), "as many as were taken")
 	assert.False(t, l.spend(6, refusal(6)), "one more, past the ceiling")
 	assert.True(t, l.spend(4, refusal(6)), "not past it")
-	l.trip = 0.6
-	assert.True(t, l.spend(6, refusal(6)), "ten a second")
+	l.trip = 6
+	assert.True(t, l.spend(6, refusal(6)), "one a second")
 }
 
 // The share is 1 at the start, where two more are allowed than fly at the first refusal.
