@@ -260,8 +260,8 @@ func silent(refused, seconds, took float64) *law {
 	return l
 }
 
-// Rule 8. The first success after a silence of more than two refusals restores a sixth of what was taken before, and the
-// initial window at most.
+// Rule 8. "After more than two refusals a success restores a sixth of what was taken", and the initial window at most; "after a
+// second and two trips, all".
 func TestBack(t *testing.T) {
 	assert.InDelta(t, 0.5, silent(2, 1, 10).returned(now, 0.5), 1e-9)
 	assert.InDelta(t, 0.5, silent(3, 0.09, 10).returned(now, 0.5), 1e-9, "no round trip")
@@ -269,9 +269,9 @@ func TestBack(t *testing.T) {
 	assert.InDelta(t, 10, l.returned(now, 0.5), 1e-9)
 	assert.InDelta(t, 60, l.ceiling, 1e-9)
 	assert.InDelta(t, 100, l.rate, 1e-9, "as before a silence of a second")
-	l = silent(3, 1.01, 10)
-	l.returned(now, 0.5)
-	assert.InDelta(t, 600, l.rate, 1e-9)
+	one := window.End{Outcome: window.Success, Flying: 1, RTT: 100 * time.Millisecond}
+	assert.InDelta(t, 10, silent(3, 1, 10).success(now, 0.5, one), 1e-9)
+	assert.InDelta(t, 60, silent(3, 1.01, 10).success(now, 0.5, one), 1e-9)
 	l = silent(3, 1, 10)
 	l.initial = 4
 	assert.InDelta(t, 4, l.returned(now, 0.5), 1e-9)

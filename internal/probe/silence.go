@@ -53,7 +53,7 @@ func (l *law) returned(now, w float64) float64 {
 	l.ceiling = max(l.ceiling, l.before)
 	if w < l.before/2 {
 		w = max(w, min(l.initial, l.before/l.fall))
-		if silence > 2*l.span() { // a mean over the silence would restore less after each outage
+		if silence > 2*l.span() { // an outage was, and the window is lifted to all of it
 			l.rate = l.before / l.trip
 		}
 	}
