@@ -8,10 +8,10 @@
 //	err = asynq.NewServer(redis, cfg).Run(mux)
 //
 // The handler returns the error of the service, which the limiter's classifier reads (verdict.Classify). A refused
-// task is tried again in the same worker, before the tasks that wait, and asynq counts no retry. Any other error
-// goes to asynq unchanged, and so does a refusal with asynq.SkipRetry or asynq.RevokeTask. If the service has never answered, a task fails after
-// aimd.Config.FirstContact, which is a failure for asynq. Give the server more workers than the service has
-// slots, since only a task with a worker can use a slot. Each process has its own limiter,
+// task is tried again in the same worker, before the tasks that wait, and asynq counts no retry. Any other error goes
+// to asynq unchanged, and so does a refusal with asynq.SkipRetry or asynq.RevokeTask. If the service has never
+// answered, a task fails after aimd.Config.FirstContact, which is a failure for asynq. Give the server more workers
+// than the service has slots, since only a task with a worker can use a slot. Each process has its own limiter,
 // unless it is the limiter of a fleet (package share). docs/fleet.md of the repository compares the engines, with
 // figures.
 //

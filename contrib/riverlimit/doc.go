@@ -5,15 +5,14 @@
 //	riverlimit.Limit(cfg, lim)
 //	client, err := river.NewClient(riverpgxv5.New(pool), cfg)
 //
-// The worker returns the error of the service, which the limiter's classifier reads (verdict.Classify). A refused
-// job is worked again in the same worker, before the waiting jobs, and river counts no attempt. It decodes the
-// arguments, starts JobTimeout, and calls the hooks WorkBegin and WorkEnd again. JobTimeout does not run while the
-// job waits, and a job that exceeds it counts as refused. Any other error goes to river unchanged, and so does a refusal
-// in river.JobCancel, or with river.JobSnooze. If the service has never answered, a job fails
-// after aimd.Config.FirstContact, which is an attempt for river. Give the queue more workers (MaxWorkers) than
-// the service has slots, since only a job with a worker can use a slot. Each process has its own limiter,
-// unless it is the limiter of a fleet (package share). docs/fleet.md of the repository compares the engines, with
-// figures.
+// The worker returns the error of the service, which the limiter's classifier reads (verdict.Classify). A refused job
+// is worked again in the same worker, before the waiting jobs, and river counts no attempt. It decodes the arguments,
+// starts JobTimeout, and calls the hooks WorkBegin and WorkEnd again. JobTimeout does not run while the job waits,
+// and a job that exceeds it counts as refused. Any other error goes to river unchanged, and so does a refusal in
+// river.JobCancel, or with river.JobSnooze. If the service has never answered, a job fails after
+// aimd.Config.FirstContact, which is an attempt for river. Give the queue more workers (MaxWorkers) than the service
+// has slots, since only a job with a worker can use a slot. Each process has its own limiter, unless it is the
+// limiter of a fleet (package share). docs/fleet.md of the repository compares the engines, with figures.
 //
 // # When a job is handed back
 //
