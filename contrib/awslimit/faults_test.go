@@ -71,7 +71,7 @@ func TestKeysThatAreRefusedWithinA200(t *testing.T) {
 		all.Wait()
 		assert.EqualValues(t, 400, done.Load())
 		assert.LessOrEqual(t, asked.Load(), int32(520), "1.3 times the best")
-		assert.NotZero(t, l.Snapshot().Overloads, asked.Load())
+		assert.NotZero(t, l.Snapshot().Cuts, asked.Load())
 	})
 }
 

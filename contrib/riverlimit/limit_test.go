@@ -68,6 +68,18 @@ func TestAClosedLimiterHandsJobsBack(t *testing.T) {
 	})
 }
 
+// river decides about a job whose context ended: this error is how it knows.
+func TestACancelledJobIsRivers(t *testing.T) {
+	l := newLimiter(t, aimd.Config{})
+	_, err := l.Acquire(t.Context())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = middleware(t, &river.Config{}, riverlimit.Settings{Limiter: l}).Work(ctx, &rivertype.JobRow{}, nothing)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotErrorIs(t, err, river.JobSnooze(0))
+}
+
 // Each job has the limiter of its key, or none.
 func TestTheLimiterOfAJob(t *testing.T) {
 	l, errWrong, errWork := newLimiter(t, aimd.Config{}), errors.New("no such tenant"), errors.New("no such file")
