@@ -7,7 +7,6 @@ replace (
 	github.com/aimd-go/aimd/contrib/awslimit => ../../contrib/awslimit
 )
 
-
 require (
 	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.24.0
 	github.com/Azure/azure-sdk-for-go/sdk/storage/azblob v1.7.0 // from 1.8 on it compiles Apache Arrow
