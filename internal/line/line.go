@@ -20,8 +20,8 @@ const (
 	leaving, ends = 1. / 8, 16
 	// patient times the wait of one that left is the wait after which an operation is not in a hurry.
 	patient = 2
-	// again times the time that a late operation had is how long a second one begins a crowd. One is enough if those that wait
-	// need more than behind times its time.
+	// again times the time that a late operation had is how long a second one begins a crowd, and how long after a crowd one is
+	// enough. So it is if those that wait need more than behind times its time.
 	again, behind = 3, 2
 )
 
@@ -328,10 +328,10 @@ func (c *crowd[T]) found(now, since, had time.Duration) {
 	}
 }
 
-// second reports whether a late operation is a second one, or of the limiter's first moments. A law's look at half of its window
+// second reports whether a late operation is a second one, or soon after a crowd or the start. A law's look at half of its window
 // makes some late, once: with a crowd at each look, workers in a loop, who all fit, would be told again and again.
 func (c *crowd[T]) second(now time.Duration, w *Waiter[T]) bool {
-	if w.Since >= c.from && now > c.from+again*w.had() {
+	if w.Since >= c.from && now > max(c.from, c.until)+again*w.had() {
 		c.from = now + w.had()/2
 	}
 	return w.Since >= c.from

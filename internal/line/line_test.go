@@ -98,7 +98,7 @@ func TestTheNewestGoesFirstInACrowd(t *testing.T) {
 
 // What came before the end of a crowd begins no other: workers in a loop would never be first in, first out again. Nor does one
 // late operation alone. docs/design.md: "The second came half of its time later or more, and is late within three times its
-// time", "One is enough if those that wait need more than twice its time".
+// time", "One is enough if those that wait need more than twice its time", "within three times it after a crowd or the start".
 func TestWhichLateOperationsAreACrowd(t *testing.T) {
 	next := func(first, came time.Duration, others int) string {
 		var l queue
@@ -111,8 +111,10 @@ func TestWhichLateOperationsAreACrowd(t *testing.T) {
 		return turn(&l, came+90*s, of)
 	}
 	require.Equal(t, "oldest", next(0, 881*s-1, 40))
-	require.Equal(t, "newest", next(0, 881*s, 40))
-	require.Equal(t, "oldest", next(0, 881*s, 39))
+	require.Equal(t, "newest", next(0, 881*s, 0))
+	require.Equal(t, "newest", next(0, 1091*s, 0))
+	require.Equal(t, "oldest", next(0, 1091*s+1, 39))
+	require.Equal(t, "newest", next(0, 1091*s+1, 40))
 
 	require.Equal(t, "oldest", next(1000*s, 1131*s-1, 0))
 	require.Equal(t, "newest", next(1000*s, 1131*s, 0))
