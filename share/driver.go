@@ -68,16 +68,17 @@ func (f *Fleet) lease() (lease, call time.Duration) {
 func (f *Fleet) report(l fleet.Load, patience time.Duration) (begins int64) {
 	f.mu.Lock()
 	sent := f.now()
-	if f.reported > 0 {
-		f.late = max(f.late*9/10, sent-f.reported)
+	if f.reported > 0 { // of a process that was stopped no more than the lease that it had: it may be killed next
+		lease, _ := f.lease()
+		f.late = max(f.late*9/10, min(lease, sent-f.reported))
 	}
 	f.reported = max(sent, 1)
 	if l.Queued > 0 || l.Flying > 0 || l.Sent != f.sent || f.member.Mode() != fleet.Shared {
 		f.sent, f.worked = l.Sent, sent
 	}
 	f.rests = sent-f.worked > tired
-	row, err := json.Marshal(f.member.Report(sent, l))
 	lease, call := f.lease()
+	row, err := json.Marshal(f.member.Report(sent, l, lease))
 	f.mu.Unlock()
 	var a Answer
 	if err == nil {

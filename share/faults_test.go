@@ -61,8 +61,10 @@ func together(t *testing.T, n int, s *service) *crowd {
 	return c
 }
 
-func (c *crowd) join(config aimd.Config) {
-	l := &line{Store: c.store}
+func (c *crowd) join(config aimd.Config) { c.joins(c.store, config) }
+
+func (c *crowd) joins(store share.Store, config aimd.Config) {
+	l := &line{Store: store}
 	p := begin(c.t, l, config)
 	p.works(c.service, len(c.all), 2*c.service.slots/3+1, 0, one)
 	c.lines, c.all = append(c.lines, l), append(c.all, p)

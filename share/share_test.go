@@ -60,6 +60,7 @@ var silent = slog.New(slog.DiscardHandler)
 // service takes a rate, with a burst, or has slots. What it refuses it refuses at once. With a line nothing is refused: it waits.
 type service struct {
 	line                   chan struct{}
+	stop                   func(process int)
 	mu                     sync.Mutex
 	perSecond, burst       float64
 	slots                  int
@@ -72,6 +73,9 @@ type service struct {
 }
 
 func (s *service) call(ctx context.Context, process int, amount float64) error {
+	if s.stop != nil { // the answer waits for the process
+		defer s.stop(process)
+	}
 	s.mu.Lock()
 	now := time.Now()
 	if s.at.IsZero() {

@@ -1,12 +1,16 @@
 package share_test
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/share"
 )
 
 // A store may answer while nobody leads: its clock went back an hour, and the leader died; or its calls are too slow to
@@ -21,9 +25,9 @@ func TestAStoreThatAnswersWhileNobodyLeads(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := together(t, 6, &service{slots: 40, takes: 300 * time.Millisecond})
-			time.Sleep(10 * time.Second)
+			time.Sleep(8 * time.Second)
 			happens(c)
-			time.Sleep(12 * time.Second)
+			time.Sleep(8 * time.Second)
 			use, attempts := c.watch(what, 5*time.Second)
 			assert.GreaterOrEqual(t, use, 0.8) // .92 and more
 			assert.LessOrEqual(t, attempts, 1.1)
@@ -32,7 +36,7 @@ func TestAStoreThatAnswersWhileNobodyLeads(t *testing.T) {
 			}
 			c.store.Takes(0)
 			c.store.Jumps(time.Hour)
-			time.Sleep(10 * time.Second)
+			time.Sleep(8 * time.Second)
 			require.GreaterOrEqual(t, c.leader(), 0)
 			for _, l := range c.lines {
 				l.cut.Store(false)
@@ -40,4 +44,55 @@ func TestAStoreThatAnswersWhileNobodyLeads(t *testing.T) {
 			c.end()
 		})
 	}
+}
+
+// stopped is the store of a process that is stopped while it cannot send to the gate. leases are those of its reports.
+type stopped struct {
+	share.Store
+	gate   chan struct{}
+	leases []time.Duration
+}
+
+func (s *stopped) wait() {
+	s.gate <- struct{}{}
+	<-s.gate
+}
+
+func (s *stopped) Report(ctx context.Context, id string, row []byte, lease time.Duration) (share.Answer, error) {
+	s.wait()
+	s.leases = append(s.leases, lease)
+	return s.Store.Report(context.WithoutCancel(ctx), id, row, lease)
+}
+
+// A process that was stopped for 20 s, as by a debugger or kill -STOP, sent its old share beside the others, who had it
+// as well, and its answers had 20 s for their round trip: 260 to 300 were refused in a second, and 800 to 1600 after a
+// minute. Then its lease was four times as long as the stop: if it was killed, its share was nobody's for so long.
+func TestAProcessThatWasStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{slots: 40, takes: 100 * time.Millisecond}
+		c := together(t, 9, s)
+		p := &stopped{Store: c.store, gate: make(chan struct{}, 1)}
+		s.stop = func(process int) {
+			if process == 9 {
+				p.wait()
+			}
+		}
+		c.joins(p, aimd.Config{})
+		c.store.Takes(4 * time.Millisecond)
+		time.Sleep(8 * time.Second)
+		p.gate <- struct{}{}
+		time.Sleep(20 * time.Second)
+		<-p.gate
+		before := len(p.leases)
+		s.since()
+		time.Sleep(time.Second)
+		_, refused, _ := s.since()
+		assert.LessOrEqual(t, refused, 100) // 0 to 20
+		for _, l := range p.leases[before:] {
+			assert.LessOrEqual(t, l, 4*800*time.Millisecond)
+		}
+		use, _ := c.watch("after it", 3*time.Second)
+		assert.GreaterOrEqual(t, use, 0.8)
+		c.end()
+	})
 }

@@ -240,7 +240,7 @@ func TestHowLongAShareHolds(t *testing.T) {
 		require.Equal(t, Alone, at(&m, 0))
 		m.Heard(0, Message{}, time.Second)
 		require.Equal(t, Waiting, at(&m, 0))
-		m.Report(time.Second, Load{Queued: queued, Flying: 4})
+		m.Report(time.Second, Load{Queued: queued, Flying: 4}, time.Second)
 		m.Heard(time.Second, said, time.Second)
 		require.Equal(t, Shared, at(&m, time.Second))
 		return &m
@@ -270,6 +270,7 @@ func TestHowLongAShareHolds(t *testing.T) {
 		for i := range 40 { // those before do not count
 			m.Ended(time.Second+time.Duration(i), window.End{Outcome: window.Overload, Flying: 1})
 		}
+		m.Report(time.Second, Load{}, 3*time.Second)
 		for i := range 20 {
 			require.Equal(t, Silent, at(m, 3*time.Second))
 			o := window.Success
@@ -294,6 +295,8 @@ func TestAMessageThatIsWrongHasABound(t *testing.T) {
 	assert.Equal(t, 1, m.Processes())
 	m.Heard(time.Second, Message{Processes: 2, Every: 24 * time.Hour, Window: Window{Cwnd: 1, Trip: 24 * time.Hour}}, time.Second)
 	assert.Equal(t, time.Minute, m.Every())
+	m.Report(time.Second, Load{}, time.Second)
+	assert.Equal(t, time.Second/2, m.Every(), "the row does not end before the next report")
 	assert.Equal(t, Waiting, m.Share(time.Minute, 0, window.State{}).Mode)
 	assert.Equal(t, Alone, m.Share(61*time.Second, 0, window.State{}).Mode)
 }

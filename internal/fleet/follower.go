@@ -37,7 +37,9 @@ func (l *Follower) Explain() (cause, phase string) {
 
 // Answered implements window.Law.
 func (l *Follower) Answered(now time.Duration, s window.State, a window.End) window.State {
-	l.member.Ended(now, a)
+	if !l.member.Ended(now, a) {
+		return window.State{Cwnd: window.MinWindow, Ssthresh: window.MaxWindow, Trip: s.Trip}
+	}
 	if l.member.mode != Alone {
 		l.own = nil
 		return s

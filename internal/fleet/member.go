@@ -29,6 +29,8 @@ type Member struct {
 	message Message
 	// renewed is the time of the first report that got this message.
 	renewed time.Duration
+	// lease is that of the last report. woke is when it went on after it was stopped for longer than its lease.
+	lease, woke time.Duration
 	// answered is the time of the first answer of the store of late, 0 before it.
 	answered time.Duration
 	// sure is when others may have the share, until when it is too old, and last the sure part.
@@ -91,9 +93,27 @@ func (m *Member) Mode() Mode { return m.mode }
 // Processes is the number of processes, 1 at least.
 func (m *Member) Processes() int { return m.peers }
 
-// Ended counts an answer.
-func (m *Member) Ended(now time.Duration, a window.End) {
+// lapsed reports whether the process was stopped for longer than its lease: others have its share, so it has none.
+func (m *Member) lapsed(now time.Duration) bool {
+	if m.rank < 0 || now <= m.reported+m.lease {
+		return false
+	}
+	m.Leave()
+	m.woke = now
+	return true
+}
+
+// Ended counts an answer; false: the share is gone.
+func (m *Member) Ended(now time.Duration, a window.End) bool {
 	m.fly(now, a.Flying)
+	gone := m.lapsed(now)
+	if now-a.RTT >= m.woke { // the time of others is no round trip
+		m.count(now, a)
+	}
+	return !gone
+}
+
+func (m *Member) count(now time.Duration, a window.End) {
 	switch {
 	case a.Outcome.Accepted():
 		m.counts.Accepted++
@@ -124,8 +144,10 @@ type Load struct {
 	MaxRate, MaxAmountRate float64
 }
 
-// Report is the row.
-func (m *Member) Report(now time.Duration, l Load) Row {
+// Report is the row, for a lease.
+func (m *Member) Report(now time.Duration, l Load, lease time.Duration) Row {
+	m.lapsed(now)
+	m.lease = lease
 	m.fly(now, l.Flying)
 	if span := (now - m.reported).Seconds(); span > 0 {
 		m.flying = m.flown / span
@@ -184,8 +206,15 @@ func (m *Member) parts() (parts, sure [3]float64) {
 	return parts, sure
 }
 
-// Every is the time between two reports, a minute at most, whatever a message says: its next one may be right.
-func (m *Member) Every() time.Duration { return min(max(shortest, m.message.Every), grace) }
+// Every is the time between two reports, a minute at most, whatever a message says: its next one may be right. The
+// row does not end before.
+func (m *Member) Every() time.Duration {
+	every := min(max(shortest, m.message.Every), grace)
+	if m.lease > 0 {
+		every = min(every, m.lease/2)
+	}
+	return every
+}
 
 // Share is what a process has of the window.
 type Share struct {

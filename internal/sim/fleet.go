@@ -163,7 +163,7 @@ func (f *fleets) reports(id int32) {
 	if f.Most != nil && !f.may(p) {
 		queued = 0
 	}
-	row := m.Report(e.now, fleet.Load{Queued: queued, Flying: p.core.Flying(), Sent: m.sent})
+	row := m.Report(e.now, fleet.Load{Queued: queued, Flying: p.core.Flying(), Sent: m.sent}, f.lease())
 	f.post(storeKind, letter{client: id, row: row, sent: e.now})
 	f.follow(id)
 	e.after(stretched(f.every(), 0.9+0.2*e.random.Float64()), reportKind, id, 0)
