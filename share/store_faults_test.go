@@ -96,3 +96,19 @@ func TestAProcessThatWasStopped(t *testing.T) {
 		c.end()
 	})
 }
+
+// The law took a store that got slower for a service that did: the window of a fleet of 30 fell to a third at 100 ms a
+// call, to a fifth at 200 ms, and stayed there, while nothing was refused.
+func TestAStoreThatGetsSlower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := together(t, 20, &service{slots: 40, takes: 100 * time.Millisecond})
+		c.store.Takes(4 * time.Millisecond)
+		time.Sleep(6 * time.Second)
+		c.store.Takes(150 * time.Millisecond)
+		time.Sleep(2 * time.Second)
+		use, attempts := c.watch("slower", 12*time.Second)
+		assert.GreaterOrEqual(t, use, 0.5) // .64 to .9
+		assert.LessOrEqual(t, attempts, 1.4)
+		c.end()
+	})
+}

@@ -38,6 +38,8 @@ type lead struct {
 	// begun is the time of the first step, stepped and last of the last, also of one that did not know enough. Attempts
 	// sent before cut belong to the last cut.
 	begun, last, stepped, cut time.Duration
+	// way is the lag when the law began. The law would take a store that gets slower for a service that does.
+	way time.Duration
 	// fresh: answers to attempts that were sent before do not count.
 	fresh  time.Duration
 	counts map[string]Counts
@@ -88,11 +90,11 @@ func (l *Leader) Step(now, at time.Duration, rows map[string]Row, said Message) 
 	if now > l.stepped+Lease(l.every) { // rows have ended meanwhile, and the answers are old
 		l.lead = lead{}
 	}
-	l.stepped = now
-	l.every = l.Every
-	if l.every == 0 {
-		l.every = Interval(len(rows))
+	l.every = cmp.Or(l.Every, Interval(len(rows)))
+	if way := l.lag(); l.law != nil && (way > 3*l.way/2 || way < 2*l.way/3) {
+		l.lead = lead{every: l.every}
 	}
+	l.stepped = now
 	sum, flying := l.sums(rows)
 	if l.law == nil && !l.begin(now, at, rows, said) {
 		return Message{}, false
@@ -132,6 +134,7 @@ func (l *Leader) begin(now, at time.Duration, rows map[string]Row, said Message)
 	if w.Cwnd > 0 && now < l.begun+max(l.every, said.Every)*3/2 {
 		return false
 	}
+	l.way = l.lag()
 	l.law = l.Law(window.Settings{Initial: l.Initial, Min: window.MinWindow, Max: window.MaxWindow})
 	// The sends of a fleet come one by one, so the first refusals do, too: no start's allowance, which is for a burst.
 	l.state = window.State{Cwnd: l.Initial, Ssthresh: window.MaxWindow - 1}
