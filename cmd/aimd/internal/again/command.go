@@ -77,7 +77,7 @@ func (j *job) flags(c *cobra.Command) {
 	f.Var(value.Duration(&j.total, time.Millisecond, backoff.MaxDelay), "for", "time for all tries and delays together")
 	f.Var(value.Duration(&j.each, time.Millisecond, backoff.MaxDelay), "timeout", "longest time for a try")
 	j.rules.flags(f)
-	f.StringVar(&j.sense, "sense", "", "a `command` for sh that must succeed before each try")
+	f.Var(value.Given(&j.sense, "command", "a command for sh"), "sense", "a `command` for sh that must succeed before each try")
 	j.form.flags(c)
 	f.BoolVar(&j.quiet, "quiet", false, "no lines about tries and delays")
 	f.Var(value.Duration(&j.plan, time.Second, 24*365*time.Hour), "plan", "run nothing; print which delays and how many tries outlast an outage of this length")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -35,6 +36,18 @@ func Reason(err error) error {
 			return err
 		}
 		err = inner
+	}
+}
+
+// Await returns what do returns, or the end of the context if that is sooner: who opens or reads a pipe may wait for ever.
+func Await[T any](ctx context.Context, do func() (T, error)) (none T, _ error) {
+	done := make(chan func() (T, error), 1)
+	go func() { x, err := do(); done <- func() (T, error) { return x, err } }()
+	select {
+	case got := <-done:
+		return got()
+	case <-ctx.Done():
+		return none, context.Cause(ctx)
 	}
 }
 

@@ -58,19 +58,14 @@ func Serve(cmd *cobra.Command, on bool) (*Page, error) {
 	p.server = &http.Server{Handler: live.Compare(p.shown, p.without), ReadHeaderTimeout: 10 * time.Second}
 	p.served.Go(func() { _ = p.server.Serve(listener) }) // until it is closed
 	url := fmt.Sprintf("http://%s/", listener.Addr())
-	p.served.Go(func() { look(url + "events?every=1s") })
+	p.served.Go(func() { // looks until the page is closed, so that a browser that opens it later sees the time before
+		if res, err := http.Get(url + "events?every=1s"); err == nil {
+			defer res.Body.Close()
+			_, _ = io.Copy(io.Discard, res.Body)
+		}
+	})
 	fmt.Fprintln(p.stderr, "live:", url)
 	return p, nil
-}
-
-// look looks at the page until the page is closed, so that a browser that opens it later sees the time before.
-func look(events string) {
-	res, err := http.Get(events)
-	if err != nil {
-		return
-	}
-	defer res.Body.Close()
-	_, _ = io.Copy(io.Discard, res.Body) // it ends when the page does
 }
 
 // Add adds a limiter to the page, under the limiter's own name. If the limiter is nil, Add

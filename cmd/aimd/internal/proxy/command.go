@@ -11,7 +11,6 @@ import (
 	"math"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
 	"runtime"
@@ -73,11 +72,9 @@ func Command() *cobra.Command {
 	s := defaults
 	c := cli.Help(help, &cobra.Command{Use: "proxy", Short: "Put a limiter in front of a service, for programs in any language", Args: cli.NoArgs})
 	f := cli.Flags(c)
-	f.Var(value.URL(&s.to, "a URL without a query, like https://api.example.com", func(u *url.URL) bool {
-		return u.RawQuery == "" && u.Fragment == "" && u.User == nil
-	}), "to", "the service")
+	f.Var(value.URL(&s.to, "a URL without a query, like https://api.example.com"), "to", "the service")
 	f.Var(value.Address(&s.listen), "listen", "where the programs ask; 127.0.0.1 is this machine alone")
-	f.Var(value.Text(&s.host, "name", "a name of a host", func(h string) bool { return h != "" }), "host", "a name of this machine, with a dot, that programs ask for")
+	f.Var(value.Given(&s.host, "name", "a name of a host"), "host", "a name of this machine, with a dot, that programs ask for")
 	f.Var(value.Text(&s.by, "key", "a name of a header like X-Tenant, cookie:NAME, query:NAME or address", keyForm), "key", "what says which limiter a request has: a header, cookie:NAME, query:NAME or address, the program's; without it a credential")
 	f.BoolVar(&s.one, "one", false, "one limiter for all requests")
 	f.Var(value.Choice(&s.classes, []string{"read,write"}), "classes", "a limiter for reads (GET, HEAD) and another for writes, as for a store that limits them apart")
@@ -93,10 +90,10 @@ func Command() *cobra.Command {
 	f.Var(value.Duration(&s.drainDelay, 0, time.Hour), "drain-delay", "how long requests are taken after Ctrl-C or SIGTERM, while /healthz says 503")
 	f.Var(value.Duration(&s.drain, 0, time.Hour), "drain", "how long requests may go on after --drain-delay")
 	f.BoolVar(&s.keepHost, "keep-host", false, "send the Host of the request, as a signature of S3 covers it")
-	f.StringVar(&s.rulesFile, "rules", "", "a `file` of rules, a document as package remote reads it; SIGHUP reads it again")
-	f.StringVar(&s.answersFile, "answers", "", "a `file` that says what answers mean, for a service that says it in its own words; SIGHUP reads it again")
+	f.Var(value.Given(&s.rulesFile, "file", "a file of rules"), "rules", "a `file` of rules, a document as package remote reads it; SIGHUP reads it again")
+	f.Var(value.Given(&s.answersFile, "file", "a file of answers"), "answers", "a `file` that says what answers mean, for a service that says it in its own words; SIGHUP reads it again")
 	s.shared.Flag(f)
-	f.StringVar(&s.stateFile, "state", "", "a `file` that keeps the windows over a restart")
+	f.Var(value.Given(&s.stateFile, "file", "a file that may be written"), "state", "a `file` that keeps the windows over a restart")
 	f.Var(value.Address(&s.admin), "admin", "where the page of the limiters is served; without it nowhere")
 	f.BoolVar(&s.shadow, "shadow", false, "only watch: send each request once and at once, and say what would have been held")
 	f.BoolVar(&s.json, "json", false, "logs in JSON")

@@ -72,7 +72,7 @@ func builtins(t *testing.T) string {
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel() // or one core would wait for each one's last run
-				s, err := load(name, nil)
+				s, err := load(t.Context(), name, nil)
 				require.NoError(t, err)
 				study, err := experiment.Run(t.Context(), asserted(s), func() {})
 				require.NoError(t, err)

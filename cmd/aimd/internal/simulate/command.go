@@ -3,6 +3,8 @@ package simulate
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -45,7 +47,7 @@ func listCommand() *cobra.Command {
 					gap = "\n"
 				}
 				for _, name := range g.Scenarios {
-					s, err := load(name, nil)
+					s, err := load(c.Context(), name, nil)
 					if err != nil {
 						return err
 					}
@@ -64,7 +66,7 @@ func showCommand() *cobra.Command {
 		Args:    someArgs("the name of a built-in scenario"), ValidArgs: scenario.Builtins(),
 		RunE: func(c *cobra.Command, args []string) error {
 			var files [][]byte
-			for _, name := range named(args) {
+			for _, name := range scenario.Named(args...) {
 				_, text, err := scenario.Builtin(name)
 				if err != nil {
 					return cli.Usage(c, err)
@@ -87,20 +89,8 @@ func someArgs(what string) cobra.PositionalArgs {
 	}
 }
 
-// named are the names of the scenarios that the words stand for, and the words that stand for no built-in scenario.
-func named(words []string) (names []string) {
-	for _, w := range words {
-		all := scenario.Named(w)
-		if len(all) == 0 {
-			all = []string{w}
-		}
-		names = append(names, all...)
-	}
-	return names
-}
-
 // load reads a built-in scenario or a file.
-func load(name string, settings []string) (scenario.Scenario, error) {
+func load(ctx context.Context, name string, settings []string) (scenario.Scenario, error) {
 	if file, text, err := scenario.Builtin(name); err == nil {
 		s, err := scenario.Parse(file, text, settings...)
 		if err == nil && !slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, "strategies") }) {
@@ -108,14 +98,14 @@ func load(name string, settings []string) (scenario.Scenario, error) {
 		}
 		return s, err
 	}
-	f, err := os.Open(name)
-	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "./") {
-		return scenario.Scenario{}, fmt.Errorf("%s: there is no such file, and no built-in scenario of that name; aimd sim list shows those", name)
-	}
-	var text []byte
-	if err == nil {
+	text, err := cli.Await(ctx, func() ([]byte, error) {
+		f, err := os.Open(name)
 		defer f.Close()
-		text, err = io.ReadAll(io.LimitReader(f, scenario.MaxSize+1)) // of an endless file the beginning, which is too long
+		text, wrong := io.ReadAll(io.LimitReader(f, scenario.MaxSize+1)) // of an endless file the beginning, which is too long
+		return text, cmp.Or(err, wrong)
+	})
+	if errors.Is(err, os.ErrNotExist) && !strings.ContainsAny(name, "./") {
+		return scenario.Scenario{}, fmt.Errorf(`"%s": there is no such file, and no built-in scenario of that name; aimd sim list shows those`, name)
 	}
 	if err != nil {
 		return scenario.Scenario{}, fmt.Errorf("%s: %w", name, cli.Reason(err))

@@ -61,7 +61,7 @@ func (r *run) flags(c *cobra.Command, strategies []string) {
 	f.Var(value.Names(&r.strategies, strategies), "strategies", "run these strategies, in the place of those of the scenarios and of their figures and expectations")
 	cli.Complete(c, "strategies", strategies)
 	f.BoolVar(&r.json, "json", false, "write JSON to standard output, an object to a line, instead of the table")
-	f.StringVar(&r.svg, "svg", "", "write the figures as SVG into this `directory`")
+	f.Var(value.Given(&r.svg, "directory", "a directory that can be made or written to"), "svg", "write the figures as SVG into this `directory`")
 }
 
 func (r *run) load(c *cobra.Command, args []string) (all []scenario.Scenario, _ error) {
@@ -77,8 +77,8 @@ func (r *run) load(c *cobra.Command, args []string) (all []scenario.Scenario, _ 
 		settings = append(settings, fmt.Sprintf("runs=%d", r.runs))
 	}
 	r.changed = len(settings) > 0
-	for _, name := range named(args) {
-		s, err := load(name, settings)
+	for _, name := range scenario.Named(args...) {
+		s, err := load(c.Context(), name, settings)
 		if err != nil {
 			return nil, err
 		}
@@ -130,11 +130,11 @@ func (r *run) text(c *cobra.Command, s experiment.Study) error {
 }
 
 func figuresCommand() *cobra.Command {
-	var out string
+	out := "figures"
 	c := cli.Help(help, &cobra.Command{
 		Use: "figures", Short: "Make all figures of the texts, and their page", Args: cli.NoArgs,
 	})
-	c.Flags().StringVar(&out, "out", "figures", "write into this `directory`")
+	c.Flags().Var(value.Given(&out, "directory", "a directory that can be made or written to"), "out", "write into this `directory`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		err := cli.MakeDir("out", out)
 		if err != nil {
@@ -143,7 +143,7 @@ func figuresCommand() *cobra.Command {
 		var story []experiment.Study
 		drawn := 0
 		for _, name := range scenario.Story() { // after an error the page has what is there
-			s, wrong := load(name, nil)
+			s, wrong := load(c.Context(), name, nil)
 			if err = wrong; err == nil {
 				s, wrong := play(c, s)
 				figures := chart.Figures(s)

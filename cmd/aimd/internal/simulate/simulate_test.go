@@ -185,7 +185,7 @@ func TestSimSchema(t *testing.T) {
 func TestWithLaws(t *testing.T) {
 	laws := []string{"probe"}
 	for _, name := range scenario.Builtins() {
-		plain, err := load(name, []string{"strategies=[backoff, reno-0.9]", "plot=[{kind: answers, strategies: [backoff]}, {kind: answers, name: all}]", "expect=[]", "sweep=[]"})
+		plain, err := load(t.Context(), name, []string{"strategies=[backoff, reno-0.9]", "plot=[{kind: answers, strategies: [backoff]}, {kind: answers, name: all}]", "expect=[]", "sweep=[]"})
 		require.NoError(t, err)
 		s := withLaws(plain, laws)
 		require.Len(t, s.Strategies, 3)
@@ -194,7 +194,7 @@ func TestWithLaws(t *testing.T) {
 		assert.Empty(t, s.Plot[1].Strategies, "all")
 		assert.Equal(t, []string{"backoff"}, plain.Plot[0].Strategies, "the scenario itself stays")
 	}
-	compared, err := load("backoff-or-window", nil)
+	compared, err := load(t.Context(), "backoff-or-window", nil)
 	require.NoError(t, err)
 	assert.Equal(t, compared.Plot, withLaws(compared, laws).Plot, "maps compare two")
 	assert.Empty(t, ownLaws())
@@ -202,7 +202,7 @@ func TestWithLaws(t *testing.T) {
 
 // Each service takes as much as the command counts with, so what is done of a quarter of that is a quarter.
 func TestSweptServices(t *testing.T) {
-	s, err := load("sweep", []string{"horizon=6s", "watch_from=1s", "watch_for=5s", "strategies=[none]"})
+	s, err := load(t.Context(), "sweep", []string{"horizon=6s", "watch_from=1s", "watch_for=5s", "strategies=[none]"})
 	require.NoError(t, err)
 	require.Len(t, s.Sweep[0].Values, len(swept))
 	study, err := experiment.Run(t.Context(), s, func() {})
@@ -311,7 +311,7 @@ func TestThePageGivesTheCauseOfEachMove(t *testing.T) {
 	var points []scenario.Point
 	for _, name := range scenario.Builtins() {
 		if strings.HasPrefix(name, "law-") {
-			s, err := load(name, nil)
+			s, err := load(t.Context(), name, nil)
 			require.NoError(t, err)
 			points = append(points, s.Points()...)
 		}

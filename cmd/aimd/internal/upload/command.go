@@ -2,11 +2,11 @@ package upload
 
 import (
 	"cmp"
+	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"os/signal"
 	"regexp"
@@ -38,7 +38,7 @@ func Command() *cobra.Command {
 	c.flags(cmd)
 	live := livepage.Flag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := cmp.Or(c.arguments(args), c.list(cmd.InOrStdin())); err != nil {
+		if err := cmp.Or(c.arguments(args), c.list(cmd.Context(), cmd.InOrStdin())); err != nil {
 			return cli.Usage(cmd, err)
 		}
 		if list, ok := c.List.(*os.File); ok && c.FilesFrom != "-" { // Windows keeps a file that is open
@@ -91,9 +91,8 @@ const (
 
 func (c *Config) flags(cmd *cobra.Command) {
 	f := cli.Flags(cmd)
-	endpoint := "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)"
-	f.Var(value.URL(&c.Endpoint, endpoint, func(u *url.URL) bool { return u.User == nil }), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
-	f.StringVar(&c.FilesFrom, "files-from", "", "a `file` whose lines are the paths of the files below DIR, or - for standard input")
+	f.Var(value.URL(&c.Endpoint, "a URL like http://127.0.0.1:9000 (credentials come from the AWS environment)"), "endpoint", "the store's URL, if it is not AWS; the bucket goes into the path")
+	f.Var(value.Given(&c.FilesFrom, "file", "a file of paths, or - for standard input"), "files-from", "a `file` whose lines are the paths of the files below DIR, or - for standard input")
 	f.Var(value.Globs(&c.Include), "include", "only files of this name or path, like *.jpg or 2026/**; may be given again")
 	f.Var(value.Globs(&c.Exclude), "exclude", "no files and directories of this name or path; may be given again")
 	f.BoolVar(&c.DryRun, "dry-run", false, "list what would be uploaded, and send nothing but questions")
@@ -103,7 +102,7 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.Var(value.Text(&c.StorageClass, "class", "the name of a storage class, like STANDARD_IA or GLACIER_IR", class.MatchString), "storage-class", "the storage class of what is sent")
 	f.Var(value.Choice(&c.SSE, encryptions), "sse", "how the store encrypts what is sent")
 	cli.Complete(cmd, "sse", encryptions)
-	f.StringVar(&c.SSEKMSKeyID, "sse-kms-key-id", "", "the `key` for --sse aws:kms; without it the bucket's, or AWS's own")
+	f.Var(value.Given(&c.SSEKMSKeyID, "key", "a key's ID, ARN or alias"), "sse-kms-key-id", "the `key` for --sse aws:kms; without it the bucket's, or AWS's own")
 	f.Var(value.Choice(&c.Checksum, checksums), "checksum", "what goes with each request; md5 for stores that know no other")
 	cli.Complete(cmd, "checksum", checksums)
 	f.Var(value.Size(&c.PartSize, partLeast, partMost), "part-size", "larger files go in parts of this size; it grows so that there are at most 10000")
@@ -130,14 +129,15 @@ func (c *Config) arguments(args []string) (err error) {
 		return fmt.Errorf("--sse %s: want --checksum crc64nvme, as such an object has no MD5 to compare", c.SSE)
 	}
 	c.Source = args[0]
-	if _, err := os.Stat(c.Source); err != nil {
-		return fmt.Errorf("%s: want a file or directory that can be read: %w", c.Source, errors.Unwrap(err))
+	info, err := os.Stat(c.Source)
+	if err != nil || !info.Mode().IsRegular() && !info.IsDir() {
+		return fmt.Errorf("%q: want a file or directory that can be read: %w", c.Source, cmp.Or(cli.Reason(err), errors.New("it is another kind of file")))
 	}
 	return nil
 }
 
 // list opens the list of files, if there is one.
-func (c *Config) list(stdin io.Reader) (err error) {
+func (c *Config) list(ctx context.Context, stdin io.Reader) (err error) {
 	switch {
 	case c.FilesFrom == "":
 	case !isDirectory(c.Source):
@@ -145,7 +145,8 @@ func (c *Config) list(stdin io.Reader) (err error) {
 	case c.FilesFrom == "-":
 		c.List = stdin
 	default:
-		if c.List, err = os.Open(c.FilesFrom); err != nil {
+		// A pipe opens when somebody writes to it.
+		if c.List, err = cli.Await(ctx, func() (*os.File, error) { return os.Open(c.FilesFrom) }); err != nil {
 			return fmt.Errorf("--files-from %s: want a file that can be read, or - for standard input: %w", c.FilesFrom, cli.Reason(err))
 		}
 	}

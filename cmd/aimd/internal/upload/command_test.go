@@ -289,7 +289,7 @@ func TestFilesFromAListAndPatterns(t *testing.T) {
 	assert.ElementsMatch(t, []string{"a.jpg", "a.txt", "d/c.jpg"}, keys())
 	assert.Contains(t, got.Stdout, "3 stored (0.0 MiB), 0 skipped, 2 failed")
 	assert.Contains(t, got.Stderr, `failed: "../x": want a path below the directory`)
-	assert.Contains(t, got.Stderr, "none: "+syscall.ENOENT.Error()+"\n")
+	assert.Contains(t, got.Stderr, `none": `+syscall.ENOENT.Error()+"\n")
 
 	got = command(t, list, "s3://bucket/p", "--files-from", "-")
 	assert.Equal(t, cli.WrongUsage, got.Status)

@@ -76,16 +76,12 @@ func (l *listing) next(ctx context.Context, from string) error {
 	}
 	l.page, l.to, l.end = out.Contents, from, !aws.ToBool(out.IsTruncated) || len(out.Contents) == 0
 	for i := range l.page {
-		key := decoded(l.page[i].Key, out.EncodingType)
+		key := aws.ToString(l.page[i].Key)
+		if decoded, err := url.QueryUnescape(key); err == nil && out.EncodingType == types.EncodingTypeUrl {
+			key = decoded
+		}
 		l.blind = l.blind || key <= l.to // out of order, or again and again the same
 		l.page[i].Key, l.to = &key, key
 	}
 	return nil
-}
-
-func decoded(key *string, encoding types.EncodingType) string {
-	if decoded, err := url.QueryUnescape(aws.ToString(key)); err == nil && encoding == types.EncodingTypeUrl {
-		return decoded
-	}
-	return aws.ToString(key)
 }

@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
 // keyMost is the length of the longest key of S3, in bytes of UTF-8.
@@ -76,7 +78,7 @@ func (w walker) directory(path, key string, above []fs.FileInfo) bool {
 		return w.yield(entry{path, strings.TrimSuffix(key, "/"), 0, loop})
 	}
 	entries, err := os.ReadDir(path)
-	if err != nil && !w.yield(entry{path, key, 0, err}) {
+	if err != nil && !w.yield(entry{path, key, 0, cli.Reason(err)}) {
 		return false
 	}
 	names := make([]string, 0, len(entries))
@@ -111,6 +113,7 @@ func (w walker) file(path, key string) bool {
 	var size int64
 	switch {
 	case err != nil:
+		err = cli.Reason(err)
 	case !info.Mode().IsRegular():
 		err = ignored("not a regular file")
 	case !utf8.ValidString(key):
@@ -129,15 +132,19 @@ func (w walker) list(ctx context.Context, dir string, list io.Reader) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { // who writes the list may be slow, or never end
-		in := bufio.NewScanner(list)
-		for in.Scan() {
+		in, n := bufio.NewScanner(list), 1
+		for ; in.Scan(); n++ {
 			select {
 			case lines <- in.Text():
 			case <-ctx.Done():
 				return
 			}
 		}
-		read <- in.Err()
+		err := cli.Reason(in.Err())
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("line %d is longer than %d bytes, so it is no path, and the lines from it on are not read", n, bufio.MaxScanTokenSize)
+		}
+		read <- err
 	}()
 	for more := true; more; {
 		select {

@@ -57,7 +57,7 @@ func TestLinksAreFollowedButForLoops(t *testing.T) {
 	const loop = ": symbolic link to a directory that it lies in, not followed"
 	assert.Equal(t, []string{
 		"d/f", "d/self" + loop, "d/up" + loop, "e/f", "e/self" + loop, "e/up" + loop, "g",
-		"nowhere: stat " + dir + "/nowhere: no such file or directory",
+		"nowhere: no such file or directory",
 	}, keys("", dir))
 }
 
@@ -74,7 +74,7 @@ func TestDirectoryThatCannotBeRead(t *testing.T) {
 	var got entry
 	walker{yield: func(e entry) bool { got = e; return true }}.directory("/nowhere/x", "x/", nil)
 	assert.Equal(t, "x/", got.key)
-	require.EqualError(t, got.err, "open /nowhere/x: no such file or directory")
+	require.EqualError(t, got.err, "no such file or directory")
 }
 
 func TestPipesDevicesAndSocketsAreIgnored(t *testing.T) {
@@ -140,11 +140,10 @@ func TestAListThatDoesNotEnd(t *testing.T) {
 	}
 	assert.Equal(t, 1, n)
 
-	c.List = strings.NewReader(strings.Repeat("x", 1<<20))
-	for e := range c.entries(t.Context()) {
-		assert.Equal(t, "--files-from", e.path)
-		require.ErrorContains(t, e.err, "token too long")
-		n++
+	c.List = strings.NewReader("a\n" + strings.Repeat("x", 1<<20))
+	var last entry
+	for last = range c.entries(t.Context()) {
 	}
-	assert.Equal(t, 2, n)
+	assert.Equal(t, "--files-from", last.path)
+	require.EqualError(t, last.err, "line 2 is longer than 65536 bytes, so it is no path, and the lines from it on are not read")
 }

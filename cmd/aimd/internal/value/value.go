@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/url"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -152,10 +153,12 @@ func Names(to *[]string, allowed []string) *Value[[]string] {
 	return &Value[[]string]{to, "names", "one or more of " + show(allowed) + ", with commas between them", parse, show}
 }
 
-// Globs are patterns of paths, one for each time that the setting is given.
+// Globs are patterns of paths, one for each time that the setting is given. None could fit that has an element like "..".
 func Globs(to *[]string) *Value[[]string] {
-	parse := func(s string) ([]string, bool) { return append(*to, s), s != "" && doublestar.ValidatePattern(s) }
-	return &Value[[]string]{to, "pattern", "a pattern of a path like *.jpg, 2026/** or {a,b}/[0-9]*", parse, func(all []string) string { return strings.Join(all, " ") }}
+	parse := func(s string) ([]string, bool) {
+		return append(*to, s), path.Clean("/"+s) == "/"+strings.TrimSuffix(strings.TrimPrefix(s, "/"), "/") && strings.Trim(s, "/") != "" && doublestar.ValidatePattern(s)
+	}
+	return &Value[[]string]{to, "pattern", "a pattern of a path like *.jpg, 2026/** or {a,b}/[0-9]*, without . and .. between slashes", parse, func(all []string) string { return strings.Join(all, " ") }}
 }
 
 // Choice is one of several words.
@@ -163,11 +166,14 @@ func Choice(to *string, words []string) *Value[string] {
 	return Text(to, strings.Join(words, "|"), "one of "+strings.Join(words, ", "), func(s string) bool { return slices.Contains(words, s) })
 }
 
-// URL is a URL of HTTP. want describes the allowed URLs.
-func URL(to *string, want string, allowed func(*url.URL) bool) *Value[string] {
+// URL is the URL of an HTTP server, without a query and a password. want describes the allowed URLs.
+func URL(to *string, want string) *Value[string] {
 	return Text(to, "URL", want, func(s string) bool {
 		u, err := url.Parse(s)
-		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && allowed(u)
+		if err == nil {
+			_, err = net.LookupPort("tcp", u.Port()) // 65536 is not found
+		}
+		return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") && !strings.ContainsAny(s, "?#") && u.User == nil
 	})
 }
 
@@ -185,4 +191,9 @@ func Address(to *string) *Value[string] {
 // Text is a text that the function allows. want describes the allowed texts, and kind stands for the value in the help.
 func Text(to *string, kind, want string, allowed func(string) bool) *Value[string] {
 	return &Value[string]{to, kind, want, func(s string) (string, bool) { return s, allowed(s) }, strings.Clone}
+}
+
+// Given is a text that is not empty. Who gives an empty one has a variable without a value, and means no default.
+func Given(to *string, kind, want string) *Value[string] {
+	return Text(to, kind, want, func(s string) bool { return s != "" })
 }

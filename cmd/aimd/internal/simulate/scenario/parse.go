@@ -47,7 +47,7 @@ func Parse(file string, text []byte, settings ...string) (Scenario, error) {
 	}
 	for _, x := range settings {
 		one := decoder{file: "--set " + x, own: s.Strategies}
-		if field, v, ok := strings.Cut(x, "="); ok {
+		if field, v, ok := strings.Cut(x, "="); ok && field != "" {
 			one.assign(&s, field, v)
 		} else {
 			one.fail("", "want field=value, like server.slots=100")

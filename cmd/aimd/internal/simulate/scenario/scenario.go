@@ -240,17 +240,18 @@ func scenarios(chapters []Chapter) (names []string) {
 // Story are the names of the scenarios that show the claims of the texts, in their order.
 func Story() []string { return scenarios(Index.Chapters) }
 
-// Named are the names of the built-in scenarios that a word means: the one with that name, the
-// ones that a pattern like "law-*" matches (path.Match), or the ones whose names begin with the word: "law".
-func Named(word string) (names []string) {
-	for _, name := range Builtins() {
-		match, err := path.Match(word, name)
-		switch {
-		case name == word:
-			return []string{word}
-		case err == nil && match, strings.HasPrefix(name, word+"-"):
-			names = append(names, name)
+// Named are the names of the built-in scenarios that the words mean: the one with that name, those that a pattern like
+// "law-*" matches (path.Match), or those whose names begin with the word: "law". Any other word stays as it is.
+func Named(words ...string) (names []string) {
+	for _, word := range words {
+		all := slices.DeleteFunc(Builtins(), func(name string) bool {
+			match, err := path.Match(word, name)
+			return (err != nil || !match) && !strings.HasPrefix(name, word+"-")
+		})
+		if len(all) == 0 || slices.Contains(all, word) {
+			all = []string{word}
 		}
+		names = append(names, all...)
 	}
 	return names
 }

@@ -1,0 +1,28 @@
+//go:build unix
+
+package tool
+
+import (
+	"context"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+)
+
+// A pipe to which nobody writes held the command, also after Ctrl-C.
+func TestACommandThatReadsAPipeCanBeStopped(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	ctx, interrupt := context.WithCancel(t.Context())
+	interrupt()
+	for _, args := range [][]string{{"sim", "run", pipe}, {"upload", dir, "s3://bucket", "--files-from", pipe}} {
+		assert.Equal(t, clitest.Outcome{Status: cli.Interrupted, Stderr: "aimd: interrupted\n"}, clitest.Here(ctx, commands(), args...))
+	}
+}
