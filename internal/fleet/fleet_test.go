@@ -165,25 +165,6 @@ func TestALeaderTakesTheWindowOver(t *testing.T) {
 	}
 }
 
-// What a law knows is of a store as quick as it was: half as quick or twice, and it begins anew with the window.
-func TestALawIsOfAStoreAsQuickAsItWas(t *testing.T) {
-	for part, goesOn := range map[float64]bool{0.6: false, 0.7: true, 1.45: true, 1.55: false} {
-		l, rows := newLeader(), map[string]Row{"a": row(0, 10)}
-		l.Delay = 380 * time.Millisecond
-		said, ok := l.Step(time.Second, time.Second, rows, Message{Window: Window{Cwnd: 50, Ssthresh: 40, Trip: time.Second}})
-		require.False(t, ok)
-		said.Window = Window{Cwnd: 50, Ssthresh: 40, Trip: time.Second}
-		_, ok = l.Step(time.Second+160*time.Millisecond, 0, rows, said)
-		require.True(t, ok)
-		l.Delay = time.Duration(part*float64(500*time.Millisecond)) - 120*time.Millisecond
-		_, ok = l.Step(time.Second+200*time.Millisecond, 0, rows, said)
-		assert.Equal(t, goesOn, ok, part)
-		m, ok := l.Step(time.Second+360*time.Millisecond, 0, rows, said)
-		require.True(t, ok)
-		assert.InDelta(t, 50, m.Cwnd, 12)
-	}
-}
-
 // Counts are since the process joined: what was counted before a leader saw it counts for nobody, and a report that is lost
 // loses nothing.
 func TestTheSumsAreOfWhatIsNew(t *testing.T) {

@@ -40,6 +40,9 @@ type lead struct {
 	begun, last, stepped, cut time.Duration
 	// way is the lag when the law began. The law would take a store that gets slower for a service that does.
 	way time.Duration
+	// were is the number of processes before the store lost rows, or was away, 0: it has all. It is of the time lost.
+	were int
+	lost time.Duration
 	// fresh: answers to attempts that were sent before do not count.
 	fresh  time.Duration
 	counts map[string]Counts
@@ -90,9 +93,10 @@ func (l *Leader) Step(now, at time.Duration, rows map[string]Row, said Message) 
 	if now > l.stepped+Lease(l.every) { // rows have ended meanwhile, and the answers are old
 		l.lead = lead{}
 	}
-	l.every = cmp.Or(l.Every, Interval(len(rows)))
+	l.misses(now, rows)
+	l.every = cmp.Or(l.Every, Interval(max(l.were, len(rows))))
 	if way := l.lag(); l.law != nil && (way > 3*l.way/2 || way < 2*l.way/3) {
-		l.lead = lead{every: l.every}
+		l.lead = lead{every: l.every, were: l.were, lost: l.lost}
 	}
 	l.stepped = now
 	sum, flying := l.sums(rows)
@@ -102,6 +106,22 @@ func (l *Leader) Step(now, at time.Duration, rows map[string]Row, said Message) 
 	l.learn(now, sum, flying)
 	l.last = now
 	return l.say(now, at, rows), true
+}
+
+// misses notes that many rows are gone at once: the store lost them. Their processes have shares still, and report soon.
+func (l *Leader) misses(now time.Duration, rows map[string]Row) {
+	if now > l.lost+2*Lease(l.every) {
+		l.were = 0
+	}
+	gone := 0
+	for id := range l.counts {
+		if _, ok := rows[id]; !ok {
+			gone++
+		}
+	}
+	if gone > 1 && 3*gone > len(l.counts) {
+		l.were, l.lost = max(l.were, len(l.counts)), now
+	}
 }
 
 // sums are the answers since the last step, and the attempts in flight.
@@ -125,14 +145,18 @@ func (l *Leader) begin(now, at time.Duration, rows map[string]Row, said Message)
 		l.Initial = min(cmp.Or(l.Initial, first), l.Max)
 		l.begun, l.came, l.ranks = max(now, 1), map[string]time.Duration{}, map[string]int{}
 	}
-	w := said.Window
+	w, n := said.Window, said.Processes
 	for _, r := range rows {
 		if said.Cwnd == 0 && r.Knows.Cwnd > w.Cwnd {
 			w = r.Knows
 		}
+		n = max(n, r.Processes)
 	}
 	if w.Cwnd > 0 && now < l.begun+max(l.every, said.Every)*3/2 {
 		return false
+	}
+	if at > said.At+2*Lease(l.every) { // the store was away, and not all may be back
+		l.were, l.lost = n, now
 	}
 	l.way = l.lag()
 	l.law = l.Law(window.Settings{Initial: l.Initial, Min: window.MinWindow, Max: window.MaxWindow})
@@ -163,12 +187,12 @@ func (l *Leader) virtual(w float64) float64 { return w * l.state.Trip.Seconds() 
 // rank gives each process a rank from 0 on. Who comes while others have shares gets one when there is room for its
 // part: when they have heard of it, and have less in flight.
 func (l *Leader) rank(now time.Duration, rows map[string]Row) {
-	taken, most := make([]bool, len(rows)), l.message.Slots.Most
+	taken, most := make([]bool, l.message.Processes), l.message.Slots.Most
 	part := func(r Row) float64 { return min(r.slots().wants, r.Weight*most) }
 	parts, flying := 0., 0.
 	for id, k := range l.ranks {
 		r, alive := rows[id]
-		if !alive || k >= len(rows) || taken[k] {
+		if !alive || k >= len(taken) || taken[k] {
 			delete(l.ranks, id)
 			continue
 		}
@@ -265,7 +289,8 @@ func (l *Leader) answered(at time.Duration, o window.Outcome, rtt time.Duration,
 func (l *Leader) say(now, at time.Duration, rows map[string]Row) Message {
 	m := &l.message
 	m.Sends += m.Rate * (at - m.At).Seconds()
-	m.Leader, m.At, m.Processes, m.Every = l.ID, at, len(rows), l.every
+	m.Leader, m.At, m.Processes, m.Every = l.ID, at, max(l.were, len(rows)), l.every
+	here := float64(len(rows)) / float64(m.Processes)
 	m.Window = Window{Cwnd: l.state.Cwnd, Ssthresh: l.state.Ssthresh}
 	if l.trip > 0 {
 		part := l.trip / l.state.Trip.Seconds()
@@ -274,7 +299,7 @@ func (l *Leader) say(now, at time.Duration, rows map[string]Row) Message {
 		}
 	}
 	m.Cwnd = max(leastWindow, m.Cwnd*l.passed())
-	m.Slots = level(m.Cwnd, rows, Row.slots)
+	m.Slots = level(m.Cwnd*here, rows, Row.slots)
 	if m.Rate = 0; l.trip > 0 {
 		m.Rate = m.Slots.Most / l.trip
 	}
@@ -282,7 +307,7 @@ func (l *Leader) say(now, at time.Duration, rows map[string]Row) Message {
 	if l.state.Ssthresh >= window.MaxWindow-1 || l.fly <= l.state.Cwnd/2 {
 		m.Safe = max(1, m.Safe)
 	}
-	m.MaxRate, m.MaxAmount = level(l.MaxRate, rows, Row.rate), level(l.MaxAmountRate, rows, Row.amount)
+	m.MaxRate, m.MaxAmount = level(l.MaxRate*here, rows, Row.rate), level(l.MaxAmountRate*here, rows, Row.amount)
 	l.rank(now, rows)
 	m.Ranks = maps.Clone(l.ranks)
 	maps.DeleteFunc(m.Ranks, func(id string, k int) bool { return rows[id].Rank == k })
@@ -297,31 +322,4 @@ func (l *Leader) passed() float64 {
 		return 1
 	}
 	return l.accepted / all
-}
-
-// whole is the number of whole attempts of a share: over ten seconds it is the share, and at any time the attempts of
-// all are the window.
-func whole(share float64, rank, processes int, at time.Duration) float64 {
-	_, turn := math.Modf(phase(rank, processes) + float64(at%rotation)/float64(rotation))
-	return math.Floor(share + turn)
-}
-
-const rotation = 10 * time.Second
-
-// phase is the place of a process in a turn, 0 to 1. Those of all are even, and those of any ranks in a row are apart.
-func phase(rank, processes int) float64 {
-	n := max(1, processes)
-	step := int(float64(n) * (math.Phi - 1))
-	for gcd(n, step) > 1 {
-		step++
-	}
-	_, part := math.Modf(float64(rank) * float64(step) / float64(n))
-	return part
-}
-
-func gcd(a, b int) int {
-	for b > 0 {
-		a, b = b, a%b
-	}
-	return a
 }

@@ -163,7 +163,7 @@ func (m *Member) Report(now time.Duration, l Load, lease time.Duration) Row {
 func (m *Member) row() Row {
 	return Row{
 		Weight: m.weight, Queued: m.load.Queued, Flying: m.flying, Rate: m.uses[1], Amount: m.uses[2], Rank: m.rank,
-		Counts: m.counts, Knows: m.message.Window,
+		Counts: m.counts, Knows: m.message.Window, Processes: m.message.Processes,
 	}
 }
 

@@ -21,8 +21,9 @@ type Row struct {
 	// Rank is its place in the order of turns, -1: it has none yet, and so no share.
 	Rank int `json:"k"`
 	Counts
-	// Knows is the window that it heard of last: a store that lost all learns it from there.
-	Knows Window `json:"o"`
+	// Knows is the window that it heard of last, and Processes the number: a store that lost all learns them from there.
+	Knows     Window `json:"o"`
+	Processes int    `json:"n,omitempty"`
 }
 
 // Counts are answers and their round trips in sum.

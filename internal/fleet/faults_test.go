@@ -1,0 +1,63 @@
+package fleet
+
+import (
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A Redis that is full evicts the rows of all. The few that reported again had the whole window: of 20 processes on 40
+// slots 180 were refused, and half of the slots were used for 10 s.
+func TestRowsThatAStoreLost(t *testing.T) {
+	l, rows, now := newLeader(), map[string]Row{}, time.Second
+	step := func(n int) (m Message) {
+		maps.DeleteFunc(rows, func(id string, _ Row) bool { return id >= string(rune('a'+n)) })
+		for i := range n {
+			rows[string(rune('a'+i))] = row(i, 1)
+		}
+		now += 40 * time.Millisecond
+		m, _ = l.Step(now, now, rows, Message{})
+		return m
+	}
+	most := func(n, of int) {
+		m := step(n)
+		assert.InDelta(t, 20./float64(of), m.Slots.Most, 1e-6, "%d of %d", n, of)
+		assert.Equal(t, of, m.Processes)
+	}
+	most(9, 9)
+	most(6, 6) // a third: they left
+	most(3, 6)
+	most(5, 6)
+	for range 39 { // two leases
+		most(5, 6)
+	}
+	most(5, 5)
+	most(2, 5)
+	for range 40 {
+		most(2, 5)
+	}
+	most(2, 2)
+	most(1, 1) // one may leave
+}
+
+// What a law knows is of a store as quick as it was: half as quick or twice, and it begins anew with the window.
+func TestALawIsOfAStoreAsQuickAsItWas(t *testing.T) {
+	for part, goesOn := range map[float64]bool{0.6: false, 0.7: true, 1.45: true, 1.55: false} {
+		l, rows := newLeader(), map[string]Row{"a": row(0, 10)}
+		l.Delay = 380 * time.Millisecond
+		said, ok := l.Step(time.Second, time.Second, rows, Message{Window: Window{Cwnd: 50, Ssthresh: 40, Trip: time.Second}})
+		require.False(t, ok)
+		said.Window = Window{Cwnd: 50, Ssthresh: 40, Trip: time.Second}
+		_, ok = l.Step(time.Second+160*time.Millisecond, 0, rows, said)
+		require.True(t, ok)
+		l.Delay = time.Duration(part*float64(500*time.Millisecond)) - 120*time.Millisecond
+		_, ok = l.Step(time.Second+200*time.Millisecond, 0, rows, said)
+		assert.Equal(t, goesOn, ok, part)
+		m, ok := l.Step(time.Second+360*time.Millisecond, 0, rows, said)
+		require.True(t, ok)
+		assert.InDelta(t, 50, m.Cwnd, 12)
+	}
+}
