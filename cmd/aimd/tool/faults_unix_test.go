@@ -15,6 +15,13 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 )
 
+// A directory to which nothing can be written was found after all runs, and the error named a file that nobody knows.
+func TestADirectoryIsTriedBeforeTheRuns(t *testing.T) {
+	got := clitest.Here(t.Context(), commands(), "sim", "figures", "--out", "/proc")
+	assert.Equal(t, cli.WrongUsage, got.Status)
+	assert.Contains(t, got.Stderr, "aimd: --out /proc: want a directory that can be made or written to: ")
+}
+
 // A pipe to which nobody writes held the command, also after Ctrl-C.
 func TestACommandThatReadsAPipeCanBeStopped(t *testing.T) {
 	dir := t.TempDir()

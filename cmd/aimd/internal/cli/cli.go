@@ -64,11 +64,11 @@ func (t Tool) Run(ctx context.Context, args ...string) int {
 	ctx, stop := interruptible(ctx, os.Exit)
 	defer stop()
 
-	root, stderr := root(t.Commands), terminal.New(t.Stderr)
+	root, stdout, stderr := root(t.Commands), terminal.New(t.Stdout), terminal.New(t.Stderr)
 	root.SetArgs(args)
-	root.SetOut(terminal.New(t.Stdout))
+	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return status(ctx, root.ExecuteContext(ctx), stderr)
+	return status(ctx, cmp.Or(root.ExecuteContext(ctx), stdout.Failed.Load()), stderr) // what was not written is not done
 }
 
 func status(ctx context.Context, err error, stderr io.Writer) int {
@@ -121,8 +121,8 @@ func usage(c *cobra.Command) error {
 	for _, f := range []*pflag.FlagSet{c.LocalFlags(), c.InheritedFlags()} {
 		shown = strings.Replace(shown, strings.TrimSpace(f.FlagUsages()), strings.TrimSpace(f.FlagUsagesWrapped(helpWidth)), 1)
 	}
-	_, failed := io.WriteString(out, shown)
-	return cmp.Or(err, failed)
+	fmt.Fprint(out, shown)
+	return err
 }
 
 // Signal is the cause of the end of a command's context by a signal.

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -19,10 +22,10 @@ func TestTwoWritersLeaveAWholeFile(t *testing.T) {
 	for range 200 {
 		var all sync.WaitGroup
 		for _, text := range texts {
-			all.Go(func() { assert.NoError(t, WriteFile(path, text, 0o600)) })
+			all.Go(func() { assert.NoError(t, WriteFile(path, append([]byte("\ufeff"), text...), 0o600)) })
 		}
 		all.Wait()
-		got, err := ReadFile(path)
+		got, err := ReadFile(path) // without the mark of some editors, which was a wrong character to all that read the file
 		require.NoError(t, err)
 		require.Contains(t, []string{string(texts[0]), string(texts[1])}, string(got))
 	}
@@ -57,6 +60,18 @@ func TestALinkStaysALink(t *testing.T) {
 	assert.ErrorContains(t, WriteFile(dir, nil, 0o600), "want a regular file")
 	_, err := ReadFile(dir)
 	assert.ErrorContains(t, err, "want a regular file")
+}
+
+// A list or a help that a full disk did not take had status 0, and the error of a table stood there twice.
+func TestWhatIsNotWrittenIsNotDone(t *testing.T) {
+	full, there := io.Pipe()
+	require.NoError(t, full.CloseWithError(errors.New("no space")))
+	for _, args := range [][]string{{"-h"}, {"on"}} {
+		c := &cobra.Command{Use: "on", RunE: func(c *cobra.Command, _ []string) error { fmt.Fprintln(c.OutOrStdout(), "done"); return nil }}
+		var stderr bytes.Buffer
+		assert.Equal(t, Failed, Tool{Commands: []*cobra.Command{c}, Stdout: there, Stderr: &stderr}.Run(t.Context(), args...))
+		assert.Contains(t, stderr.String(), "aimd: no space\n")
+	}
 }
 
 // The error of a flag that is on or off named a function of Go, and not what is allowed.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -13,12 +14,14 @@ import (
 	"github.com/rogpeppe/go-internal/robustio"
 )
 
-// MakeDir makes a directory if it does not exist. It ignores "".
+// MakeDir makes a directory if it does not exist, and tries that it can be written to. It ignores "".
 func MakeDir(flag, dir string) error {
 	if dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	made := os.MkdirAll(dir, 0o755)
+	probe, wrong := os.MkdirTemp(dir, "")
+	if err := cmp.Or(made, wrong, os.Remove(probe)); err != nil {
 		return fmt.Errorf("--%s %s: want a directory that can be made or written to: %w", flag, dir, Reason(err))
 	}
 	return nil
@@ -52,12 +55,13 @@ func Await[T any](ctx context.Context, do func() (T, error)) (none T, _ error) {
 }
 
 // ReadFile reads a regular file. A file that is not there has an error that is fs.ErrNotExist. A device or a pipe is
-// refused: it would hold the reader, or give what nobody kept.
+// refused: it would hold the reader, or give what nobody kept. The mark with which some editors begin UTF-8 is left out.
 func ReadFile(path string) ([]byte, error) {
 	if err := regular(path); err != nil {
 		return nil, err
 	}
-	return robustio.ReadFile(path) // Windows refuses a file that is replaced meanwhile
+	text, err := robustio.ReadFile(path) // Windows refuses a file that is replaced meanwhile
+	return bytes.TrimPrefix(text, []byte("\ufeff")), err
 }
 
 // WriteFile replaces the content of a regular file, or makes one. It refuses anything else, as /dev/null. If the path is

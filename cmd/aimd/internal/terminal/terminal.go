@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"go.uber.org/atomic"
 	"golang.org/x/term"
 )
 
@@ -18,6 +19,8 @@ type Writer struct {
 	// screen is nil if the writer is no terminal.
 	screen *os.File
 	colour bool
+	// Failed is the error of the last write that failed, nil before.
+	Failed atomic.Error
 }
 
 // New returns a writer to w. There is colour on a terminal, unless NO_COLOR is set
@@ -34,6 +37,7 @@ func New(w io.Writer) *Writer {
 // Write implements io.Writer.
 func (t *Writer) Write(p []byte) (int, error) {
 	if _, err := t.to.Write([]byte(Clean(string(p)))); err != nil {
+		t.Failed.Store(err)
 		return 0, err
 	}
 	return len(p), nil

@@ -126,7 +126,7 @@ func Write(dir string, figures []Figure) error {
 			err = cli.WriteFile(filepath.Join(dir, f.Name+".svg"), b, 0o644)
 		}
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", filepath.Join(dir, f.Name+".svg"), cli.Reason(err))
 		}
 	}
 	return nil

@@ -4,7 +4,6 @@ package chart
 import (
 	"cmp"
 	_ "embed"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -110,14 +109,14 @@ func Text(w io.Writer, s experiment.Study) error {
 		if p.Kind == scenario.Map {
 			mapped = true
 			head := fmt.Sprintf("%s: %s over %s", label(p.Measure), p.Strategies[0], p.Strategies[1])
-			failed = errors.Join(failed, table.Paragraphs(w, head), grid(s, p).Write(w))
+			failed = cmp.Or(failed, table.Paragraphs(w, head), grid(s, p).Write(w))
 		}
 	}
 	if !mapped {
-		failed = errors.Join(failed, newTable(s, func(field string) string { return field }).Write(w))
+		failed = cmp.Or(failed, newTable(s, func(field string) string { return field }).Write(w))
 	}
 	if slices.ContainsFunc(s.Rows, func(r experiment.Row) bool { return r.Strategy.Name == "probe" }) {
-		failed = errors.Join(failed, table.Paragraphs(w, Probe))
+		failed = cmp.Or(failed, table.Paragraphs(w, Probe))
 	}
 	return failed
 }

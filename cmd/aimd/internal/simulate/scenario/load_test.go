@@ -15,7 +15,7 @@ import (
 
 // A scenario file needs nothing but server and clients to run against all strategies.
 func TestServerAndClientsSuffice(t *testing.T) {
-	s, err := Parse("dir/mine.yaml", []byte("server: {slots: 5}\nclients: {operations: 10}\n"))
+	s, err := Parse("dir/mine.yaml", []byte("\ufeffserver: {slots: 5}\nclients: {operations: 10}\n")) // some editors begin so
 	require.NoError(t, err)
 	assert.Equal(t, "mine", s.Name)
 	assert.Equal(t, 5, s.Server.Slots)

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"encoding"
@@ -102,7 +103,7 @@ func (d *decoder) parse(text []byte) (body ast.Node) {
 		d.fail("", "more than %d bytes are too many for a scenario", MaxSize)
 		return nil
 	}
-	file, err := parser.ParseBytes(text, 0)
+	file, err := parser.ParseBytes(bytes.TrimPrefix(text, []byte("\ufeff")), 0) // a mark of some editors
 	var syntax yaml.Error
 	switch {
 	case errors.As(err, &syntax):
