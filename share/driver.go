@@ -29,7 +29,7 @@ func (f *Fleet) reports(run int64, law window.NewLaw, initial float64) {
 		s := f.limiter.Snapshot()
 		run = f.report(fleet.Load{
 			Queued: s.Queued, Flying: s.InFlight, Sent: float64(s.Attempts) + float64(s.InFlight), Amount: s.Amount,
-			MaxRate: s.Config.MaxRate, MaxAmountRate: s.Config.MaxAmountRate,
+			MaxWindow: s.Config.MaxWindow, MaxRate: s.Config.MaxRate, MaxAmountRate: s.Config.MaxAmountRate,
 		}, 0)
 		f.follow()
 		leads()

@@ -91,7 +91,8 @@ func Join(c Config) (*Fleet, error) {
 }
 
 // New returns the limiter of this process, as aimd.New does, and begins to report. MaxWindow, MaxRate and MaxAmountRate are the
-// fleet's; all processes should have the same, and the leader's count. MinWindow is 1. Call it once for each Join.
+// fleet's, and all processes should have the same. If they differ, the leader's are shared out, and a process has no larger
+// part of them than of its own. MinWindow is 1. Call it once for each Join.
 func (f *Fleet) New(c aimd.Config) (*aimd.Limiter, error) {
 	if c.MinWindow > window.MinWindow {
 		return nil, fmt.Errorf("share: New: %w", check.Wrong("MinWindow", c.MinWindow, "1: a share may be less"))

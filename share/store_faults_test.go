@@ -138,3 +138,34 @@ func TestAStoreThatIsBackForSomeFirst(t *testing.T) {
 		})
 	}
 }
+
+// A program that is configured anew, or another one with the same name by mistake, leads with a larger quota, or with none. The
+// others had no bound of their own then: nine of MaxRate 40 sent 900 a second, or 360, and of MaxWindow 4 had 36 in flight.
+func TestTheLeaderHasOtherSettings(t *testing.T) {
+	for what, c := range map[string]struct{ leads, others aimd.Config }{
+		"a larger rate":   {aimd.Config{MaxRate: 400}, aimd.Config{MaxRate: 40}},
+		"no rate":         {aimd.Config{}, aimd.Config{MaxRate: 40}},
+		"no amount":       {aimd.Config{}, aimd.Config{MaxAmountRate: 40}},
+		"a larger window": {aimd.Config{}, aimd.Config{MaxWindow: 4}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			all := together(t, 0, &service{slots: 60, takes: 100 * time.Millisecond})
+			all.join(c.leads)
+			time.Sleep(200 * time.Millisecond)
+			for range 4 {
+				all.join(c.others)
+			}
+			time.Sleep(4 * time.Second)
+			require.Equal(t, 0, all.leader())
+			all.service.since()
+			time.Sleep(5 * time.Second)
+			all.service.mu.Lock()
+			of := all.service.ofProcess
+			rate := float64(of[1]+of[2]+of[3]+of[4]) / 5
+			all.service.mu.Unlock()
+			assert.LessOrEqual(t, rate, 44., what)
+			assert.GreaterOrEqual(t, rate, 24., what)
+			all.end()
+		})
+	}
+}

@@ -39,7 +39,7 @@ func TestTheLevelIsMaxMin(t *testing.T) {
 		assert.InDelta(t, c.equal, l.Equal, 1e-9, "%v", c)
 	}
 	heavy := map[string]Row{"a": {Weight: 4, Queued: 900}, "b": {Weight: 1, Queued: 900}}
-	require.Equal(t, Level{Most: 20, Equal: 20}, level(100, heavy, Row.slots))
+	require.Equal(t, Level{Whole: 100, Most: 20, Equal: 20}, level(100, heavy, Row.slots))
 }
 
 func TestAPartIsWhatAProcessWantsWithinTheLevel(t *testing.T) {

@@ -141,6 +141,7 @@ func (m *Member) fly(now time.Duration, flying int) {
 type Load struct {
 	Queued, Flying         int
 	Sent, Amount           float64
+	MaxWindow              float64
 	MaxRate, MaxAmountRate float64
 }
 
@@ -193,15 +194,23 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 	}
 }
 
-// parts are the parts of the window, of MaxRate and of MaxAmountRate, and those of them that nobody else has.
+// parts are the parts of the window, of MaxRate and of MaxAmountRate, and those of them that nobody else has. The leader
+// may have other settings by mistake: of those of this process it has no larger part.
 func (m *Member) parts() (parts, sure [3]float64) {
 	r, levels := m.row(), [3]Level{m.message.Slots, m.message.MaxRate, m.message.MaxAmount}
+	own := [3]float64{m.load.MaxWindow, m.load.MaxRate, m.load.MaxAmountRate}
 	for i, d := range [3]demand{r.slots(), r.rate(), r.amount()} {
 		parts[i] = levels[i].part(m.weight, d)
 		if d.uses = m.lasts[i]; m.load.Queued == 0 {
 			d.wants = 0
 		}
 		sure[i] = levels[i].sure(m.weight, d)
+		switch most, whole := own[i], levels[i].Whole; {
+		case most > 0 && levels[i].Most == 0:
+			parts[i], sure[i] = most/float64(m.peers), most/float64(m.peers)
+		case most > 0 && most < whole:
+			parts[i], sure[i] = parts[i]*most/whole, sure[i]*most/whole
+		}
 	}
 	return parts, sure
 }

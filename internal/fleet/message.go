@@ -73,6 +73,7 @@ type Message struct {
 
 // Level says what of a whole a process of weight 1 has.
 type Level struct {
+	Whole float64 `json:"w"`
 	// Most is for those that want as much or more, and Equal an equal part for each.
 	Most  float64 `json:"m"`
 	Equal float64 `json:"e"`
@@ -114,7 +115,7 @@ func level(whole float64, rows map[string]Row, of func(Row) demand) Level {
 		wants = append(wants, want{of(r).wants / r.Weight, r.Weight})
 	}
 	slices.SortFunc(wants, func(a, b want) int { return cmp.Compare(a.each, b.each) })
-	l := Level{Equal: whole / max(all, leastWeight)}
+	l := Level{Whole: whole, Equal: whole / max(all, leastWeight)}
 	l.Most = l.Equal
 	rest, weight := whole, all
 	for _, w := range wants {
