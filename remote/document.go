@@ -43,7 +43,8 @@ type Document struct {
 	Version uint64
 	// Window is for limiters.
 	Window struct {
-		// Min and Max bound the window, in attempts: 1 <= Min <= Max <= 1048576.
+		// Min and Max bound the window, in attempts: 1 <= Min <= Max <= 1048576, and Min <= 1000, since so many are sent
+		// at a time whatever the service answers.
 		Min, Max float64
 		// MaxRate is the greatest number of attempts of a limiter in a second: 0.0001 to 1000000.
 		MaxRate float64
@@ -100,7 +101,7 @@ func parse(data []byte) (d Document, err error) {
 		"format":  func(string, []byte) error { return nil },
 		"version": number("a whole number", &d.Version, 1, maxVersion),
 		"window": object(map[string]reader{
-			"min":             number("a number", &d.Window.Min, window.MinWindow, window.MaxWindow),
+			"min":             number("a number", &d.Window.Min, window.MinWindow, 1000), // our choice: aimd.Each began as many items, and a process may often open 1024 files
 			"max":             number("a number", &d.Window.Max, window.MinWindow, window.MaxWindow),
 			"max_rate":        number("a number", &d.Window.MaxRate, 0.0001, 1_000_000),
 			"max_amount_rate": number("a number", &d.Window.MaxAmountRate, 0.0001, 1e12),

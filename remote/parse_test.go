@@ -79,7 +79,7 @@ func TestBadDocuments(t *testing.T) {
 		{`{"format": 1, "version": 9007199254740992}`, `version: 9007199254740992` + number},
 		{`{"format": 1, "version": 1.5}`, `version: 1.5` + number},
 		{head + `"window": {"max": -8}}`, `window.max: -8` + window},
-		{head + `"window": {"min": 0}}`, `window.min: 0` + window},
+		{head + `"window": {"min": 0}}`, `window.min: 0 is not allowed, want a number from 1 to 1000`},
 		{head + `"window": {"max_rate": 1e-999}}`, `window.max_rate: 1e-999 is not allowed, want a number from 0.0001 to 1000000`},
 		{head + `"window": {"max": "NaN"}}`, `window.max: "NaN"` + window},
 		{head + `"window": {"max": [` + "\n\t" + `8]}}`, `window.max: [8]` + window},
@@ -177,7 +177,7 @@ func TestTheBoundsOfEachField(t *testing.T) {
 		return string(data[1 : len(data)-1])
 	}
 	for _, c := range []struct{ field, from, to, below, above string }{
-		{`"window": {"min": %s}`, "1", "1048576", "0.9", "1048577"},
+		{`"window": {"min": %s}`, "1", "1000", "0.9", "1001"},
 		{`"window": {"max": %s}`, "1", "1048576", "0.9", "1048577"},
 		{`"window": {"max_rate": %s}`, "0.0001", "1000000", "0.00009", "1000001"},
 		{`"window": {"max_amount_rate": %s}`, "0.0001", "1000000000000", "0.00009", "1000000000001"},

@@ -32,8 +32,8 @@
 //   - the version is lower than the version in force, or the same with other contents: the document is refused,
 //     since a server that lags behind must not undo a later decision. To go back, publish the old contents with a
 //     new version. A program that starts again takes any version.
-//   - the service is malicious: a valid document can make a client slow, or turn features off, and no more.
-//     Sizes, times and names are bounded. Serve the document by https.
+//   - the service is malicious: a valid document can make a client slow, have operations fail at the first refusal, keep
+//     1000 requests in flight, or turn features off, and no more. Serve the document by https.
 //   - other code changes a setting that the document steers: the next document sets it again. If the document lacks
 //     the field, the setting gets its first value: the value of the constructor, or of Limiters.Add.
 package remote
