@@ -44,7 +44,7 @@ tidy() {
   local c m
   for c in $(modules | grep '^cmd/'); do
     for m in $(modules); do go mod edit -replace="$(path "$m")=$tree/$m" "$c/go.mod"; done
-    (cd "$c" && go mod tidy)
+    (cd "$c" && eval "${TIDY-go mod tidy}")
     for m in $(modules); do go mod edit -dropreplace="$(path "$m")" "$c/go.mod"; done
   done
 }

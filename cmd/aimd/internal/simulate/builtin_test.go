@@ -38,11 +38,15 @@ var harmful = []string{
 // whole are the scenarios of the story all of whose lines of --json are compared with something, with -laws.
 var whole = []string{"window-vs-backoff", "backoff-or-window"}
 
-// judged has all runs played, and the scenarios by which laws are judged, too: most of the time of all.
+// long are the scenarios that wait for -laws, by how their names begin: most of the time of all. The push plays fleets in
+// internal/sim.
+var long = []string{"law-", "fleet-"}
+
+// judged has all runs played, and the long scenarios, too.
 var judged = flag.Bool("laws", false, "play all runs, also of the scenarios by which laws are judged, as make proof does")
 
 // All built-in scenarios show what they expect: the numbers of the texts in the first third of their runs, and with -laws
-// in all, with those by which laws are judged.
+// in all, with the long ones.
 func TestBuiltinScenariosShowWhatTheyExpect(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some 20 s of two cores, minutes with -laws")
@@ -67,7 +71,7 @@ func builtins(t *testing.T) string {
 	var stdout bytes.Buffer
 	t.Run("each", func(t *testing.T) {
 		for _, name := range scenario.Builtins() {
-			if strings.HasPrefix(name, "law-") && !*judged {
+			if !*judged && slices.ContainsFunc(long, func(of string) bool { return strings.HasPrefix(name, of) }) {
 				continue
 			}
 			t.Run(name, func(t *testing.T) {
@@ -111,7 +115,7 @@ func builtins(t *testing.T) string {
 // asserted is a scenario without the points, runs and strategies with which nothing is compared.
 func asserted(s scenario.Scenario) scenario.Scenario {
 	s.NoTraces = true
-	if !*judged && s.Name != "fleet-rate" && s.Name != "published-rate-per-address" { // these two need all to show it
+	if !*judged && s.Name != "published-rate-per-address" { // this one needs all to show it
 		s.Runs = s.Runs/3 | 1 // the median is one of them
 	}
 	law := strings.HasPrefix(s.Name, "law-") // has all points in a table, or in the means
