@@ -169,3 +169,17 @@ func TestTheLeaderHasOtherSettings(t *testing.T) {
 		})
 	}
 }
+
+// Sends that are less than a millisecond apart are not spaced. A share of more than 100 in flight at 100 ms, or of 20 at
+// 20 ms, was sent again and again before the leader heard of the first refusal: 1.7 to 2.1 attempts for each success.
+func TestALargeShareThatIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := together(t, 0, &service{slots: 200, takes: 100 * time.Millisecond})
+		c.all = append(c.all, begin(t, c.store, aimd.Config{}))
+		c.all[0].works(c.service, 0, 600, 0, one)
+		use, attempts := c.watch("from the start", 8*time.Second)
+		assert.GreaterOrEqual(t, use, 0.45)
+		assert.LessOrEqual(t, attempts, 1.15)
+		c.end()
+	})
+}

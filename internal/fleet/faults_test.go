@@ -7,6 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aimd-go/aimd/internal/probe"
+	"github.com/aimd-go/aimd/window"
 )
 
 // A Redis that is full evicts the rows of all. The few that reported again had the whole window: of 20 processes on 40
@@ -59,5 +62,28 @@ func TestALawIsOfAStoreAsQuickAsItWas(t *testing.T) {
 		m, ok := l.Step(time.Second+360*time.Millisecond, 0, rows, said)
 		require.True(t, ok)
 		assert.InDelta(t, 50, m.Cwnd, 12)
+	}
+}
+
+// Where sends are not spaced, a refused attempt keeps its place for a round trip.
+func TestARefusedAttemptKeepsItsPlace(t *testing.T) {
+	for trip, keeps := range map[time.Duration]float64{9 * time.Millisecond: 2, 11 * time.Millisecond: 0} {
+		m := NewMember("a", 1)
+		l := Follow(&m, probe.New, window.Settings{Max: 1000}).(*Follower)
+		m.Report(0, Load{Queued: 99}, time.Second)
+		m.Heard(0, Message{
+			Window: Window{Cwnd: 10, Ssthresh: 10, Trip: trip}, Processes: 1, At: time.Hour, Slots: Level{Most: 10, Equal: 10},
+			Ranks: map[string]int{"a": 0},
+		}, time.Second)
+		s := m.Share(0, 0, window.State{Trip: trip}).State
+		require.Equal(t, 10., s.Cwnd)
+		s = l.Answered(time.Millisecond, s, window.End{Outcome: window.Overload})
+		s = l.Answered(2*time.Millisecond, s, window.End{Outcome: window.Overload})
+		assert.Equal(t, 10-keeps, s.Cwnd, trip)
+		assert.Equal(t, 10-keeps, m.Share(3*time.Millisecond, 0, s).State.Cwnd, trip)
+		s = l.Answered(trip+time.Millisecond, s, window.End{Outcome: window.Success})
+		assert.Equal(t, 10-keeps/2, s.Cwnd, trip)
+		s = l.Answered(trip+2*time.Millisecond, s, window.End{Outcome: window.Success})
+		assert.Equal(t, 10., s.Cwnd, trip)
 	}
 }

@@ -42,6 +42,9 @@ func (l *Follower) Answered(now time.Duration, s window.State, a window.End) win
 	}
 	if l.member.mode != Alone {
 		l.own = nil
+		if l.member.whole > 0 {
+			s.Cwnd = l.member.room(now, s.Trip)
+		}
 		return s
 	}
 	n := l.member.peers

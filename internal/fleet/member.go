@@ -36,6 +36,9 @@ type Member struct {
 	// sure is when others may have the share, until when it is too old, and last the sure part.
 	sure, until time.Duration
 	last        [3]float64
+	// whole is the window of a share whose sends are not spaced, 0: they are. kept are the times of refusals of a round trip.
+	whole float64
+	kept  []time.Duration
 	// answers and refusals are those since the share is not sure any longer.
 	answers, refusals float64
 	mode              Mode
@@ -103,9 +106,21 @@ func (m *Member) lapsed(now time.Duration) bool {
 	return true
 }
 
+// room is the window without the places that refused attempts keep for a round trip. Sends with a gap below a
+// millisecond are not spaced: all that waits would be refused before the leader hears of it.
+func (m *Member) room(now, trip time.Duration) float64 {
+	for len(m.kept) > 0 && now >= m.kept[0]+trip {
+		m.kept = m.kept[1:]
+	}
+	return max(1, m.whole-float64(len(m.kept)))
+}
+
 // Ended counts an answer; false: the share is gone.
 func (m *Member) Ended(now time.Duration, a window.End) bool {
 	m.fly(now, a.Flying)
+	if m.whole > 0 && a.Outcome.Overloaded() {
+		m.kept = append(m.kept, now)
+	}
 	gone := m.lapsed(now)
 	if now-a.RTT >= m.woke { // the time of others is no round trip
 		m.count(now, a)
@@ -239,6 +254,7 @@ type Share struct {
 // Share is the present one, and the gate's present state; at is the store's time.
 func (m *Member) Share(now, at time.Duration, present window.State) Share {
 	s, was := Share{Set: true}, m.mode
+	m.whole = 0
 	s.State.Trip = present.Trip
 	switch {
 	case m.rank >= 0 && now < m.until:
@@ -287,6 +303,10 @@ func (m *Member) shared(now, at time.Duration, s *Share) {
 	default:
 		s.State.Cwnd = whole(w, m.rank, m.message.Processes, at)
 		s.State.Pace = window.CatchUp
+		if s.State.Trip < time.Duration(s.State.Cwnd)*time.Millisecond {
+			m.whole = s.State.Cwnd
+			s.State.Cwnd = m.room(now, s.State.Trip)
+		}
 	}
 	s.State.Cwnd = max(1, s.State.Cwnd)
 	s.State.Ssthresh = s.State.Cwnd
