@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,7 +144,6 @@ func (s Store) check() error {
 
 // refusals are the first words of replies that do not pass by themselves, and what is wanted instead.
 var refusals = []struct{ reply, want string }{
-	{"ERR max number of clients", ""}, // passes
 	{"WRONGPASS", "the user and the password of the server"},
 	{"NOAUTH", "the user and the password of the server"},
 	{"NOPERM", Access},
@@ -154,6 +154,9 @@ var refusals = []struct{ reply, want string }{
 	{"ERR ", "a server of Redis 5 or Valkey that runs scripts, and " + Access},
 }
 
+// passing are words of replies that pass. Before Redis 7 the error of a command in a script is within another one.
+var passing = []string{"ERR max number of clients", " -OOM ", " -MISCONF ", " -NOREPLICAS "}
+
 // Access is the rule of ACL SETUSER that a user of the server needs.
 const Access = "~aimd:* +@connection +eval +evalsha +time +hset +hget +hmget +hgetall +hdel +pexpire"
 
@@ -162,11 +165,10 @@ func meaning(err error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return err
 	}
+	reply := redis.Error(nil)
+	passes := !errors.As(err, &reply) || slices.ContainsFunc(passing, func(words string) bool { return strings.Contains(reply.Error(), words) })
 	for _, r := range refusals {
-		if reply := redis.Error(nil); errors.As(err, &reply) && strings.HasPrefix(reply.Error(), r.reply) {
-			if r.want == "" {
-				break
-			}
+		if !passes && strings.HasPrefix(reply.Error(), r.reply) {
 			return fmt.Errorf("redisshare: %w: %w; want %s", share.ErrRefused, err, r.want)
 		}
 	}

@@ -207,6 +207,13 @@ func TestStoresThatAreAway(t *testing.T) {
 	away(t, redisshare.Store{Client: client(t, redis.NewClient(&redis.Options{Addr: nobody})), Name: "x"})
 	away(t, pgshare.Store{DB: pool(t, (&postgres{address: nobody}).url()), Name: "x"})
 
+	for _, text := range []string{"OOM command not allowed", "MISCONF Errors writing to the AOF file", "NOREPLICAS Not enough good replicas to write"} {
+		for _, before := range []string{"", "ERR Error running script (call to f_0): @user_script:8: @user_script: 8: -"} { // Redis 5 and 6
+			says := redis.Options{Addr: saying(t, before+text), MaxRetries: -1, Protocol: 2, DisableIdentity: true}
+			away(t, redisshare.Store{Client: client(t, redis.NewClient(&says)), Name: "x"})
+		}
+	}
+
 	address := program.Address(t)
 	server := redisProcess(t, program.Path(t, "redis-server", "redis-server"), address, t.TempDir())
 	s := redisshare.Store{Client: client(t, redis.NewClient(&redis.Options{Addr: address, ReadTimeout: time.Hour})), Name: "x"}
@@ -217,4 +224,25 @@ func TestStoresThatAreAway(t *testing.T) {
 	server.signal(t, syscall.SIGCONT)
 	_, err = s.Report(t.Context(), "aaaaaaaaaaaa", []byte("{}"), time.Minute)
 	require.NoError(t, err)
+}
+
+// saying is the address of a server that answers each command with an error of this text.
+func saying(t *testing.T, text string) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+			go func() {
+				defer c.Close()
+				for buffer := make([]byte, 64<<10); ; {
+					if _, err := c.Read(buffer); err != nil {
+						return
+					}
+					_, _ = fmt.Fprintf(c, "-%s\r\n", text)
+				}
+			}()
+		}
+	}()
+	return l.Addr().String()
 }
