@@ -137,7 +137,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 		defer admin.Close()
 	}
 	// Half of the files are for connections to the service.
-	server, err := p.serve("--listen", s.listen, p, "listening, Ctrl-C ends it", half(files()), failed)
+	server, err := p.serve("--listen", s.listen, p, "listening, Ctrl-C ends it", half(cli.Files()), failed)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"go.uber.org/atomic"
 	"golang.org/x/time/rate"
+
+	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 )
 
 // bounded is a listener with so many connections at a time. If all are taken, those that are idle or have been silent
@@ -34,7 +36,7 @@ const mostTold = 8
 
 func newBounded(l net.Listener, most int, p *proxy, server *http.Server) *bounded {
 	return &bounded{Listener: l, places: make(chan struct{}, most), told: make(chan struct{}, mostTold), server: server, hold: p.hold, rarely: rate.Sometimes{Interval: time.Minute}, short: func() {
-		p.log.Warn("files are short: all connections for programs are taken, others wait", "connections", most, "RLIMIT_NOFILE", files())
+		p.log.Warn("files are short: all connections for programs are taken, others wait", "connections", most, "RLIMIT_NOFILE", cli.Files())
 	}}
 }
 

@@ -94,7 +94,7 @@ func load(ctx context.Context, name string, settings []string) (scenario.Scenari
 	if file, text, err := scenario.Builtin(name); err == nil {
 		s, err := scenario.Parse(file, text, settings...)
 		if err == nil && !slices.ContainsFunc(settings, func(s string) bool { return strings.HasPrefix(s, "strategies") }) {
-			s = withLaws(s, ownLaws())
+			s = withLaws(s, sim.Laws()[3:]) // those of the user's program come after ours
 		}
 		return s, err
 	}
@@ -122,9 +122,6 @@ func schemaCommand() *cobra.Command {
 		},
 	}
 }
-
-// ownLaws are the laws that the user's program registered, after ours.
-func ownLaws() []string { return sim.Laws()[3:] }
 
 // withLaws adds the laws to the strategies of a built-in scenario and to its figures, but for maps, which compare
 // two. A scenario of all strategies has them already.

@@ -197,7 +197,7 @@ func TestWithLaws(t *testing.T) {
 	compared, err := load(t.Context(), "backoff-or-window", nil)
 	require.NoError(t, err)
 	assert.Equal(t, compared.Plot, withLaws(compared, laws).Plot, "maps compare two")
-	assert.Empty(t, ownLaws())
+	assert.Len(t, sim.Laws(), 3)
 }
 
 // Each service takes as much as the command counts with, so what is done of a quarter of that is a quarter.

@@ -111,7 +111,7 @@ func (c *Config) flags(cmd *cobra.Command) {
 	f.BoolVar(&c.Backup, "backup", false, "send a file twice if its request is slow, while slots are free; never a part")
 	f.Var(value.Choice(&c.Law, sim.Laws()), "law", "how the window adapts; probe needs no tuning, reno and tahoe have factor 0.9")
 	cli.Complete(cmd, "law", sim.Laws())
-	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight; with --share of all processes together")
+	f.Var(value.Decimal(&c.MaxWindow, 1, windowMost), "max-window", "most requests in flight, and a third of the files that may be open (ulimit -n); with --share of all processes together")
 	c.Shared.Flag(f)
 }
 

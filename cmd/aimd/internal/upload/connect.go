@@ -41,6 +41,9 @@ func (u *run) connect(ctx context.Context) (err error) {
 	defer cancel(nil)
 	u.silence = time.AfterFunc(probeTime, func() { cancel(fmt.Errorf("no answer within %v", probeTime)) })
 	defer u.silence.Stop()
+	if files := cli.Files(); files > 0 { // a request has a connection and a file, the files begun ahead have one, and 16 are for all else
+		u.MaxWindow = max(1, min(u.MaxWindow, float64((files-16)/3)))
+	}
 	// A wrong endpoint shows at once.
 	name := cmp.Or(u.Endpoint, "aws") + " " + u.Bucket
 	log := slog.New(slog.NewTextHandler(u.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))

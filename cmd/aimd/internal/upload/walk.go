@@ -2,6 +2,7 @@ package upload
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,35 +129,25 @@ func (w walker) file(path, key string) bool {
 
 // list finds the files of a list: each line is a path below the directory. They may come in any order.
 func (w walker) list(ctx context.Context, dir string, list io.Reader) {
-	lines, read := make(chan string), make(chan error, 1)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() { // who writes the list may be slow, or never end
-		in, n := bufio.NewScanner(list), 1
-		for ; in.Scan(); n++ {
-			select {
-			case lines <- in.Text():
-			case <-ctx.Done():
-				return
+	in := bufio.NewScanner(list)
+	for n, more := 1, true; more; n++ {
+		line, err := cli.Await(ctx, func() (string, error) { // who writes the list may be slow, or never end
+			if in.Scan() {
+				return in.Text(), nil
 			}
-		}
-		err := cli.Reason(in.Err())
-		if errors.Is(err, bufio.ErrTooLong) {
-			err = fmt.Errorf("line %d is longer than %d bytes, so it is no path, and the lines from it on are not read", n, bufio.MaxScanTokenSize)
-		}
-		read <- err
-	}()
-	for more := true; more; {
-		select {
-		case line := <-lines:
+			return "", cmp.Or(in.Err(), io.EOF)
+		})
+		switch {
+		case err == nil:
 			more = line == "" || w.line(dir, line)
-		case err := <-read:
-			if err != nil {
-				w.yield(entry{path: "--files-from", err: err})
+		case errors.Is(err, bufio.ErrTooLong):
+			err = fmt.Errorf("line %d is longer than %d bytes, so it is no path, and the lines from it on are not read", n, bufio.MaxScanTokenSize)
+			fallthrough
+		default:
+			more = false
+			if ctx.Err() == nil && err != io.EOF {
+				w.yield(entry{path: "--files-from", err: cli.Reason(err)})
 			}
-			return
-		case <-ctx.Done():
-			return
 		}
 	}
 }

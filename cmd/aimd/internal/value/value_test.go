@@ -39,16 +39,6 @@ func TestDurationsAreShownShort(t *testing.T) {
 	}
 }
 
-func TestChoice(t *testing.T) {
-	x := "two"
-	v := Choice(&x, []string{"one", "two"})
-	assert.Equal(t, "two", v.String())
-	assert.Equal(t, "one|two", v.Type())
-	assert.NoError(t, v.Set("one"))
-	assert.EqualError(t, v.Set("three"), "want one of one, two")
-	assert.Equal(t, "one", x)
-}
-
 func TestOrNone(t *testing.T) {
 	d := time.Minute
 	v := OrNone(Duration(&d, time.Second, time.Hour))
