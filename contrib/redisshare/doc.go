@@ -11,7 +11,7 @@
 // no call of this package waits for it. go-redis logs failed connections by itself (redis.SetLogger).
 //
 // A fleet has two keys, with one hash tag: aimd:{NAME}:fleet and aimd:{NAME}:rows. They expire a minute after the last
-// process. HGETALL on the second shows who has what. The time is the server's. Reports are scripts, which the server
-// need not know before. Users of the server need the rule Access. docs/fleet.md of the repository says what a fleet
-// costs the server.
+// process. A server that is full may evict them: the next reports write them again. HGETALL on the second shows who has
+// what. The time is the server's. Reports are scripts, which the server need not know before. Users of the server need the
+// rule Access. docs/fleet.md of the repository says what a fleet costs the server.
 package redisshare
