@@ -12,15 +12,13 @@ type hold struct {
 
 func (h *hold) sampled(now, refused float64) {
 	if now >= h.opens {
-		h.accepted += 1 - refused
-		h.lost += refused
+		h.accepted, h.lost = h.accepted+1-refused, h.lost+refused
 	}
 }
 
 // holdAt begins a hold.
 func (l *law) holdAt(now, w float64) float64 {
-	l.held, l.ceiling = w, w
-	l.accepted, l.lost, l.opens = 0, 0, now+l.trip
+	l.held, l.ceiling, l.accepted, l.lost, l.opens = w, w, 0, 0, now+l.trip
 	return w
 }
 

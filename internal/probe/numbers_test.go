@@ -159,9 +159,8 @@ func TestHoldFallsInASilence(t *testing.T) {
 	for n := range 7 {
 		got := l.Answered(100*time.Second, s, refusal(4))
 		assert.Equal(t, n == 6, got.Cwnd < 10, "refusal %d", n+1)
-		phase := "holding"
-		_, is := l.Explain()
-		assert.Equal(t, phase, is)
+		_, phase := l.Explain()
+		assert.Equal(t, "holding", phase)
 	}
 }
 
@@ -276,6 +275,15 @@ func TestBack(t *testing.T) {
 	l.initial = 4
 	assert.InDelta(t, 4, l.returned(now, 0.5), 1e-9)
 	assert.InDelta(t, 30, silent(3, 1, 10).returned(now, 30), 1e-9, "half is there")
+	// Two round trips later, more than twice as many refusals as successes, and ten, leave what load left.
+	for _, c := range []struct{ took, taken, missed, before float64 }{
+		{0.14, 5, 18, 60}, {0.16, 5, 17, 60}, {0.16, 5, 18, 8}, {0.16, 0, 7, 60}, {0.16, 0, 8, 8}, {10, 5, 18, 8},
+	} {
+		l = silent(3, 0.05, c.took)
+		l.taken, l.missed = c.taken, c.missed
+		assert.InDelta(t, 8, l.returned(now, 8), 1e-9)
+		assert.InDelta(t, c.before, l.before, 1e-9, c)
+	}
 }
 
 // Rule 9. A silence of five seconds, and of 1.5 times the acceptance before it, was a limit that was used up.

@@ -169,7 +169,7 @@ func TestProbeConstants(t *testing.T) {
 		half, as, twice float64
 		without         float64
 	}{
-		{"few", 2, 0, "crowd", "attempts_per_op", 3.5633, 3.8058, 4.0633, 3.4583},
+		{"few", 2, 0, "crowd", "attempts_per_op", 3.5650, 3.8008, 4.0600, 3.4683},
 		{"sample", 20, 1, "random", "span", 2.1139, 2.2297, 3.2362, 6.7356},
 		{"least", 1. / 20, 0, "few", "span", 1.2299, 1.1008, 1.0841, 2.2454},
 		{"forget", 1. / 50, 1, "random", "span", 2.0199, 2.2297, 2.5051, 6.8822},

@@ -11,9 +11,9 @@ type silence struct {
 	// inRow are the refusals since the last success. quiet is the time of the first of these sends, and before the
 	// number taken in a round trip before them.
 	inRow, quiet, before float64
-	// began is when the last silence ended, and taken are the successes since then. record and longest are the most that was
-	// taken between two silences, and the longest time; +Inf if the service goes up and down.
-	began, taken, record, longest float64
+	// began is when the last silence ended, taken and missed are the successes and refusals since then. record and longest are the
+	// most that was taken between two silences, and the longest time; +Inf if the service goes up and down.
+	began, taken, missed, record, longest float64
 	// lasts is the mean number of round trips that a silence lasts.
 	lasts float64
 	// pace is the most that was taken a second between silences since it last fell to less than half. metered: time is the
@@ -41,13 +41,16 @@ func (l *law) returned(now, w float64) float64 {
 	}
 	l.lasts += (lasts - l.lasts) / 4
 	if silence <= l.trip || l.inRow <= l.few && !l.metered {
+		if l.missed += l.inRow; l.missed > 2*l.taken+l.sample/2 && now-l.began > 2*l.trip { // as in a hold: it was load
+			l.before = min(l.before, w)
+		}
 		return w
 	}
 	l.cause = back
 	if l.meters(now) {
 		w = l.usedUp(now, w, silence)
 	}
-	if l.began, l.taken = now, 0; l.metered {
+	if l.began, l.taken, l.missed = now, 0, 0; l.metered {
 		return w
 	}
 	l.ceiling = max(l.ceiling, l.before)
