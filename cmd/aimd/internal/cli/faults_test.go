@@ -73,12 +73,3 @@ func TestWhatIsNotWrittenIsNotDone(t *testing.T) {
 		assert.Contains(t, stderr.String(), "aimd: no space\n")
 	}
 }
-
-// The error of a flag that is on or off named a function of Go, and not what is allowed.
-func TestAFlagIsTrueOrFalse(t *testing.T) {
-	c := &cobra.Command{Use: "on", RunE: func(*cobra.Command, []string) error { return nil }}
-	c.Flags().Bool("now", false, "")
-	var stderr bytes.Buffer
-	assert.Equal(t, WrongUsage, Tool{Commands: []*cobra.Command{c}, Stderr: &stderr}.Run(t.Context(), "on", "--now=1,5"))
-	assert.Equal(t, "aimd: invalid argument \"1,5\" for \"--now\" flag: want true or false\nTry: aimd on -h\n", stderr.String())
-}

@@ -42,12 +42,8 @@ func names(w work) []string { return append(w.rivals(), sim.Laws()...) }
 
 // Command is aimd demo, with aimd demo api below it.
 func Command() *cobra.Command {
-	c := command(newUploads(), &cobra.Command{
-		Use: "demo", Short: "Upload objects to a store that says SlowDown, once per strategy",
-	})
-	c.AddCommand(command(newJobs(), &cobra.Command{
-		Use: "api", Short: "Send requests to an API that says 429, once per strategy",
-	}))
+	c := command(newUploads(), &cobra.Command{Use: "demo", Short: "Upload objects to a store that says SlowDown, once per strategy"})
+	c.AddCommand(command(newJobs(), &cobra.Command{Use: "api", Short: "Send requests to an API that says 429, once per strategy"}))
 	return c
 }
 

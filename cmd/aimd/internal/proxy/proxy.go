@@ -98,10 +98,8 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	}
 	p.client = transport.Client().Transport
 	p.reverse = &httputil.ReverseProxy{
-		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed,
-		ModifyResponse: p.inside,
-		BufferPool:     &buffers,
-		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		Rewrite: p.rewrite, Transport: p, ErrorHandler: p.failed, ModifyResponse: p.inside, BufferPool: &buffers,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	return p, nil
 }
@@ -113,8 +111,7 @@ const initialWindow = 10
 // limiter makes the limiter with this name.
 func (p *proxy) limiter(name string) (*aimd.Limiter, error) {
 	c := aimd.Config{InitialWindow: min(initialWindow, cmp.Or(p.maxWindow, initialWindow)), Name: name, Observer: aimd.Log(p.log, 10),
-		QueueBound: p.queue, MaxWait: p.hold, MaxRate: p.maxRate, MaxAmountRate: p.maxAmountRate, MaxWindow: p.maxWindow,
-		Shadow: p.shadow,
+		QueueBound: p.queue, MaxWait: p.hold, MaxRate: p.maxRate, MaxAmountRate: p.maxAmountRate, MaxWindow: p.maxWindow, Shadow: p.shadow,
 	}
 	if p.shadow {
 		c.MaxAttempts = 1 // the program's own tries are as they are without a proxy

@@ -26,9 +26,8 @@ var help embed.FS
 
 // Command is aimd sim.
 func Command() *cobra.Command {
-	return cli.Group(cli.Help(help, &cobra.Command{
-		Use: "sim", Short: "Simulate what a strategy does to a service, on virtual time",
-	}), runCommand(), sweepCommand(), listCommand(), showCommand(), figuresCommand(), schemaCommand())
+	return cli.Group(cli.Help(help, &cobra.Command{Use: "sim", Short: "Simulate what a strategy does to a service, on virtual time"}),
+		runCommand(), sweepCommand(), listCommand(), showCommand(), figuresCommand(), schemaCommand())
 }
 
 func listCommand() *cobra.Command {
@@ -116,10 +115,7 @@ func load(ctx context.Context, name string, settings []string) (scenario.Scenari
 func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "schema", Short: "Show every field of a scenario file", Args: cli.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error {
-			_, err := io.WriteString(c.OutOrStdout(), scenario.Fields)
-			return err
-		},
+		Run: func(c *cobra.Command, _ []string) { fmt.Fprint(c.OutOrStdout(), scenario.Fields) },
 	}
 }
 

@@ -131,9 +131,7 @@ func (r *run) text(c *cobra.Command, s experiment.Study) error {
 
 func figuresCommand() *cobra.Command {
 	out := "figures"
-	c := cli.Help(help, &cobra.Command{
-		Use: "figures", Short: "Make all figures of the texts, and their page", Args: cli.NoArgs,
-	})
+	c := cli.Help(help, &cobra.Command{Use: "figures", Short: "Make all figures of the texts, and their page", Args: cli.NoArgs})
 	c.Flags().Var(value.Given(&out, "directory", "a directory that can be made or written to"), "out", "write into this `directory`")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		err := cli.MakeDir("out", out)

@@ -31,10 +31,7 @@ var help embed.FS
 // Command is aimd upload.
 func Command() *cobra.Command {
 	c := defaults()
-	cmd := cli.Help(help, &cobra.Command{
-		Use:   "upload DIR|FILE s3://bucket/prefix",
-		Short: "Upload files to S3, verified, as fast as the store lets",
-	})
+	cmd := cli.Help(help, &cobra.Command{Use: "upload DIR|FILE s3://bucket/prefix", Short: "Upload files to S3, verified, as fast as the store lets"})
 	c.flags(cmd)
 	live := livepage.Flag(cmd.Flags())
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
