@@ -18,16 +18,6 @@ import (
 	"github.com/aimd-go/aimd/window"
 )
 
-func counted(n int) func(func(int) bool) {
-	return func(yield func(int) bool) {
-		for i := range n {
-			if !yield(i) {
-				return
-			}
-		}
-	}
-}
-
 // One attempt in 20 has a backup, and 20 at the start.
 func TestTheShareOfBackups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -74,7 +64,7 @@ func TestBackupValue(t *testing.T) {
 		})
 		start := time.Now()
 		var values []int32
-		for r, err := range aimd.Map(t.Context(), l, counted(9), get) {
+		for r, err := range aimd.Map(t.Context(), l, count(9), get) {
 			require.NoError(t, err)
 			values = append(values, r.Value)
 		}
@@ -208,7 +198,7 @@ func TestAPanicBeforeTheBackup(t *testing.T) {
 		require.ErrorIs(t, err, boom)
 		require.Contains(t, err.Error(), "TestAPanicBeforeTheBackup")
 		fn := aimd.Backup(l, func(context.Context, int) error { panic(boom) })
-		err = thrown(func() { _ = aimd.Each(t.Context(), l, counted(1), fn) })
+		err = thrown(func() { _ = aimd.Each(t.Context(), l, count(1), fn) })
 		require.ErrorIs(t, err, boom)
 		require.Regexp(t, "^aimd: panic in Each: boom\n", err.Error())
 		require.Zero(t, l.Snapshot().InFlight)

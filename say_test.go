@@ -149,15 +149,8 @@ func TestAnItemOfEachAllocatesThreeTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := func(yield func(int) bool) {
-		for i := range items {
-			if !yield(i) {
-				return
-			}
-		}
-	}
 	nothing := func(context.Context, int) error { return nil }
-	if n := testing.AllocsPerRun(1, func() { err = aimd.Each(t.Context(), l, all, nothing) }); n > 3.5*items || err != nil {
+	if n := testing.AllocsPerRun(1, func() { err = aimd.Each(t.Context(), l, count(items), nothing) }); n > 3.5*items || err != nil {
 		t.Errorf("Each allocates %v times for %d items, want 3 for each: %v", n, items, err)
 	}
 }
