@@ -179,7 +179,7 @@ func TestSettings(t *testing.T) {
 		"server.outages[x].for=1s": "--set server.outages[x].for=1s: server.outages[x]: there is no such item; the list has 1",
 		"server.slots.x=1":         "--set server.slots.x=1: server.slots: x: 1 is not allowed, want a whole number",
 		"server.service=[":         "--set server.service=[: sequence end token ']' not found",
-		"=1":                       "--set =1: 1 is not allowed, want fields: name,",
+		"=1":                       "--set =1: want field=value, like server.slots=100",
 	} {
 		_, err := Parse("x.yaml", text, setting)
 		require.Error(t, err, setting)
