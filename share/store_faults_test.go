@@ -26,18 +26,18 @@ func TestAStoreThatAnswersWhileNobodyLeads(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := together(t, 6, &service{slots: 40, takes: 300 * time.Millisecond})
-			time.Sleep(8 * time.Second)
+			time.Sleep(10 * time.Second)
 			happens(c)
-			time.Sleep(8 * time.Second)
+			time.Sleep(12 * time.Second)
 			use, attempts := c.watch(what, 5*time.Second)
-			assert.GreaterOrEqual(t, use, 0.8) // .92 and more
+			assert.GreaterOrEqual(t, use, 0.75) // .825 and more, .95 in the median
 			assert.LessOrEqual(t, attempts, 1.1)
 			for _, p := range c.all {
-				require.Equal(t, "silent", p.lim.Snapshot().Share.Mode)
+				assert.NotEqual(t, "shared", p.lim.Snapshot().Share.Mode) // silent, or alone if three of its ten answers are refused
 			}
 			c.store.Takes(0)
 			c.store.Jumps(time.Hour)
-			time.Sleep(8 * time.Second)
+			time.Sleep(10 * time.Second)
 			require.GreaterOrEqual(t, c.leader(), 0)
 			for _, l := range c.lines {
 				l.cut.Store(false)
