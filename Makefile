@@ -77,7 +77,7 @@ lint: vet
 
 # The packages with code for a system, and on Windows the library. The rest is the same as on Linux; the workflow tests
 # all of it there.
-SYSTEM    := ./cmd/aimd/internal/again ./cmd/aimd/internal/demo/race ./cmd/aimd/internal/proxy
+SYSTEM    := ./cmd/aimd/internal/again ./cmd/aimd/internal/demo/race ./cmd/aimd/internal/cli
 vet-os:
 	GOOS=windows go vet ./... $(SYSTEM)
 	GOOS=darwin go vet $(SYSTEM)
