@@ -256,11 +256,11 @@ func TestWhoLeavesLeavesItsShare(t *testing.T) {
 	})
 }
 
-// Nothing of the store is on the path of an operation: a store that takes a second for each call delays none.
+// Nothing of the store is on the path of an operation: a store that takes .9 s for each call delays none.
 func TestASlowStoreDelaysNoOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := new(sharetest.Memory)
-		store.Takes(time.Second)
+		store.Takes(900 * time.Millisecond) // Close waits for a second
 		p := begin(t, store, aimd.Config{})
 		time.Sleep(10 * time.Second)
 		start := time.Now()
