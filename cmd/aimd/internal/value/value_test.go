@@ -39,6 +39,23 @@ func TestDurationsAreShownShort(t *testing.T) {
 	}
 }
 
+func TestChoice(t *testing.T) {
+	x := "two"
+	v := Choice(&x, []string{"one", "two"})
+	assert.Equal(t, "two", v.String())
+	assert.Equal(t, "one|two", v.Type())
+	assert.NoError(t, v.Set("one"))
+	assert.EqualError(t, v.Set("three"), "want one of one, two")
+	assert.Equal(t, "one", x)
+}
+
+func TestOrNone(t *testing.T) {
+	d := time.Minute
+	v := OrNone(Duration(&d, time.Second, time.Hour))
+	assert.EqualError(t, v.Set("1ms"), "want a duration from 1s to 1h, like 100ms, or 0 for none")
+	assert.NoError(t, v.Set("0"))
+	assert.Zero(t, d)
+}
 func TestRounded(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0s", 1: "1ns", 123_456_789: "123.5ms", time.Second: "1s", 10*time.Second + 1: "10s", 83*time.Hour + time.Second: "83h", 2500 * time.Millisecond: "2.5s",
