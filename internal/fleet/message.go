@@ -73,6 +73,7 @@ type Message struct {
 
 // Level says what of a whole a process of weight 1 has.
 type Level struct {
+	// Whole is what all have together.
 	Whole float64 `json:"w"`
 	// Most is for those that want as much or more, and Equal an equal part for each.
 	Most  float64 `json:"m"`

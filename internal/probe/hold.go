@@ -12,23 +12,28 @@ type hold struct {
 
 func (h *hold) sampled(now, refused float64) {
 	if now >= h.opens {
-		h.accepted, h.lost = h.accepted+1-refused, h.lost+refused
+		h.accepted += 1 - refused
+		h.lost += refused
 	}
 }
 
 // holdAt begins a hold.
 func (l *law) holdAt(now, w float64) float64 {
-	l.held, l.ceiling, l.accepted, l.lost, l.opens = w, w, 0, 0, now+l.trip
+	l.held, l.ceiling = w, w
+	l.accepted, l.lost, l.opens = 0, 0, now+l.trip
 	return w
 }
 
-// holds reports whether a refusal meets a hold that goes on. It does not if twice as many are refused as accepted.
+// holds reports whether a refusal meets a hold that goes on.
 func (l *law) holds() bool {
-	if l.held > 0 && l.lost > 2*l.accepted+l.sample/2 {
+	if l.held > 0 && l.loaded(l.accepted, l.lost) {
 		l.held, l.best = 0, l.held
 	}
 	return l.held > 0
 }
+
+// loaded reports whether answers show load: more than twice as many are refused as accepted, and ten more.
+func (l *law) loaded(accepted, refused float64) bool { return refused > 2*accepted+l.sample/2 }
 
 // measured ends a hold that has its sample.
 func (l *law) measured(w float64) {

@@ -74,7 +74,16 @@ func atCeiling(t *testing.T, trip time.Duration) *probed {
 	return p
 }
 
-// At the ceiling the window grows by 2/3 of an attempt a round trip, further past the ceiling the window grows by 2/3 of the way past the ceiling
+// At the ceiling the window grows by 2/3 of an attempt a round trip, or a second if the round trip is
+// shorter.
+func TestProbeGrowsSlowlyAtTheCeiling(t *testing.T) {
+	for _, trip := range []time.Duration{5 * ms, 200 * ms, time.Second, 3 * time.Second} {
+		p := atCeiling(t, trip)
+		require.InDelta(t, 20+min(1, trip.Seconds())*2/3, p.State().Cwnd, 0.02, "after a round trip of %v", trip)
+	}
+}
+
+// Past the ceiling the window grows by 2/3 of the way past it.
 func TestProbeGrowsFasterPastTheCeiling(t *testing.T) {
 	p := atCeiling(t, time.Second)
 	var steps []float64

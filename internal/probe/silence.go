@@ -41,7 +41,7 @@ func (l *law) returned(now, w float64) float64 {
 	}
 	l.lasts += (lasts - l.lasts) / 4
 	if silence <= l.trip || l.inRow <= l.few && !l.metered {
-		if l.missed += l.inRow; l.missed > 2*l.taken+l.sample/2 && now-l.began > 2*l.trip { // as in a hold: it was load
+		if l.missed += l.inRow; l.loaded(l.taken, l.missed) && now-l.began > 2*l.trip { // what was taken before is gone
 			l.before = min(l.before, w)
 		}
 		return w

@@ -107,8 +107,9 @@ func (l *law) judged(now, w float64, b block) float64 {
 		w = min(l.from, w*l.took/rate) / l.same
 		l.ceiling = min(l.ceiling, w)
 	}
-	l.shortest, l.quickest, l.found, l.from, l.next = [2]float64{}, 0, true, 0, now+20*(now-l.looked)
+	l.shortest, l.quickest = [2]float64{}, 0
 	l.seen(now, b)
+	l.found, l.from, l.next = true, 0, now+20*(now-l.looked)
 	return w
 }
 
