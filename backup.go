@@ -121,7 +121,12 @@ func (b *backup[R]) start() <-chan result[R] {
 // second makes the backup under its permit, and reports a success only: what else it meets, the first attempt meets as well.
 func (b *backup[R]) second(ctx context.Context, p Permit, won chan<- result[R]) {
 	began := b.l.now()
-	r := <-b.start()
+	var r result[R]
+	select {
+	case r = <-b.start():
+	case <-ctx.Done(): // fn may not heed it
+		r.err = ctx.Err()
+	}
 	switch {
 	case r.panicked != nil:
 		p.release(window.Neutral, verdict.Verdict{}, nil, nil)

@@ -121,9 +121,9 @@ func TestEndsOfABackup(t *testing.T) {
 		// backups, and the outcomes beside the first success.
 		backups, successes, overloads, neutrals uint64
 	}{
-		"the first is sooner": {next: func(ctx context.Context, second bool) error {
+		"the first is sooner, and the backup does not heed it": {next: func(_ context.Context, second bool) error {
 			if second {
-				return slow(ctx)
+				time.Sleep(500 * time.Millisecond)
 			}
 			time.Sleep(500 * time.Millisecond)
 			return nil
@@ -156,6 +156,7 @@ func TestEndsOfABackup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l, run := warm(t, c.config, c.next)
+				defer time.Sleep(time.Second) // for who does not heed
 				start := time.Now()
 				err := run()
 				switch {
@@ -200,7 +201,7 @@ func TestAPanicBeforeTheBackup(t *testing.T) {
 		fn := aimd.Backup(l, func(context.Context, int) error { panic(boom) })
 		err = thrown(func() { _ = aimd.Each(t.Context(), l, count(1), fn) })
 		require.ErrorIs(t, err, boom)
-		require.Regexp(t, "^aimd: panic in Each: boom\n", err.Error())
+		require.Regexp(t, "^aimd: panic on another goroutine: boom\n", err.Error())
 		require.Zero(t, l.Snapshot().InFlight)
 	})
 }

@@ -137,7 +137,7 @@ func keep[T any](to *T, fn func(context.Context) (T, error)) func(context.Contex
 	}
 }
 
-// panicked is the panic of Each after a panic of fn or of the iterator.
+// panicked is the panic of Each, Map or Backup after a panic of fn or of the iterator.
 type panicked struct {
 	value any
 	// stack is the stack of the goroutine that panicked.
@@ -145,7 +145,7 @@ type panicked struct {
 }
 
 func (p *panicked) Error() string {
-	return fmt.Sprintf("aimd: panic in Each: %v\n\n%s", p.value, p.stack)
+	return fmt.Sprintf("aimd: panic on another goroutine: %v\n\n%s", p.value, p.stack)
 }
 
 func (p *panicked) Unwrap() error {

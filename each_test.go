@@ -153,11 +153,11 @@ func TestHowALoopEnds(t *testing.T) {
 		"no items":           {items: count(0)},
 		"it is left":         {fn: waits, loop: func() bool { return true }, oks: 1},
 		"it panics":          {loop: func() bool { panic(errBoom) }, panic: "boom"},
-		"the items panic":    {items: atThird(panics), panic: "panic in Each: boom\n\ngoroutine", oks: 2},
+		"the items panic":    {items: atThird(panics), panic: "panic on another goroutine: boom\n\ngoroutine", oks: 2},
 		"the items exit":     {items: atThird(exits), panic: "the function called runtime.Goexit", oks: 2},
-		"fn panics":          {fn: fifth(panics), panic: "panic in Each: boom\n\ngoroutine", oks: 5},
+		"fn panics":          {fn: fifth(panics), panic: "panic on another goroutine: boom\n\ngoroutine", oks: 5},
 		"fn exits":           {items: count(6), fn: fifth(exits), oks: 5, last: "aimd: the function called runtime.Goexit"},
-		"a guard panics":     {guard: panics, panic: "panic in Each: boom\n\ngoroutine"},
+		"a guard panics":     {guard: panics, panic: "panic on another goroutine: boom\n\ngoroutine"},
 		"a guard exits":      {guard: exits, panic: "the function called runtime.Goexit"},
 		"the limiter closes": {close: true, last: "gave up before the first attempt: aimd: closed"},
 		"ctx is over":        {within: -1, last: "gave up before the first attempt: context deadline exceeded"},
@@ -216,7 +216,7 @@ func TestHowALoopEnds(t *testing.T) {
 				require.Equal(t, c.last == "", last == "", last)
 				require.Contains(t, thrown, c.panic)
 				require.Equal(t, c.panic == "", thrown == "", thrown)
-				if strings.Contains(thrown, "panic in Each: boom") {
+				if strings.Contains(thrown, "panic on another goroutine: boom") {
 					require.Contains(t, thrown, "each_test.go", "where it happened")
 				}
 				require.Zero(t, running.Load())
