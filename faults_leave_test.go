@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -129,6 +130,45 @@ func TestCallersWhoLeaveGetTheirAnswersAfterASpike(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A service that takes all stood for 3 s. Its first answers had taken most of a second, so of the 800 calls that waited and had up
+// to 2 s left 462 were told in that moment that they were too late. Half a second later all would have been done.
+func TestAStallIsOverForWhoWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, start := opened(t, aimd.Config{}), time.Now()
+		came, done := 0, atomic.Int64{}
+		var all sync.WaitGroup
+		for at := time.Duration(0); at < 6*time.Second; at += time.Second / 400 {
+			time.Sleep(at - time.Since(start))
+			late := at > 4500*time.Millisecond
+			if late {
+				came++
+			}
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+				defer cancel()
+				err := l.Do(ctx, func(ctx context.Context) error {
+					work := 20 * time.Millisecond
+					if since := time.Since(start); since > 3*time.Second {
+						work += max(0, 6*time.Second-since)
+					}
+					select {
+					case <-time.After(work):
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				})
+				if late && err == nil {
+					done.Add(1)
+				}
+			})
+		}
+		all.Wait()
+		t.Logf("%d of %d", done.Load(), came)
+		assert.Greater(t, done.Load(), int64(came*3/4))
+	})
 }
 
 // Workers in a loop were told again and again: who is told at once comes again at once. After an outage of 3 s 64 workers of
@@ -263,13 +303,13 @@ func TestWhatIsNotSentSaysWhy(t *testing.T) {
 		defer cancel()
 		all.Go(func() { time.Sleep(140 * time.Millisecond); p.Done(window.Success) })
 		err = l.Do(ctx, trip)
-		require.EqualError(t, err, "gave up before the first attempt: not sent: 90ms left, answers take 140ms: context deadline exceeded")
+		require.EqualError(t, err, "gave up before the first attempt: 90ms left, answers take 140ms: context deadline exceeded")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		all.Wait()
 		require.EqualValues(t, 2, l.Snapshot().TooLate)
 		require.Contains(t, l.Snapshot().String(), " too-late=2")
 		require.Len(t, events, 2)
-		require.Equal(t, "too late: 2 operations were not sent before their deadline, the last: not sent: 90ms left, answers take 140ms: context deadline exceeded", events[1].String())
+		require.Equal(t, "too late: 2 operations were not sent before their deadline, the last: 90ms left, answers take 140ms: context deadline exceeded", events[1].String())
 	})
 }
 

@@ -40,9 +40,9 @@ func (l *Limiter) turn(now time.Duration) *waiter {
 func (l *Limiter) notSent(now time.Duration, w *waiter, v line.Verdict) error {
 	left := roughly(max(0, w.Deadline-now))
 	if v == line.Last {
-		return fmt.Errorf("not sent: %s left, and %d go before: %w", left, l.line.Before(&w.Waiter), context.DeadlineExceeded)
+		return fmt.Errorf("%s left, and %d go before: %w", left, l.line.Before(&w.Waiter), context.DeadlineExceeded)
 	}
-	return fmt.Errorf("not sent: %s left, answers take %s: %w", left, roughly(l.gate.State().Trip), context.DeadlineExceeded)
+	return fmt.Errorf("%s left, answers take %s: %w", left, roughly(l.gate.State().Trip), context.DeadlineExceeded)
 }
 
 func (l *Limiter) tooLate(now time.Duration, err error) {

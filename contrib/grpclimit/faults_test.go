@@ -46,7 +46,7 @@ func TestACallThatIsTooLateIsADeadline(t *testing.T) {
 			err = door(ctx, l, trip)
 			assert.Equal(t, codes.DeadlineExceeded, status.Code(err), "%s: %v", name, err)
 			assert.ErrorIs(t, err, context.DeadlineExceeded, name)
-			assert.ErrorContains(t, err, "not sent: 90ms left, answers take 140ms", name)
+			assert.ErrorContains(t, err, "desc = grpclimit: not sent: 90ms left, answers take 140ms", name)
 
 			if name == "Limit" {
 				return // one attempt

@@ -23,6 +23,8 @@ const (
 	// again times the time that a late operation had is how long a second one begins a crowd, and how long after a crowd one is
 	// enough. So it is if those that wait need more than behind times its time.
 	again, behind = 3, 2
+	// lasts is the part of an operation's time for which the window has to be slower.
+	lasts = 4
 )
 
 // Waiter is an operation that waits. It may be in one line at a time.
@@ -55,6 +57,9 @@ type Line[T any] struct {
 	AsideTurn int
 
 	urgent, others lane[T]
+	// pace is the state that counts, and slower since when the present one is slower; 0: it is not.
+	pace   window.State
+	slower time.Duration
 }
 
 // lane is the operations of one kind that wait.
@@ -95,6 +100,9 @@ const (
 func (l *Line[T]) Push(w *Waiter[T]) bool {
 	if l.Bound > 0 && l.Flow() >= l.Bound {
 		return false
+	}
+	if l.Len() == 0 {
+		l.slower = 0
 	}
 	a := l.lane(w.Urgent)
 	w.item.Value, w.timed.Value = w, w
@@ -230,6 +238,7 @@ func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) 
 	if w == nil {
 		return nil, Goes
 	}
+	s = l.lasting(now, w.had(), s)
 	c := a.crowd(w)
 	switch {
 	case w.Silent && now-w.Since > patient*c.span:
@@ -238,7 +247,7 @@ func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) 
 	case w.Deadline == 0:
 		return w, Goes
 	case late(now, w, s.Trip):
-		if c.second(now, w) || l.rest(w, s) > behind*w.had() {
+		if c.second(now, w) || rest(l.Before(w), s) > behind*w.had() {
 			c.found(now, w.Since, w.had())
 		}
 		return w, Late
@@ -251,12 +260,24 @@ func (l *Line[T]) Turn(now time.Duration, s window.State) (*Waiter[T], Verdict) 
 		return last.Value, Goes
 	case !c.hasten(w):
 		return w, Goes
-	case now-w.Since >= s.Trip && now+l.rest(w, s) > w.Deadline:
+	case now-w.Since >= s.Trip && now+rest(l.Before(w), s) > w.Deadline:
 		return w, Last
 	case late(now, last.Value, s.Trip):
 		return last.Value, Late
 	}
 	return last.Value, Goes
+}
+
+// lasting is the state that counts: a slower one once it has lasted for a round trip, and a quarter of an operation's time. The
+// first answers after the service stood took as long as it stood, and a look at half of a window is over soon.
+func (l *Line[T]) lasting(now, had time.Duration, s window.State) window.State {
+	switch {
+	case l.pace.Trip == 0, rest(1, s) <= rest(1, l.pace), l.slower > 0 && now-l.slower >= max(s.Trip, had/lasts):
+		l.pace, l.slower = s, 0
+	case l.slower == 0:
+		l.slower = now
+	}
+	return l.pace
 }
 
 // Went takes the operation out of the line that Turn returned, for it got its slot.
@@ -344,7 +365,7 @@ func late[T any](now time.Duration, w *Waiter[T], trip time.Duration) bool {
 	return now+min(trips*trip, w.had()/2) > w.Deadline
 }
 
-// rest is the time until all that go before the oldest of a lane have had a turn.
-func (l *Line[T]) rest(oldest *Waiter[T], s window.State) time.Duration {
-	return time.Duration(float64(l.Before(oldest)) * float64(s.Trip) / max(1, s.Cwnd))
+// rest is the time until n operations have had a turn.
+func rest(n int, s window.State) time.Duration {
+	return time.Duration(float64(n) * float64(s.Trip) / max(1, s.Cwnd))
 }

@@ -187,6 +187,29 @@ func TestOtherSignsOfACrowd(t *testing.T) {
 	require.Equal(t, "a", turn(&l, 0, of))
 }
 
+// docs/design.md: "A slower window counts once it has lasted for a round trip, and for a quarter of the oldest's time".
+func TestASlowerWindowCountsOnceItLasts(t *testing.T) {
+	for _, c := range []struct {
+		had, trip, seen, at time.Duration
+		first, want         string
+	}{
+		{40 * s, 12 * s, 15 * s, 27*s - 1, "b", "c"}, {40 * s, 12 * s, 15 * s, 27 * s, "b", "late c"},
+		{80 * s, 10 * s, 50 * s, 70*s - 1, "b", "c"}, {80 * s, 10 * s, 50 * s, 70 * s, "b", "late c"},
+		{40 * s, 12 * s, 39 * s, 70 * s, "late b", "d"}, // nobody waited meanwhile
+	} {
+		var l queue
+		pushed(&l, 0, c.had, "a", "b", "c")
+		require.Equal(t, "a", turn(&l, 0, window.State{Cwnd: 2, Trip: s}))
+		slow := window.State{Cwnd: 2, Trip: c.trip}
+		require.Equal(t, c.first, turn(&l, c.seen, slow))
+		if c.want == "d" {
+			require.Equal(t, "late c", turn(&l, c.seen, slow))
+			pushed(&l, c.seen, c.had, "d")
+		}
+		require.Equal(t, c.want, turn(&l, c.at, slow), "%+v", c)
+	}
+}
+
 func TestTheBoundIsForNewOnes(t *testing.T) {
 	l := queue{Bound: 2}
 	require.True(t, l.Push(&waiter{}))
