@@ -82,9 +82,10 @@ type Config struct {
 	MaxAttempts int
 	// MaxFailures is the greatest number of failures of an operation that fails while the service takes others: 500, 502 and
 	// broken connections, and time-outs if at most one operation in eight fails; never refusals, and not in an outage. Then it
-	// ends with ErrOwnFault. 0: as many as chance would not bring, seven if at most one operation in eight fails, or 13
-	// time-outs, and not in the first 30 s. So while a twentieth of the keys is down for two minutes, a pool of 64 gives up
-	// a fortieth of 40 000 items at 500s, and a sixtieth at time-outs, which the caller may begin again. Negative: no limit.
+	// ends with ErrOwnFault. The first of them does not count. 0: as many as chance would not bring, seven if at most one
+	// operation in eight fails, or 13 time-outs, and not in the first 30 s; in Each and Map not before MaxRetryAfter, since
+	// nobody waits. So while a twentieth of the keys is down for two minutes, a pool of 64 gives up a fortieth of 40 000
+	// items at 500s, and a sixtieth at time-outs, which the caller may begin again. Negative: no limit.
 	MaxFailures int
 	// AttemptTimeout ends the context of one attempt of Do and Each, which is then a Timeout; 0: no timeout.
 	AttemptTimeout time.Duration

@@ -128,7 +128,7 @@ func inShop(t *testing.T, c aimd.Config, test func(ctx context.Context, l *aimd.
 	})
 }
 
-var counters = map[string]int{"Each": 0, "Do, a goroutine each": -1, "Do, 64 workers": 64}
+var counters = map[string]int{"Each": 0, "Each, MaxFailures 5": 0, "Do, a goroutine each": -1, "Do, 64 workers": 64}
 
 // One in twenty items always answered 500, so 2500 of 9500 others were never done: the bad ones stood at the front of
 // the queue, and Each pulled no more. The best is 12.5 s.
@@ -138,7 +138,11 @@ func TestBadItemsDoNotHoldTheOthers(t *testing.T) {
 			if kind != "500" && workers == 0 {
 				continue
 			}
-			inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+			c := aimd.Config{}
+			if name == "Each, MaxFailures 5" {
+				c.MaxFailures = 5
+			}
+			inShop(t, c, func(ctx context.Context, l *aimd.Limiter) {
 				s := newShop(func(item int, _ time.Duration) error {
 					if item%20 == 7 {
 						return failure
@@ -152,8 +156,10 @@ func TestBadItemsDoNotHoldTheOthers(t *testing.T) {
 				best := 12500 * time.Millisecond
 				assert.Less(t, n.lastGood, 2*best+map[bool]time.Duration{true: 30 * time.Second, false: 5 * time.Second}[workers == 64], "%s, %s", kind, name)
 				most := n.lastGood + time.Minute
-				if workers == 0 {
-					most = 20 * time.Minute
+				if c.MaxFailures > 0 {
+					most = n.lastGood + 30*time.Second // 5 to 14
+				} else if workers == 0 {
+					most = 6 * time.Minute // 7 to 12 when the last wait was not cut short
 				}
 				assert.Less(t, n.ended, most, "%s, %s", kind, name)
 				assert.Positive(t, l.Snapshot().Aside)

@@ -16,7 +16,7 @@ const patience = 5
 // backoff, the backoffs-th in a row, and of the Retry-After that is obeyed, with jitter. With stop, all wait for that.
 // failures is the number of its failures in a row, and last the outcome of the latest. After overloads the backoffs
 // begin with the sixth: until then the window paces the operation, except in shadow. r is its run, or nil: the waits of
-// one that fails by itself, and that nobody waits for, double up to Settings.MaxRetryAfter.
+// one that fails by itself, and that nobody waits for, double until it has failed for Settings.MaxRetryAfter.
 func (g *Gate) Waits(failures int, last window.Outcome, retryAfter time.Duration, stop bool, r *Run) (backoffs int, backoff, obeyed time.Duration) {
 	if backoffs = failures; last.Overloaded() && !g.rules.Shadow {
 		backoffs = max(0, failures-patience)
@@ -24,6 +24,9 @@ func (g *Gate) Waits(failures int, last window.Outcome, retryAfter time.Duration
 	switch {
 	case r != nil && r.Patient && r.finals > 0 && g.rules.PauseMax >= 0:
 		backoff = g.doubled(failures-1, g.rules.MaxRetryAfter)
+		if left := r.since + g.rules.MaxRetryAfter - g.now; left > 0 { // the last attempt
+			backoff = min(backoff, left)
+		}
 	case backoffs > 0:
 		backoff = g.pause(backoffs - 1)
 	}
