@@ -111,7 +111,7 @@ func root(commands []*cobra.Command) *cobra.Command {
 	return c
 }
 
-// usage is cobra's own, but for the width of the flags.
+// usage is cobra's own, but for the width of the flags. A template for it would make aimd-proxy half as large again.
 func usage(c *cobra.Command) error {
 	out, text := c.OutOrStderr(), new(strings.Builder)
 	c.SetOut(text)

@@ -5,6 +5,7 @@ package progress
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // again and again. Close it at the end. The zero value has no text: Around keeps several writers apart.
 type Line struct {
 	w io.Writer
-	// columns is the width of the terminal, 0 if the writer is no terminal.
+	// columns is the width of the terminal, 0 if the writer is no terminal or a dumb one.
 	columns func() int
 	text    func() string
 	stop    func()
@@ -36,6 +37,9 @@ func NewLine(w io.Writer, every time.Duration, text func() string) *Line {
 }
 
 func newLine(w io.Writer, every time.Duration, columns func() int, text func() string) *Line {
+	if os.Getenv("TERM") == "dumb" { // it cannot clear a line
+		columns = func() int { return 0 }
+	}
 	l := &Line{w: w, columns: columns, text: text}
 	if columns() > 0 {
 		every = drawEvery

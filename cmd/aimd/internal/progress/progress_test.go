@@ -11,6 +11,7 @@ import (
 )
 
 func TestLine(t *testing.T) {
+	t.Setenv("TERM", "xterm")
 	for columns, want := range map[int]string{
 		0:  "line 1\nline 2\nfailed: x\n",
 		80: wipe + "line 1" + wipe + "line 2" + wipe + "failed: x\nline 2" + wipe,
