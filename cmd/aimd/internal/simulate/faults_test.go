@@ -17,3 +17,14 @@ func TestControlCharactersDoNotReachTheTerminal(t *testing.T) {
 		assert.Contains(t, got.Stdout+got.Stderr, `\u001b[`)
 	}
 }
+
+// An expectation that no number meets, and a field that none has, were taken. The second passed as server.slots.
+func TestWhatIsNoNumberOrFieldIsRefused(t *testing.T) {
+	const file = "server: {}\nclients: {}\nexpect: [{strategy: none, measure: attempts, at_least: "
+	for _, number := range []string{"NaN", "-Inf", ".inf"} {
+		assert.Contains(t, aimdSim(t, file+number+"}]\n", "run", "mine.yaml").Stderr, "mine.yaml:3: expect[0].at_least: "+number+" is not allowed, want a number\n")
+	}
+	for field, empty := range map[string]string{"server..slots": "2", ".seed": "1", "strategies[].name": "2", "server.slots.": "3"} {
+		assert.Contains(t, aimdSim(t, file+"1}]\n", "run", "mine.yaml", "--set", field+"=1").Stderr, "--set "+field+"=1: "+field+": element "+empty+" of the field is empty")
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -222,7 +223,9 @@ func (d *decoder) scalar(n ast.ScalarNode, to reflect.Value, want string) string
 	case *time.Duration:
 		*v, err = time.ParseDuration(text)
 	case *float64:
-		*v, err = strconv.ParseFloat(text, 64)
+		if *v, err = strconv.ParseFloat(text, 64); math.IsNaN(*v) || math.IsInf(*v, 0) {
+			return want
+		}
 	default:
 		switch to.Kind() {
 		case reflect.String:
@@ -251,8 +254,12 @@ func (d *decoder) strategy(name string) (sim.Strategy, bool) {
 
 // assign puts the value, which is YAML, into the field at the path, as if the scenario had it so.
 func (d *decoder) assign(s *Scenario, path, v string) {
-	text := ""
-	for i, part := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+	parts, text := strings.Split(strings.NewReplacer("[", ".", "]", "").Replace(path), "."), ""
+	if i := slices.Index(parts, ""); i >= 0 {
+		d.fail("", "%s: element %d of the field is empty, want one like server.slots or strategies[0].name", path, i+1)
+		return
+	}
+	for i, part := range parts {
 		text += "\n" + strings.Repeat(" ", i) + part + ": "
 	}
 	if body := d.parse([]byte(text + v)); body != nil {
