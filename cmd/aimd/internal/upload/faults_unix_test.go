@@ -19,3 +19,14 @@ func TestFewFilesMayBeOpen(t *testing.T) {
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 91, Max: was.Max}))
 	assert.EqualValues(t, 25, w.connected(w.config()).limiter.Snapshot().Config.MaxWindow)
 }
+
+// In JSON two names that are not UTF-8 looked alike.
+func TestNamesThatAreNotUTF8Differ(t *testing.T) {
+	w := newWorld(t)
+	w.write("a\xfe", "x")
+	w.write("a\xff", "x")
+	got := command(t, w.dir, "s3://bucket", "--endpoint", w.URL, "--json").Stdout
+	for _, end := range []string{`fe`, `ff`} {
+		assert.Contains(t, got, `"path":"\"`+w.dir+`/a\\x`+end+`\"","key":"\"a\\x`+end+`\""`)
+	}
+}

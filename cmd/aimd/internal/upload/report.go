@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strconv"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/terminal"
@@ -60,6 +62,14 @@ func (r result) String() string {
 	return fmt.Sprintf("%s: %q -> %q", r.Status, r.Path, r.Key)
 }
 
+// told is a name as JSON has it. One that is not UTF-8 is in quotes, like "a\xff": two of them would look alike.
+func told(name string) string {
+	if utf8.ValidString(name) {
+		return name
+	}
+	return strconv.Quote(name)
+}
+
 // reporter takes the results. It is safe for several goroutines.
 type reporter struct {
 	Config
@@ -79,7 +89,7 @@ func (r *reporter) add(x result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.JSON {
-		r.line(x)
+		r.line(result{x.Status, told(x.Path), told(x.Key), x.Size, x.Why})
 	}
 	if x.Status != stored {
 		r.passed += x.Size
