@@ -39,7 +39,7 @@ const firstWindow = 64
 func (u *run) connect(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	u.silence = time.AfterFunc(probeTime, func() { cancel(fmt.Errorf("no answer within %v", probeTime)) })
+	u.silence = time.AfterFunc(probeTime, func() { cancel(fmt.Errorf("within %v there was %s", probeTime, cmp.Or(u.trouble.Load(), "no answer"))) })
 	defer u.silence.Stop()
 	if files := cli.Files(); files > 0 { // a request has a connection and a file, the files begun ahead have one, and 16 are for all else
 		u.MaxWindow = max(1, min(u.MaxWindow, float64((files-16)/3)))

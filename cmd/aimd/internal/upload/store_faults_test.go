@@ -89,6 +89,20 @@ func TestAStoreThatOnlyRefusesIsSaid(t *testing.T) {
 	assert.Contains(t, u.line(), "waiting: ")
 }
 
+// A store that answered 500 to each first request gave "no answer".
+func TestAStoreThatNeverWorksIsSaid(t *testing.T) {
+	w := newWorld(t)
+	u := &run{Config: w.config()}
+	var asked atomic.Int64
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		if asked.Inc() == 2 {
+			u.silence.Reset(0)
+		}
+		return deny(rw, r, 500, "InternalError")
+	})
+	assert.ErrorContains(t, u.connect(t.Context()), "within 15s there was InternalError")
+}
+
 // A store, or a gateway before it, that spoils the bytes and answers with the checksum of what it keeps: the answer says
 // itself that the content is another, and the tool says "stored", status 0. It looks only whether there is a checksum.
 func TestAdvAnswerWithAnotherChecksum(t *testing.T) {
