@@ -117,6 +117,7 @@ func (s settings) run(ctx context.Context, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	slog.SetDefault(p.log) // net/http says something of its own now and then
 	defer func() { p.fresh.Load().CloseIdleConnections() }()
 	defer p.leave()
 	defer runtime.KeepAlive(ballast)

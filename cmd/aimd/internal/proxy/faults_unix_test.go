@@ -5,6 +5,7 @@ package proxy
 import (
 	"bufio"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -73,4 +74,12 @@ func TestRulesAreNoPipe(t *testing.T) {
 		assert.Zero(t, end(), flag)
 		require.NoError(t, os.Rename(path, pipe))
 	}
+}
+
+// What net/http says of a service that sends more than its answer was no line of the proxy's log.
+func TestLogsOfTheStandardLibraryAreLogs(t *testing.T) {
+	_, logged, end := start(t, "--to", "http://127.0.0.1:1", "--json")
+	log.Print("Unsolicited response")
+	assert.Zero(t, end())
+	assert.Contains(t, logged("Unsolicited"), `"msg":"Unsolicited response"`)
 }
