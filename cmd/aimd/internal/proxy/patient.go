@@ -30,8 +30,9 @@ func (p *patient) expect(left time.Duration) {
 
 func (p *patient) WriteHeader(status int) {
 	if status < http.StatusOK { // the answer is still to come, and has all of --idle
-		p.expect(0)
-		p.ResponseWriter.WriteHeader(status)
+		if p.expect(0); p.wait.early {
+			p.ResponseWriter.WriteHeader(status)
+		}
 		return
 	}
 	for _, name := range []string{"Content-Type", "Date"} { // if the service sends none, net/http adds none

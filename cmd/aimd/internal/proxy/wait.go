@@ -35,6 +35,8 @@ type wait struct {
 	kept kept
 	// host and scheme are those by which the program asked.
 	host, scheme string
+	// early: the program knows an answer before the answer, like 103. One of HTTP/1.0 would take it for the answer.
+	early bool
 	// uploads: the request has a body, whose bytes have a deadline.
 	uploads bool
 
@@ -66,7 +68,7 @@ type waitKey struct{}
 func waitOf(r *http.Request) *wait { return r.Context().Value(waitKey{}).(*wait) }
 
 func newWait(r *http.Request, p *proxy, key string) *wait {
-	w := &wait{proxy: p, key: key, host: r.Host, scheme: "http"}
+	w := &wait{proxy: p, key: key, host: r.Host, scheme: "http", early: r.ProtoAtLeast(1, 1)}
 	if strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 		w.scheme = "https" // something in front of the proxy ends TLS
 	}
