@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -100,14 +101,7 @@ func (j *job) policy(c *cobra.Command) (*retry.Policy, error) {
 
 // ignored are the signals that this program was started to ignore, as a script's background jobs are: those
 // are found before the command line listens for signals.
-var ignored = func() (all []os.Signal) {
-	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-		if signal.Ignored(s) {
-			all = append(all, s)
-		}
-	}
-	return all
-}()
+var ignored = slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, func(s os.Signal) bool { return !signal.Ignored(s) })
 
 func (j *job) run(c *cobra.Command, p *retry.Policy, command []string) error {
 	if len(ignored) > 0 { // none would be all signals

@@ -84,8 +84,7 @@ func (j *job) printPlan(c *cobra.Command) error {
 	if err != nil {
 		return cli.Usage(c, err)
 	}
-	t := table.Table{Columns: []table.Column{{Head: "first"}, {Head: "factor"}, {Head: "longest"},
-		{Head: "tries"}, {Head: "late, typical"}, {Head: "at most"}, {Head: "1000 clients send"}}}
+	t := table.New(0, "first", "factor", "longest", "tries", "late, typical", "at most", "1000 clients send")
 	for _, e := range open(given, j.plan) {
 		t.Rows = append(t.Rows, j.row(c, e))
 	}

@@ -21,11 +21,9 @@ import (
 
 // jobs is the work of aimd demo api: requests for an API with a token bucket.
 type jobs struct {
-	race.Race
-	// rate is the requests per second that the API serves, burst how many it serves at once after a rest.
-	rate  float64
-	burst int
-	// service is the time of each request, retryAfter the Retry-After of a refusal.
+	race.Race           // and the flags by their names
+	rate                float64
+	burst               int
 	service, retryAfter time.Duration
 }
 

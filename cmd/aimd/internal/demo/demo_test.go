@@ -20,6 +20,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/demo/race"
+	"github.com/aimd-go/aimd/cmd/aimd/internal/livepage"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
 )
 
@@ -183,7 +184,7 @@ func (naps) Start(*race.Strategy, *http.Client) (race.Service, error) {
 func TestWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b bytes.Buffer
-		w := &watcher{w: &b}
+		w := &watcher{w: &b, page: new(livepage.Page)}
 		r := race.Race{Operations: 10, Goroutines: 2, Factor: 0.9, Only: []string{"reno"}}
 		require.NoError(t, r.Run(t.Context(), naps{}, w.begin, func(x race.Result) error {
 			w.end(x)

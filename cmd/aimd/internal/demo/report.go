@@ -27,10 +27,7 @@ func (r Report) Text(w io.Writer) error {
 }
 
 func (r Report) table() table.Table {
-	t := table.Table{Columns: []table.Column{
-		{Head: "strategy", Left: true}, {Head: "time s"}, {Head: "× optimum"}, {Head: "lost"}, {Head: "attempts/" + r.Operation},
-		{Head: "refused"}, {Head: "p99 s"}, {Head: "CPU s"},
-	}}
+	t := table.New(1, "strategy", "time s", "× optimum", "lost", "attempts/"+r.Operation, "refused", "p99 s", "CPU s")
 	priced := slices.ContainsFunc(r.Results, func(x race.Result) bool { return x.Price > 0 })
 	if priced {
 		t.Columns = append(t.Columns, table.Column{Head: "price"})

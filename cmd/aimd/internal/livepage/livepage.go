@@ -25,7 +25,7 @@ func Flag(f *pflag.FlagSet) *bool {
 	return f.Bool("live", false, "serve a page that shows the windows at work, on a free port of this machine; standard error has its address. On a terminal it stays until Ctrl-C")
 }
 
-// Page is a page that is served. All methods of a nil Page are no-ops.
+// Page is a page that is served. The zero Page is none, whose methods do nothing.
 type Page struct {
 	server *http.Server
 	served sync.WaitGroup
@@ -47,7 +47,7 @@ type client struct {
 // Serve begins to serve the page if it is on, and prints its address.
 func Serve(cmd *cobra.Command, on bool) (*Page, error) {
 	if !on {
-		return nil, nil
+		return &Page{}, nil
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -71,9 +71,6 @@ func Serve(cmd *cobra.Command, on bool) (*Page, error) {
 // Add adds a limiter to the page, under the limiter's own name. If the limiter is nil, Add
 // adds a client without one, under the name given.
 func (p *Page) Add(name string, l *aimd.Limiter, look func() live.Flow) {
-	if p == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l != nil {
@@ -104,7 +101,7 @@ func (p *Page) without() iter.Seq2[string, live.Flow] {
 
 // Stay leaves the page there after the work until the context ends, if somebody sits at a terminal to end it.
 func (p *Page) Stay(ctx context.Context) {
-	if p == nil || !p.watched || ctx.Err() != nil {
+	if !p.watched || ctx.Err() != nil {
 		return
 	}
 	fmt.Fprintln(p.stderr, "live: the page stays until Ctrl-C")
@@ -113,9 +110,8 @@ func (p *Page) Stay(ctx context.Context) {
 
 // Close ends the page.
 func (p *Page) Close() {
-	if p == nil {
-		return
+	if p.server != nil {
+		_ = p.server.Close()
+		p.served.Wait()
 	}
-	_ = p.server.Close()
-	p.served.Wait()
 }

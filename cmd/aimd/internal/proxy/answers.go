@@ -80,11 +80,7 @@ func (p *proxy) refreshed() error {
 
 // reads is httplimit.Transport.Read by the rules: the first that fits decides.
 func (p *proxy) reads(a answers.Answer) answers.Answer {
-	rules := p.answers.Load()
-	if rules == nil {
-		return a
-	}
-	for _, r := range *rules {
+	for _, r := range *p.answers.Load() {
 		if (r.Status == 0 || r.Status == a.Status) && r.fits(a) {
 			return a.As(meanings[r.Means])
 		}

@@ -31,31 +31,16 @@ import (
 //go:embed help
 var help embed.FS
 
-// settings are the settings of the command line.
+// settings are the flags by their names, but for by, which is --key. Empty and 0 are none.
 type settings struct {
-	to, listen, admin, host string
-	// rulesFile is a document as package remote reads it, stateFile has the windows; empty: none.
-	rulesFile, stateFile string
-	// answersFile has rules for answers whose words no table has; empty: none.
-	answersFile string
-	// by says which limiter a request has; empty: the limiter of its credential.
-	by  string
-	one bool
-	// classes: reads and writes have limiters of their own; empty: they share one.
-	classes string
-	// keys is the most limiters, queue the most requests that wait for one limiter.
-	keys, queue int
-	// hold bounds the waits of a request, idle the time without a byte, drain the end of the process. Before that end
-	// requests are taken for drainDelay.
-	hold, idle, drain, drainDelay time.Duration
-	// buffer is the most bytes of a request's body that are kept to send the request again.
-	buffer int64
-	// memory is the most bytes of all bodies together that are kept.
-	memory int64
-	// maxRate, maxAmountRate and maxWindow bound each limiter; 0: no bound.
-	maxRate, maxAmountRate, maxWindow float64
-	keepHost, json, shadow            bool
-	shared                            shared.Windows
+	to, listen, admin, host, by, classes string
+	rulesFile, answersFile, stateFile    string
+	one, keepHost, json, shadow          bool
+	keys, queue                          int
+	hold, idle, drain, drainDelay        time.Duration
+	buffer, memory                       int64 // in bytes
+	maxRate, maxAmountRate, maxWindow    float64
+	shared                               shared.Windows
 }
 
 var defaults = settings{

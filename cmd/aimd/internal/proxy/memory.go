@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,12 +74,7 @@ func (m *memory) take(ctx context.Context, k *kept, n, rest int64, hold time.Dur
 	return err
 }
 
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
+func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // plenty reports whether a body may take so much as it comes. A quarter is our choice: with half of all room 60 slow bodies
 // take 1.4 times as long.

@@ -90,11 +90,11 @@ func newProxy(s settings, log *slog.Logger) (*proxy, error) {
 	p.metrics = aimdprom.New(p.limited.All) // a limiter has its key as its name
 	of := httplimit.By(p.limited, func(r *http.Request) string { return waitOf(r).key })
 	transport := &httplimit.Transport{Base: flight{p}, Of: of, ReadUsage: p.maxAmountRate > 0}
+	if err := p.refreshed(); err != nil {
+		return nil, err
+	}
 	if p.answersFile != "" {
 		transport.Read = p.reads
-		if err := p.refreshed(); err != nil {
-			return nil, err
-		}
 	}
 	p.client = transport.Client().Transport
 	p.reverse = &httputil.ReverseProxy{

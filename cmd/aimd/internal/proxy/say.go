@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,7 @@ func say(w http.ResponseWriter, r *http.Request, status int, reason error) {
 	line := strings.Join(strings.Fields(reason.Error()), " ")
 	line = strings.ToValidUTF8(line[:min(len(line), 500)], "")
 	h, body := w.Header(), "aimd proxy: "+line
-	h.Set("Aimd-Reason", strings.Map(visible, line))
+	h.Set("Aimd-Reason", invisible.ReplaceAllString(line, ""))
 	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	code := codes[status]
 	switch signed := r.Header.Get("Authorization"); {
@@ -60,10 +61,5 @@ var codes = map[int]struct{ s3, api string }{
 	http.StatusGatewayTimeout:  {"InternalError", "api_error"},
 }
 
-// visible is the character if a header may have it.
-func visible(c rune) rune {
-	if c < ' ' || c > '~' {
-		return -1
-	}
-	return c
-}
+// invisible are the characters that a header may not have.
+var invisible = regexp.MustCompile("[^ -~]")

@@ -21,6 +21,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/simulate/scenario"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/table"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/value"
+	"github.com/aimd-go/aimd/internal/sim"
 )
 
 // run has the flags of aimd sim run and aimd sim sweep.
@@ -49,7 +50,7 @@ func runCommand() *cobra.Command {
 		},
 		RunE: func(c *cobra.Command, args []string) error { return r.run(c, args) },
 	})
-	r.flags(c, scenario.StrategyNames())
+	r.flags(c, scenario.Names(sim.Strategies()))
 	c.Flags().StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
 	return c
 }
@@ -167,7 +168,7 @@ func figuresCommand() *cobra.Command {
 
 // play makes the runs of a scenario, and shows how far they are.
 func play(c *cobra.Command, s scenario.Scenario) (experiment.Study, error) {
-	line, ran := progress.Count(c.ErrOrStderr(), "runs of "+s.Name, experiment.Count(s))
+	line, ran := progress.Count(c.ErrOrStderr(), "runs of "+s.Name, len(s.Points())*len(s.Strategies)*s.Runs)
 	defer line.Close()
 	return experiment.Run(c.Context(), s, ran)
 }
@@ -185,16 +186,13 @@ func sweepCommand() *cobra.Command {
 		Use: "sweep", Short: "Show what each law gets done from a quarter to four times the load", Args: cli.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return r.run(c, []string{"sweep"}) },
 	})
-	r.flags(c, append(scenario.StrategyNames(), "semaphore"))
+	r.flags(c, append(scenario.Names(sim.Strategies()), "semaphore"))
 	return c
 }
 
 // sweep shows the study of the scenario sweep, if it is whole.
 func (r *run) sweep(c *cobra.Command, s experiment.Study) (err error) {
-	var names []string
-	for _, st := range s.Strategies {
-		names = append(names, st.Name)
-	}
+	names := scenario.Names(s.Strategies)
 	if len(s.Rows) < len(s.Points())*len(names) {
 		return nil
 	}
@@ -220,7 +218,7 @@ func loads(s experiment.Study) (all []chart.Load) {
 	for i, r := range s.Rows {
 		l := chart.Load{
 			Service: swept[i*len(swept)/len(s.Rows)], Strategy: r.Strategy.Name,
-			Goodput: r.Of("watch_use").Median.Value, P99: r.Of("watch_p99_s").Median.Value, Sent: r.Of("watch_sent").Median.Value,
+			Goodput: r.Ranges["watch_use"].Median.Value, P99: r.Ranges["watch_p99_s"].Median.Value, Sent: r.Ranges["watch_sent"].Median.Value,
 		}
 		if _, err := fmt.Sscanf(r.At[2], "clients.rate=%g", &l.Load); err != nil {
 			panic(err) // the scenario is our own
@@ -270,10 +268,7 @@ func lines(all []chart.Load, names []string) (lines []line) {
 
 // showSweep writes the means over the services, and where the law of aimd.New is not the best.
 func showSweep(w io.Writer, all []chart.Load, names []string) error {
-	t := table.Table{Columns: []table.Column{{Head: "load", Left: true}}}
-	for _, name := range names {
-		t.Columns = append(t.Columns, table.Column{Head: name})
-	}
+	t := table.New(1, append([]string{"load"}, names...)...)
 	for there := range slices.Chunk(chart.Means(all), len(names)) {
 		row := []table.Cell{{Text: fmt.Sprintf("%.3g", there[0].Load)}}
 		for _, l := range there {

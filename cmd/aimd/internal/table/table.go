@@ -19,6 +19,14 @@ type Table struct {
 	Rows    [][]Cell
 }
 
+// New is a table without rows. The first columns, so many, are text.
+func New(left int, heads ...string) (t Table) {
+	for i, head := range heads {
+		t.Columns = append(t.Columns, Column{head, i < left})
+	}
+	return t
+}
+
 // Column is the head of a column. Left aligns it to the left, as text.
 type Column struct {
 	Head string

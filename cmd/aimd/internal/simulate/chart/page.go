@@ -40,7 +40,7 @@ type section struct {
 
 func newSection(s experiment.Study) section {
 	x := section{Study: s, Figures: Figures(s), Measures: newTable(s, label)}
-	x.Numbers.Columns = []table.Column{{Head: "number", Left: true}, {Head: "the source says"}, {Head: "ours"}}
+	x.Numbers = table.New(1, "number", "the source says", "ours")
 	for _, v := range s.Verdicts() {
 		ours := table.Cell{Text: v.Shown()}
 		if !v.Met {

@@ -66,7 +66,7 @@ func (d drawing) curve() {
 		var c curve
 		for j, v := range sweep.Values {
 			row, ok := d.Row(s, sweep.At(v))
-			if r := row.Of(d.Measure); ok && r.Applies {
+			if r := row.Ranges[d.Measure]; ok && r.Applies {
 				at := plotter.XY{X: float64(j), Y: max(r.Median.Value, low)}
 				if !numbers {
 					at.X += 0.1 * (float64(i) - float64(len(names)-1)/2)
@@ -89,7 +89,7 @@ func (d drawing) lowest() float64 {
 	}
 	var all []float64
 	for _, r := range d.rows {
-		m := r.Of(d.Measure)
+		m := r.Ranges[d.Measure]
 		all = append(all, m.Min.Value, m.Median.Value, m.Max.Value)
 	}
 	if all = slices.DeleteFunc(all, func(v float64) bool { return v <= 0 }); len(all) == 0 {
@@ -130,11 +130,8 @@ func (d drawing) delays() {
 
 // grid is the table of a map: a measure of the map's first strategy divided by the second strategy's, at each point
 // of two sweeps. The values of the first sweep are rows, the values of the second are columns.
-func grid(s experiment.Study, p scenario.Plot) (t table.Table) {
-	t.Columns = []table.Column{{Head: s.Sweep[0].Field + " \\ " + s.Sweep[1].Field, Left: true}}
-	for _, v := range s.Sweep[1].Values {
-		t.Columns = append(t.Columns, table.Column{Head: v})
-	}
+func grid(s experiment.Study, p scenario.Plot) table.Table {
+	t := table.New(1, append([]string{s.Sweep[0].Field + " \\ " + s.Sweep[1].Field}, s.Sweep[1].Values...)...)
 	for _, row := range s.Sweep[0].Values {
 		line := []table.Cell{{Text: row}}
 		for _, column := range s.Sweep[1].Values {
@@ -142,7 +139,7 @@ func grid(s experiment.Study, p scenario.Plot) (t table.Table) {
 			cell := table.Cell{Text: "–"}
 			a, aThere := s.Row(p.Strategies[0], at)
 			if b, bThere := s.Row(p.Strategies[1], at); aThere && bThere {
-				if r := a.Of(p.Measure).Median.Value / b.Of(p.Measure).Median.Value; r > 0 && !math.IsInf(r, 1) {
+				if r := a.Ranges[p.Measure].Median.Value / b.Ranges[p.Measure].Median.Value; r > 0 && !math.IsInf(r, 1) {
 					cell.Text = strconv.FormatFloat(r, 'f', 2, 64)
 				}
 			}

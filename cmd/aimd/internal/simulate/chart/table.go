@@ -49,14 +49,14 @@ func measures(s experiment.Study) (all []string) {
 		if m == "jain" && s.Clients.Count <= 1 && len(s.Sweep) < 2 {
 			return true // a single client is treated fairly
 		}
-		return !slices.ContainsFunc(s.Rows, func(r experiment.Row) bool { return r.Of(m).Applies && (m != "given_up" || r.GaveUp()) })
+		return !slices.ContainsFunc(s.Rows, func(r experiment.Row) bool { return r.Ranges[m].Applies && (m != "given_up" || r.GaveUp()) })
 	})
 }
 
 // cell is the median of a measure, with the range around it if there is one. If
 // operations were given up, or the runs had no end, the time is not comparable with the optimum.
 func cell(r experiment.Row, measure string) table.Cell {
-	x := r.Of(measure)
+	x := r.Ranges[measure]
 	if !x.Applies || measure == "span" && (r.GaveUp() || r.Endless(measure)) {
 		return table.Cell{Text: "–"}
 	}

@@ -40,14 +40,11 @@ type Row struct {
 	Typical sim.Result
 }
 
-// Of returns the range of the measure.
-func (r Row) Of(measure string) Range { return r.Ranges[measure] }
-
 // Endless reports a measure that most runs had to be ended for, after too many events: its bound says nothing.
-func (r Row) Endless(measure string) bool { return r.CutShort > 0 && r.Of(measure).Median.AtLeast }
+func (r Row) Endless(measure string) bool { return r.CutShort > 0 && r.Ranges[measure].Median.AtLeast }
 
 // GaveUp reports whether operations were given up in any of the runs.
-func (r Row) GaveUp() bool { return r.Of("given_up").Max.Value > 0 }
+func (r Row) GaveUp() bool { return r.Ranges["given_up"].Max.Value > 0 }
 
 // Row returns the row of the strategy at the point, and false if its runs did not end.
 func (s Study) Row(strategy string, at []string) (Row, bool) {
@@ -67,11 +64,6 @@ type job struct {
 	done int
 	// first is the first job of the same point, whose runs have the same optima.
 	first *job
-}
-
-// Count is the number of runs that the scenario makes.
-func Count(s scenario.Scenario) int {
-	return len(s.Points()) * len(s.Strategies) * s.Runs
 }
 
 // Run makes all runs of the scenario. ran is called after each, by one at a time. When the context ends, the
@@ -209,7 +201,7 @@ func (r Row) json(scenario string) (line string, failed error) {
 	}
 	field("runs", r.Runs)
 	for i, measure := range slices.Concat(inJSON, whenNeeded) {
-		if x := r.Of(measure); x.Applies && !r.Endless(measure) {
+		if x := r.Ranges[measure]; x.Applies && !r.Endless(measure) {
 			field(measure, x)
 		} else if i < len(inJSON) {
 			field(measure, nil)

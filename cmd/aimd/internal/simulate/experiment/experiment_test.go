@@ -43,7 +43,7 @@ func run(t testing.TB, text string) Study {
 	ran := 0
 	study, err := Run(t.Context(), s, func() { ran++ })
 	require.NoError(t, err)
-	assert.Equal(t, Count(s), ran)
+	assert.Equal(t, len(s.Points())*len(s.Strategies)*s.Runs, ran)
 	return study
 }
 
@@ -117,7 +117,7 @@ func TestASweepTellsItsPoints(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(b.String(), `"set":{"clients.operations":"20"}`))
 	r, ok := study.Row("reno-0.9", []string{"clients.operations=20"})
 	require.True(t, ok)
-	assert.Equal(t, 20.0, r.Of("done").Median.Value)
+	assert.Equal(t, 20.0, r.Ranges["done"].Median.Value)
 	assert.Empty(t, r.Typical.Traces, "a sweep has no traces")
 }
 
@@ -125,7 +125,7 @@ func TestTheTypicalRunHasTraces(t *testing.T) {
 	study := run(t, small)
 	for _, r := range study.Rows {
 		assert.NotEmpty(t, r.Typical.Traces)
-		assert.Equal(t, r.Of("makespan_s").Median.Value, r.Typical.Makespan.Seconds())
+		assert.Equal(t, r.Ranges["makespan_s"].Median.Value, r.Typical.Makespan.Seconds())
 	}
 }
 
@@ -149,7 +149,7 @@ func TestTooManyEventsAreTold(t *testing.T) {
 		"backoff: 5 of 5 runs were ended after too many events (max_events)",
 		"reno-0.9: 5 of 5 runs were ended after too many events (max_events)",
 	}, study.Warnings())
-	assert.Less(t, study.Rows[0].Of("done").Median.Value, 40.0)
+	assert.Less(t, study.Rows[0].Ranges["done"].Median.Value, 40.0)
 	var lines bytes.Buffer
 	require.NoError(t, study.JSON(&lines))
 	assert.Equal(t, 2, strings.Count(lines.String(), `"makespan_s":null,"span":null,"attempts":{`), "a bound that says nothing")

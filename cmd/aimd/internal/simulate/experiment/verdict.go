@@ -54,12 +54,12 @@ func (s Study) verdict(e scenario.Expectation) (Verdict, bool) {
 	if !there {
 		return Verdict{}, false
 	}
-	r := row.Of(e.Measure)
+	r := row.Ranges[e.Measure]
 	v := Verdict{Expectation: e, Got: r.Median, Applies: r.Applies}
 	if len(others) > 0 {
 		least := math.Inf(1)
 		for _, other := range others {
-			if by := other.Of(e.Measure); by.Applies && !by.Median.AtLeast {
+			if by := other.Ranges[e.Measure]; by.Applies && !by.Median.AtLeast {
 				least = min(least, by.Median.Value)
 			}
 		}

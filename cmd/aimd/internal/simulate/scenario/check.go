@@ -45,12 +45,11 @@ func (s Scenario) check(d *decoder) {
 	if d.sweep(s); len(d.errs) > 0 {
 		return
 	}
-	var strategies []string
-	for i, x := range s.Strategies {
+	strategies := Names(s.Strategies)
+	for i, name := range strategies {
 		path := fmt.Sprintf("strategies[%d].name", i)
-		d.need(x.Name != "", path, `"" is not allowed, want a name`)
-		d.need(!slices.Contains(strategies, x.Name), path, "%s is not allowed, want another name: a strategy before has that one", x.Name)
-		strategies = append(strategies, x.Name)
+		d.need(name != "", path, `"" is not allowed, want a name`)
+		d.need(slices.Index(strategies, name) == i, path, "%s is not allowed, want another name: a strategy before has that one", name)
 	}
 	for i, p := range s.Plot {
 		path := fmt.Sprintf("plot[%d]", i)

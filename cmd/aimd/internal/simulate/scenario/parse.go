@@ -219,7 +219,7 @@ func (d *decoder) scalar(n ast.ScalarNode, to reflect.Value, want string) string
 			*v = named
 			return ""
 		}
-		return "fields or one of " + strings.Join(StrategyNames(), ", ")
+		return "fields or one of " + strings.Join(Names(sim.Strategies()), ", ")
 	case *time.Duration:
 		*v, err = time.ParseDuration(text)
 	case *float64:
@@ -275,9 +275,9 @@ func (w Sweep) assign(d *decoder, s *Scenario, value string) {
 	}
 }
 
-// StrategyNames are the names of the ready strategies.
-func StrategyNames() (names []string) {
-	for _, s := range sim.Strategies() {
+// Names are the names of the strategies.
+func Names(all []sim.Strategy) (names []string) {
+	for _, s := range all {
 		names = append(names, s.Name)
 	}
 	return names
