@@ -164,15 +164,17 @@ func TestHoldFallsInASilence(t *testing.T) {
 	}
 }
 
-// Where refusals ask for time and less than half of the window flies, load holds two thirds of what was sent.
+// Where refusals ask for time and less than half of the window flies, load holds two thirds of what was sent. It ends the start.
 func TestHoldWhereTheServiceAsksForTime(t *testing.T) {
 	for flying, held := range map[int]float64{14: 10 * 1.5 / 1.5, 15: 0} {
 		l := known()
-		l.share, l.accepted, l.lost = 1, 100, 49
+		l.fresh, l.share, l.accepted, l.lost = true, 1, 100, 49
 		a := refusal(flying)
 		a.Asked = true
 		l.Answered(100*time.Second, window.State{Cwnd: 30, Trip: 100 * time.Millisecond}, a)
 		assert.InDelta(t, held, l.held, 1e-9, "%d fly", flying)
+		assert.False(t, l.fresh)
+		assert.InDelta(t, 0.05, l.share, 1e-9)
 	}
 }
 

@@ -179,12 +179,12 @@ func (l *law) refusal(now, w float64, a window.End) float64 {
 	case allowed:
 		return w
 	case l.held > 0:
-		held := l.held
 		if w = l.cut(now, w, a); l.inRow <= l.fall { // in a silence it falls, and is back with the next success
-			w = max(held, w)
+			w = max(l.held, w)
 		}
 		return w
 	case l.asked && l.share > l.least && l.accepted > 0:
+		l.spent(a)
 		return l.holdAt(now, min(w, l.trip*l.rate*(1+l.lost/l.accepted)/l.more))
 	}
 	l.spent(a)
