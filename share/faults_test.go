@@ -279,11 +279,7 @@ func TestWeights(t *testing.T) {
 		store := new(sharetest.Memory)
 		var all []*process
 		for i := range 5 {
-			f, err := share.Join(share.Config{Store: store, Logger: silent, Weight: map[bool]float64{true: 4, false: 1}[i == 0]})
-			require.NoError(t, err)
-			lim, err := f.New(aimd.Config{})
-			require.NoError(t, err)
-			p := &process{fleet: f, lim: lim}
+			p := begin(t, store, aimd.Config{}, map[bool]float64{true: 4, false: 1}[i == 0])
 			p.works(s, i, 60, 0, one)
 			all = append(all, p)
 		}

@@ -128,8 +128,8 @@ type process struct {
 	done  sync.WaitGroup
 }
 
-func begin(t *testing.T, store share.Store, c aimd.Config) *process {
-	f, err := share.Join(share.Config{Store: store, Logger: silent})
+func begin(t *testing.T, store share.Store, c aimd.Config, weight ...float64) *process {
+	f, err := share.Join(share.Config{Store: store, Logger: silent, Weight: append(weight, 0)[0]})
 	require.NoError(t, err)
 	lim, err := f.New(c)
 	require.NoError(t, err)

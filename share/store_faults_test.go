@@ -137,6 +137,23 @@ func TestAStoreThatIsBackForSomeFirst(t *testing.T) {
 	}
 }
 
+// Half of the processes were cut off and kept their shares, so the law of the others found what was left. When all were back
+// they had no more: .59 to .83 of the slots were used for 3 s.
+func TestAFleetThatWasSplit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := together(t, 10, &service{slots: 40, takes: 300 * time.Millisecond})
+		for _, cut := range []bool{true, false} {
+			time.Sleep(10 * time.Second)
+			for _, l := range c.lines[:5] {
+				l.cut.Store(cut)
+			}
+		}
+		use, _ := c.watch("back", 3*time.Second)
+		assert.GreaterOrEqual(t, use, 0.8)
+		c.end()
+	})
+}
+
 // A program that is configured anew, or another one with the same name by mistake, leads with a larger quota, or with none. The
 // others had no bound of their own then: nine of MaxRate 40 sent 900 a second, or 360, and of MaxWindow 4 had 36 in flight.
 func TestTheLeaderHasOtherSettings(t *testing.T) {

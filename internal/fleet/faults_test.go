@@ -87,3 +87,19 @@ func TestARefusedAttemptKeepsItsPlace(t *testing.T) {
 		assert.Equal(t, 10., s.Cwnd, trip)
 	}
 }
+
+// Who comes back after a split of the net brings what it has in flight once, and no more than it knows.
+func TestWhoComesBackBringsItsShare(t *testing.T) {
+	back := func(trip float64, rank int, knows float64) float64 {
+		l, rows := newLeader(), map[string]Row{"b": {Rank: rank, Flying: 20, Knows: Window{Cwnd: knows}}}
+		l.trip, l.state = trip, window.State{Cwnd: 100, Trip: 2 * time.Second} // the half is on the way over the store
+		l.sums(rows)
+		l.sums(rows)
+		return l.state.Cwnd
+	}
+	assert.Equal(t, 140., back(1, 0, 80))
+	assert.Equal(t, 120., back(1, 0, 60))
+	assert.Equal(t, 100., back(1, 0, 40))
+	assert.Equal(t, 100., back(1, -1, 80), "a newcomer brings nothing")
+	assert.Equal(t, 100., back(0, 0, 80), "no answer yet")
+}

@@ -124,13 +124,17 @@ func (l *Leader) misses(now time.Duration, rows map[string]Row) {
 	}
 }
 
-// sums are the answers since the last step, and the attempts in flight.
+// sums are the answers since the last step, and the attempts in flight. A process that comes back with a share was cut off, and
+// the law knows what it left of the window: its attempts in flight come to that, up to the window that it knows.
 func (l *Leader) sums(rows map[string]Row) (sum Counts, flying float64) {
 	before := l.counts
 	l.counts = make(map[string]Counts, len(rows))
 	for id, r := range rows {
-		if old, ok := before[id]; ok { // what a process counted before it was seen is too old
+		switch old, ok := before[id]; {
+		case ok: // what a process counted before it was seen is too old
 			sum.add(r.Counts, old)
+		case r.Rank >= 0 && l.trip > 0:
+			l.state.Cwnd = max(l.state.Cwnd, min(l.state.Cwnd+l.virtual(r.Flying), l.virtual(r.Knows.Cwnd)))
 		}
 		l.counts[id] = r.Counts
 		flying += r.Flying
