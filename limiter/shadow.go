@@ -10,7 +10,7 @@ import (
 // Shadow is what a gate did not do while Settings.Shadow was set. An attempt was held if the gate alone would not have
 // sent it then: the window was full, a gap, a pause or a quota had not ended. The law hears of all attempts but the
 // refusals of held ones, since they came above its window. (Refused - Above) / (Sent - Above) foretells the share that is
-// refused once attempts are held; (Refused - Above) / (Sent - Held) is the most.
+// refused once attempts are held, roughly; (Refused - Above) / (Sent - Held) is mostly the most.
 type Shadow struct {
 	// Sent counts the attempts, and Held those that were held.
 	Sent uint64 `json:"sent"`
