@@ -138,7 +138,11 @@ func (u *run) remedy(err error) string {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, strings.Contains(code, "Token"):
 		return "the credentials are refused; check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE, and the clock: "
 	case status == http.StatusMovedPermanently, code == "AuthorizationHeaderMalformed":
-		return "the bucket is in another region; set AWS_REGION: "
+		region := ""
+		if answer := (*awshttp.ResponseError)(nil); errors.As(err, &answer) {
+			region = answer.Response.Header.Get("X-Amz-Bucket-Region")
+		}
+		return strings.TrimSuffix("the bucket is in another region; set AWS_REGION="+region, "=") + ": "
 	case status == http.StatusBadRequest && code == "BadRequest" && strings.HasPrefix(u.Endpoint, "http:"):
 		return "the server there may speak TLS only; want https:// in place of http://, or another port: "
 	}

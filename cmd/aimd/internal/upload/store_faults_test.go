@@ -103,6 +103,16 @@ func TestAStoreThatNeverWorksIsSaid(t *testing.T) {
 	assert.ErrorContains(t, u.connect(t.Context()), "within 15s there was InternalError")
 }
 
+// S3 says where the bucket is, and the tool did not.
+func TestTheRegionOfTheBucketIsSaid(t *testing.T) {
+	w := newWorld(t)
+	w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+		rw.Header().Set("X-Amz-Bucket-Region", "eu-central-1")
+		return deny(rw, r, 301, "PermanentRedirect")
+	})
+	assert.ErrorContains(t, w.run().err, "the bucket is in another region; set AWS_REGION=eu-central-1: ")
+}
+
 // A store, or a gateway before it, that spoils the bytes and answers with the checksum of what it keeps: the answer says
 // itself that the content is another, and the tool says "stored", status 0. It looks only whether there is a checksum.
 func TestAdvAnswerWithAnotherChecksum(t *testing.T) {
