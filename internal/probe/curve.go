@@ -30,7 +30,8 @@ func (l *law) grown(w float64) float64 {
 	if l.lasts > l.fall { // as at a limit of requests a second that counts refused ones
 		past *= min(1, 2*l.trip)
 	}
-	grown := w + min(1, max(l.growth/l.peers*min(1, l.trip), l.ceiling-w, past)/max(1, w))
+	// Clients of a crowd have windows of one or two: more than 2/9 with each success would be refused.
+	grown := w + min(1, max(l.growth/l.peers*min(1, l.trip, max(1, w)/3), l.ceiling-w, past)/max(1, w))
 	if l.found { // so far past a ceiling that a look found that the next block shows whether it pays
 		grown = max(w, min(grown, l.more*l.ceiling+l.fall))
 	}

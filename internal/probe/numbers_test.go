@@ -178,7 +178,7 @@ func TestHoldWhereTheServiceAsksForTime(t *testing.T) {
 	}
 }
 
-// Rule 4. Below the ceiling a success adds one; at it 2/3 a round trip, or a second; past it 2/3 of the way in a round trip.
+// Rule 4. Below the ceiling a success adds one; at it 2/3 a round trip, or a second, and 2/9 at most; past it 2/3 of the way in a round trip.
 func TestGrowth(t *testing.T) {
 	l := known()
 	assert.InDelta(t, 6, l.grown(5), 1e-9)
@@ -186,6 +186,10 @@ func TestGrowth(t *testing.T) {
 	assert.InDelta(t, 20+9.5*2/3/20, l.grown(20), 1e-9)
 	l.trip = 3
 	assert.InDelta(t, 10+2./3/10, l.grown(10), 1e-9)
+	for _, l.ceiling = range []float64{0.5, 2, 3} { // 2/9 at most
+		assert.InDelta(t, l.ceiling+2./9, l.grown(l.ceiling), 1e-9)
+	}
+	l.ceiling = 10
 	l.trip = 0.1
 	for lasts, want := range map[float64]float64{6: 1, 6.1: 0.2} { // where a silence lasts six round trips, in half a second
 		l.lasts = lasts

@@ -257,7 +257,7 @@ func TestProbeGoesOnFromALearnedState(t *testing.T) {
 	require.InDelta(t, 5000.5, first(window.State{Cwnd: 5000, Ssthresh: 5000}).Cwnd, 4500, "a high ceiling too")
 	require.InDelta(t, 100, first(window.State{Cwnd: 50, Ssthresh: window.MaxWindow}).Cwnd, 1e-9)
 	slow := first(window.State{Cwnd: 0.1, Ssthresh: 1, Pace: window.Spaced, Trip: time.Second})
-	require.InDelta(t, 5./3, slow.Cwnd, 1e-6, "a rate of a tenth grows to the ceiling, and past it")
+	require.InDelta(t, 11./9, slow.Cwnd, 1e-6, "a rate of a tenth grows to the ceiling, and past it")
 }
 
 // With a Settings.Min above 1 the window never is a rate.

@@ -169,14 +169,14 @@ func TestProbeConstants(t *testing.T) {
 		half, as, twice float64
 		without         float64
 	}{
-		{"few", 2, 0, "crowd", "attempts_per_op", 3.5650, 3.8008, 4.0600, 3.4683},
+		{"few", 2, 0, "crowd", "attempts_per_op", 3.6158, 3.8183, 4.1358, 3.4808},
 		{"sample", 20, 1, "random", "span", 2.1139, 2.2297, 3.2362, 6.7356},
 		{"least", 1. / 20, 0, "few", "span", 1.2299, 1.1008, 1.0841, 2.2454},
 		{"forget", 1. / 50, 1, "random", "span", 2.0199, 2.2297, 2.5051, 6.8822},
 		{"fall", 6, 1e9, "random", "span", 1.9375, 2.2297, 8.2222, 8.2302},
 		{"more", 1.5, 1e9, "uplink", "watch_peak_in_flight", 42, 28, 71, 2010},
 		{"slowest", 10, 0, "random", "span", 2.2156, 2.2297, 7.8595, 2.2156},
-		{"growth", 2. / 3, 0.01, "fleet", "span", 1.3231, 1.1699, 1.1262, 2.728},
+		{"growth", 2. / 3, 0.01, "fleet", "span", 1.3231, 1.1699, 1.1262, 2.1976},
 		{"same", 0.9, math.Inf(1), "uplink", "watch_peak_in_flight", 18, 28, 73, 53},
 		{"silent", 0.3, 0, "60 a minute", "span", 2.264, 2.382, 3.1591, 25.6593},
 		{"short", 5, 0, "up and down", "span", 6.1981, 4.6636, 4.6636, 7.5426},

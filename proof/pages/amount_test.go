@@ -144,7 +144,7 @@ func TestPromptsOfManyTokens(t *testing.T) {
 		{name: "window", limit: 200_000, windows: true, share: 0.97, most: 5, least: 30},
 		{name: "small bucket", limit: 20_000, share: 0.97, most: 30, least: 150}, // those that go before the first report
 		{name: "small window", limit: 20_000, windows: true, share: 0.8, most: 30, least: 60},
-		{name: "reports of requests only", limit: 200_000, quiet: true, share: 0.97, most: 3600, least: 1500},
+		{name: "reports of requests only", limit: 200_000, quiet: true, share: 0.97, most: 2900, least: 1500},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var share, refused [2]float64 // without the amounts, and with them: means
