@@ -56,7 +56,7 @@ var numbers = map[uint16]Verdict{
 }
 
 func classifyStream(f *tree) Verdict {
-	if code := f.reset(); f.calmed() || code == refusedStream || code == 0xb { // 0xb is ENHANCE_YOUR_CALM
+	if f.calmed() || f.refused() || f.reset() == 0xb { // 0xb is ENHANCE_YOUR_CALM
 		return overload
 	}
 	return Verdict{}

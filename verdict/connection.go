@@ -44,14 +44,17 @@ func (f *tree) undialed() bool {
 }
 
 // undone: the service did none of the work. The request was not sent, or an HTTP/2 server said that it did not look
-// at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY on the connection's first stream, or a refused stream.
+// at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY with a lower stream, or a refused stream. Or net/http found the
+// connection closed before it wrote.
 func (f *tree) undone() bool {
-	return !f.facts().several && (f.unsent() || f.undialed() || f.reset() == refusedStream ||
-		!f.answered() && f.says("http2: Transport received GOAWAY"))
+	return !f.facts().several && (f.unsent() || f.undialed() || f.refused() || !f.answered() &&
+		f.says("http2: Transport received", "http2: client conn could not be", "http2: client conn not usable", cannotRewind))
 }
 
-// refusedStream is the code of a stream that the server did not look at.
-const refusedStream = 0x7
+// refused reports a stream that the server did not look at. If the body has no GetBody, net/http only says so.
+func (f *tree) refused() bool {
+	return f.reset() == 0x7 || !f.broken() && f.says("http2: Transport: cannot retry") && f.says("REFUSED_STREAM")
+}
 
 // stream is net/http's error of a stream that was reset. Its As fills any struct with its fields.
 type stream struct {
@@ -95,10 +98,13 @@ func (f *tree) broken() bool {
 		io.ErrUnexpectedEOF, net.ErrClosed, io.EOF)
 }
 
+// cannotRewind is net/http's error if the connection was gone before the request, and has closed a body without GetBody.
+const cannotRewind = "net/http: cannot rewind body"
+
 // closed are net/http's words for a connection that the server closed, or that was lost.
 func (f *tree) closed() bool {
-	return f.says("http") && f.says("http: server closed idle connection", "http2: server sent GOAWAY", "http2: client connection lost",
-		"http2: Transport received GOAWAY", "http2: Transport received Server's graceful shutdown")
+	return f.says("http") && f.says("http: server closed idle connection", "http2: server sent GOAWAY", "http2: client conn",
+		"http2: Transport received", cannotRewind)
 }
 
 // calmed reports whether the server closed the connection to have fewer requests, on the connection's first stream or

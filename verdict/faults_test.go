@@ -32,6 +32,14 @@ func TestErrorsOfStrangers(t *testing.T) {
 		{errors.New(`http2: server sent GOAWAY and closed the connection; LastStreamID=1999, ErrCode=ENHANCE_YOUR_CALM, debug="too_many_pings"`), overload},
 		{errors.New("http2: Transport received GOAWAY from server ErrCode:INTERNAL_ERROR"), again},
 		{errors.New("ENHANCE_YOUR_CALM"), unknown},
+		// A server that restarts, by net/http: 6 of 5432 GETs were final, and each body without a GetBody.
+		{errors.New("http2: client conn could not be established"), again},
+		{errors.New("http2: client conn not usable"), again},
+		{errors.New("http2: client conn is closed"), again},
+		{errors.New("net/http: cannot rewind body after connection loss"), again},
+		{errors.New("http2: client connection force closed via ClientConn.Close"), again},
+		{errors.New("http2: Transport: cannot retry err [http2: Transport received Server's graceful shutdown GOAWAY] after Request.Body was written"), again},
+		{errors.New("http2: Transport: cannot retry err [stream error: stream ID 5; REFUSED_STREAM] after Request.Body was written"), overload},
 
 		// grpc/grpc#10612, temporalio/sdk-go#466, thanos-io/thanos#4708.
 		{largeError{grpcError{8}, "grpc: received message larger than max (5308389 vs. 4194304)"}, final},
@@ -54,6 +62,11 @@ func TestErrorsOfStrangers(t *testing.T) {
 		{&textproto.Error{Code: 550, Msg: "no such user; rate limit"}, final},
 	} {
 		assert.Equal(t, c.want, verdict.Classify(c.err), "%v", c.err)
+	}
+	for says, want := range map[string]bool{"http2: client conn could not be established": true, "http2: client conn not usable": true,
+		"http2: client conn is closed": false, "http2: client connection force closed": false, "net/http: cannot rewind body after connection loss": true,
+		"http2: Transport received Server's graceful shutdown GOAWAY": true, "http2: Transport: cannot retry err [stream error: stream ID 5; REFUSED_STREAM]": true} {
+		assert.Equal(t, want, verdict.NotSent(errors.New(says)), says)
 	}
 }
 
