@@ -319,7 +319,7 @@ func TestWhoStopsInTheMiddle(t *testing.T) {
 				io.WriteString(c, line)
 			}
 		}
-	}), func(s *settings) { s.idle, s.hold = 50*time.Millisecond, time.Hour })
+	}), func(s *settings) { s.idle, s.hold = 250*time.Millisecond, time.Hour })
 
 	// talk sends lines on a connection, each after what ends the answer so far, and returns the whole answer.
 	talk := func(lines ...string) string {
