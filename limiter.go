@@ -268,7 +268,7 @@ func (l *Limiter) woke() {
 // The context of fn is ctx with the attempt's timeout, its number (attempt.Number) and its slot. A Do or Each of the same
 // limiter within fn, or a client with an integration of it, makes its attempts under that slot: the guards are asked for
 // its retries only, and it backs off from its first failure. The window hears of each failure that is tried again there, and
-// of the end of fn. Nothing bounds how many calls fn makes at once: several belong into an Each around Do.
+// of the end of fn. Nothing bounds how many calls fn makes at once, so let it make one at a time.
 //
 // A policy decides on further attempts, their number, the backoff of an operation, and its Retry-After. Pauses for all
 // operations are the limiter's, and so is the number of refusals that the window alone paces. The lower of the two limits
