@@ -42,7 +42,7 @@ func (l *Limiter) notSent(now time.Duration, w *waiter, v line.Verdict) error {
 	if v == line.Last {
 		return fmt.Errorf("%s left, and %d go before: %w", left, l.line.Before(&w.Waiter), context.DeadlineExceeded)
 	}
-	return fmt.Errorf("%s left, answers take %s: %w", left, roughly(l.gate.State().Trip), context.DeadlineExceeded)
+	return fmt.Errorf("%s left, answers take %s: %w", left, roughly(l.line.Trip()), context.DeadlineExceeded)
 }
 
 func (l *Limiter) tooLate(now time.Duration, err error) {

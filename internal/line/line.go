@@ -264,6 +264,9 @@ func (l *Line[T]) lasting(now, had time.Duration, s window.State) window.State {
 	return l.pace
 }
 
+// Trip is the mean round trip by which the latest Turn decided who is late.
+func (l *Line[T]) Trip() time.Duration { return l.pace.Trip }
+
 // Went takes the operation out of the line that Turn returned, for it got its slot.
 func (l *Line[T]) Went(w *Waiter[T]) {
 	a := l.lane(w.Urgent)
