@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"runtime/debug"
+	"time"
 
 	"go.uber.org/atomic"
 
@@ -180,8 +181,12 @@ type bulk[T any] struct {
 	stopped *error
 	// ended takes every item that was pulled, once. It is closed after the last one.
 	ended chan ended[T]
-	// room is signalled when pulled falls.
-	room     chan struct{}
+	// room is signalled when pulled falls, or aside changes.
+	room chan struct{}
+	// soon is nil, or a second after nothing but items aside was left. told: that was said.
+	soon <-chan time.Time
+	told bool
+
 	panicked atomic.Pointer[panicked]
 }
 
@@ -208,6 +213,9 @@ func (b *bulk[T]) feed(ctx context.Context, items iter.Seq[T]) {
 		if !b.start(ctx, item) || !b.admits(ctx) {
 			break
 		}
+	}
+	for b.pulled.Load() > 1 {
+		b.awaits(nil)
 	}
 	through = true
 }
@@ -255,9 +263,23 @@ func (b *bulk[T]) admits(ctx context.Context) bool {
 		if b.hasRoom() {
 			return true
 		}
-		select {
-		case <-b.room:
-		case <-ctx.Done():
+		b.awaits(ctx.Done())
+	}
+}
+
+// awaits waits until pulled or aside changes. Once nothing but items aside is left for a second, it says so.
+func (b *bulk[T]) awaits(done <-chan struct{}) {
+	n := b.aside.Load()
+	alone := n > 0 && n == b.pulled.Load()-1
+	if alone && !b.told && b.soon == nil {
+		b.soon = b.limiter.clock.After(time.Second)
+	}
+	select {
+	case <-b.room:
+	case <-done:
+	case <-b.soon:
+		if b.soon, b.told = nil, alone; alone {
+			b.limiter.leftAside(n)
 		}
 	}
 }

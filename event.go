@@ -36,8 +36,8 @@ type Event struct {
 	// Outcome and RTT are the outcome and the round-trip time of an answer. They are zero for every other event.
 	Outcome window.Outcome
 	RTT     time.Duration
-	// Wait is the length of the pause (event.Paused, event.Blocked), of the wait of the operation (event.Admitted), of the
-	// wait for the quota (event.UsedUp), or the mean of the waits that would have been (event.Held).
+	// Wait is the length of the pause (event.Paused, event.Blocked), of the wait of the operation (event.Admitted), for the
+	// quota (event.UsedUp) or for items aside (event.Aside), or the mean of the waits that would have been (event.Held).
 	Wait time.Duration
 	// RetryAfter is the service's Retry-After, or 0. A pause has it if the service asked for the pause, which lasts
 	// a little longer. MaxRetryAfter is the setting if a pause was cut to it, otherwise 0.

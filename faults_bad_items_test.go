@@ -253,6 +253,39 @@ func TestWhoFailsByItselfHasItsOwnError(t *testing.T) {
 	require.Equal(t, "set aside: 1 failed again while others succeeded, the last: 500", events[0].String())
 }
 
+// The log of Each was silent for minutes while it waited for bad items: now it says so, once, after a second. The last three of
+// a list are as an outage.
+func TestEachSaysWhatItWaitsFor(t *testing.T) {
+	for _, c := range []struct {
+		bad, most int
+		want      string
+	}{{2, 0, "all 2 left have failed, and are tried again until they are given up in about (5m0|4m59)s"}, {3, 0, "all 3 left have failed, and are tried again until they succeed"}, {2, 1, ""}} {
+		said, at, start := "", time.Duration(0), time.Time{}
+		observer := func(e aimd.Event) {
+			if e.Kind == event.Aside && e.Err == nil {
+				said, at = said+e.String(), time.Since(start)
+			}
+		}
+		inShop(t, aimd.Config{MaxFailures: c.most, Observer: observer}, func(ctx context.Context, l *aimd.Limiter) {
+			start = time.Now()
+			s := newShop(func(item int, _ time.Duration) error {
+				if item >= 200-c.bad {
+					return refusal(500)
+				}
+				return nil
+			})
+			n := s.sell(ctx, l, 0, 200)
+			require.Equal(t, 200-c.bad, n.good)
+			if c.want == "" {
+				require.Empty(t, said)
+				return
+			}
+			require.Regexp(t, "^set aside: "+c.want+"$", said)
+			require.InDelta(t, n.lastGood.Seconds()+1, at.Seconds(), .1)
+		})
+	}
+}
+
 // In an outage nothing is an operation's own fault: nothing is lost, by Each or by eight workers and more.
 func TestNothingIsLostInAnOutage(t *testing.T) {
 	for _, out := range []time.Duration{20 * time.Second, 4 * time.Minute} {

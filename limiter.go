@@ -90,6 +90,8 @@ type guarded struct {
 	woken  woken
 	events []Event
 	seq    uint64
+	// patient is when the latest item of Each that fails by itself is given up.
+	patient time.Duration
 	// refused is the time of the latest overload, 0 without one; strange is when an error that nobody knows is an event again.
 	refused, strange time.Duration
 	// recent are the latest decisions, the oldest first.

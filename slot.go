@@ -97,7 +97,18 @@ func (s *slots) Failed(t window.Ticket, run *limiter.Run, v verdict.Verdict, bro
 	if own == 0 && run.Own() > 0 {
 		l.counts.Aside++
 		l.noteDoubled(now, Event{Kind: event.Aside, Count: l.counts.Aside, Err: err})
+		if c := l.settings.Load(); run.Patient && c.MaxFailures == 0 {
+			l.patient = now + c.MaxRetryAfter
+		}
 	}
+	l.unlock(now)
+}
+
+// leftAside says that an Each has nothing left but so many items aside.
+func (l *Limiter) leftAside(items int64) {
+	l.lock()
+	now := l.now()
+	l.note(now, Event{Kind: event.Aside, Count: uint64(items), Wait: max(0, l.patient-now)})
 	l.unlock(now)
 }
 

@@ -45,6 +45,13 @@ func (e Event) String() string {
 	case event.TooLate:
 		return fmt.Sprintf("too late: %d operations were not sent before their deadline, the last: %v", e.Count, e.Err)
 	case event.Aside:
+		if e.Err == nil {
+			until := "they succeed"
+			if e.Wait > 0 {
+				until = "they are given up in about " + roughly(e.Wait)
+			}
+			return fmt.Sprintf("set aside: all %d left have failed, and are tried again until %s", e.Count, until)
+		}
 		return fmt.Sprintf("set aside: %d failed again while others succeeded, the last: %v", e.Count, e.Err)
 	case event.Unknown:
 		return fmt.Sprint("unknown: an error that no classifier knows, beside refusals: ", e.Err)

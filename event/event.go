@@ -23,7 +23,8 @@ const (
 	// number has doubled.
 	TooLate Kind = "too late"
 	// Aside: Count operations so far fail while the service takes others, the last with the error in Err. Once, and when the
-	// number has doubled.
+	// number has doubled. Without Err: Each has waited for a second for nothing but Count items that failed. Once, and they are
+	// given up in about Wait; 0: as in an outage, and with MaxFailures, nobody knows when.
 	Aside Kind = "set aside"
 	// Open: Count answers are open, nothing was sent, began or ended for Wait, and operations wait. So one attempt more was
 	// sent. Once, and when the number has doubled.
