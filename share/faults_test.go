@@ -222,6 +222,7 @@ func TestAStoreThatRefusesLater(t *testing.T) {
 			}
 		}})
 		require.NoError(t, err)
+		defer begin(t, store, aimd.Config{}).fleet.Close() // who is alone has no share to keep
 		time.Sleep(3 * time.Second)
 		require.Equal(t, "shared", lim.Snapshot().Share.Mode)
 		store.Fails(fmt.Errorf("READONLY: %w", share.ErrRefused))

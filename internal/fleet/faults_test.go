@@ -88,6 +88,26 @@ func TestARefusedAttemptKeepsItsPlace(t *testing.T) {
 	}
 }
 
+// A store that died in the first second left who was alone what it had used by then, 3 slots of 64, for a minute. Its own law
+// goes on, up to the fleet's bound for slow start.
+func TestWhoIsAloneWaitsForNoStore(t *testing.T) {
+	for n, want := range map[int]struct {
+		mode     Mode
+		ssthresh float64
+	}{1: {Alone, 5000}, 2: {Silent, 2}} {
+		m := NewMember("a", 1)
+		m.Report(0, Load{}, time.Second)
+		m.Heard(0, Message{
+			Window: Window{Cwnd: 2, Ssthresh: 5000, Trip: time.Second}, Processes: n, At: time.Hour, Slots: Level{Whole: 2, Most: 2, Equal: 2},
+			Safe: 1, Ranks: map[string]int{"a": 0},
+		}, time.Second)
+		require.Equal(t, Shared, m.Share(time.Second-1, 0, window.State{}).Mode)
+		s := m.Share(time.Second, 0, window.State{})
+		assert.Equal(t, want.mode, s.Mode)
+		assert.InDelta(t, want.ssthresh, s.State.Ssthresh, 1)
+	}
+}
+
 // Who comes back after a split of the net brings what it has in flight once, and no more than it knows.
 func TestWhoComesBackBringsItsShare(t *testing.T) {
 	back := func(trip float64, rank int, knows float64) float64 {

@@ -201,9 +201,12 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 	if m.rank >= 0 {
 		// A store that answers while nobody leads is as one that is silent: its calls may be too slow, or its clock went back.
 		m.sure = min(sent, m.renewed+lease) + lease
-		m.until = m.sure + grace
-		if m.load.Queued > 0 {
-			m.until = m.sure + long
+		switch m.until = m.sure; {
+		case m.peers == 1: // nobody has a share beside it, so it grows
+		case m.load.Queued > 0:
+			m.until += long
+		default:
+			m.until += grace
 		}
 		_, m.last = m.parts()
 	}
@@ -277,6 +280,9 @@ func (m *Member) Share(now, at time.Duration, present window.State) Share {
 		default: // from the share on, which is the ceiling
 			parts, _ := m.parts()
 			s.State.Cwnd, s.State.Ssthresh, s.State.Pace = max(parts[0], leastWindow), max(1, parts[0]), window.CatchUp
+			if n == 1 {
+				s.State.Ssthresh = max(s.State.Ssthresh, min(m.message.Ssthresh, window.MaxWindow))
+			}
 		}
 	}
 	s.Mode = m.mode
