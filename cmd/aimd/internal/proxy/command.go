@@ -2,6 +2,7 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -11,10 +12,13 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -88,12 +92,27 @@ func Command() *cobra.Command {
 			return cli.Usage(c, errors.New("--to: is missing, want the URL of the service, like https://api.example.com"))
 		case s.one && s.by != "":
 			return cli.Usage(c, fmt.Errorf("--one and --key %s: want one of them", s.by))
-		case strings.HasPrefix(s.to+"/", "http://"+s.listen+"/"):
+		case s.asksItself():
 			return cli.Usage(c, fmt.Errorf("--to %s and --listen %s: want two addresses, or the proxy would ask itself", s.to, s.listen))
 		}
 		return s.run(c.Context(), c.ErrOrStderr())
 	}
 	return c
+}
+
+// asksItself reports whether --to is where the proxy listens.
+func (s settings) asksItself() bool {
+	to, _ := url.Parse(s.to) // the flag took it
+	at, err := net.ResolveTCPAddr("tcp", s.listen)
+	if err != nil || to.Scheme != "http" || cmp.Or(to.Port(), "80") != strconv.Itoa(at.Port) {
+		return false
+	}
+	own, _ := net.InterfaceAddrs()
+	ips, _ := net.LookupIP(to.Hostname())
+	return slices.ContainsFunc(ips, func(ip net.IP) bool {
+		local := ip.IsUnspecified() || ip.IsLoopback() || slices.ContainsFunc(own, func(a net.Addr) bool { return strings.HasPrefix(a.String(), ip.String()+"/") })
+		return ip.Equal(at.IP) || local && (at.IP == nil || at.IP.IsUnspecified()) || ip.IsUnspecified() && at.IP.IsLoopback()
+	})
 }
 
 // run serves until the context ends.

@@ -414,3 +414,15 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 		assert.Regexp(t, flag+" "+l.Addr().String()+": bind: .*; want an address of this machine", got.Stderr)
 	}
 }
+
+// A proxy that asked itself, by another spelling of its address, held all requests until --hold was over.
+func TestAProxyThatAsksItself(t *testing.T) {
+	for line, itself := range map[string]bool{
+		"http://localhost:8020 127.0.0.1:8020": true, "http://127.0.0.1 :80": true, "http://[::1]:8020/v1 [::]:8020": true, "http://127.0.0.7:8020 0.0.0.0:8020": true,
+		"http://0.0.0.0:8020 127.0.0.1:8020": true, "https://127.0.0.1:8020 127.0.0.1:8020": false, "http://127.0.0.1:8021 127.0.0.1:8020": false,
+		"http://127.0.0.2:8020 127.0.0.1:8020": false, "http://192.0.2.1:8020 :8020": false,
+	} {
+		to, listen, _ := strings.Cut(line, " ")
+		assert.Equal(t, itself, settings{to: to, listen: listen}.asksItself(), line)
+	}
+}
