@@ -100,6 +100,12 @@ func root(commands []*cobra.Command) *cobra.Command {
 		Use: "aimd", Short: "Adapt concurrency to what a service takes, by TCP congestion control",
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
 	}), commands...)
+	c.InitDefaultHelpCmd()
+	help, _, _ := c.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error {
+		found, rest, _ := c.Find(args)
+		return NoArgs(found, rest)
+	}
 	c.SetUsageFunc(usage)
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		var wrong *pflag.InvalidValueError
@@ -208,8 +214,16 @@ func Group(c *cobra.Command, below ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// NoArgs refuses arguments.
-func NoArgs(c *cobra.Command, args []string) error { return Usage(c, cobra.NoArgs(c, args)) }
+// NoArgs refuses arguments. It names the commands that are below the command.
+func NoArgs(c *cobra.Command, args []string) error {
+	err, sep := cobra.NoArgs(c, args), ", want "
+	for _, below := range c.Commands() {
+		if err != nil && below.IsAvailableCommand() {
+			err, sep = fmt.Errorf("%w%s%s", err, sep, below.Name()), ", "
+		}
+	}
+	return Usage(c, err)
+}
 
 // Flags are the command's own, to be shown in the order in which they are made.
 func Flags(c *cobra.Command) *pflag.FlagSet {
