@@ -156,7 +156,7 @@ func TestWhatIsWrongAtTheStart(t *testing.T) {
 		})
 		got := command(t, w.dir, "s3://bucket", "--endpoint", c.endpoint)
 		assert.Equal(t, cli.Failed, got.Status, name)
-		said, begins := strings.CutPrefix(got.Stderr, "aimd: --endpoint "+c.endpoint+": "+c.want)
+		said, begins := strings.CutPrefix(got.Stderr, "aimd: the store at "+c.endpoint+": "+c.want)
 		assert.True(t, begins, "%s: %v", name, got.Stderr)
 		assert.NotContains(t, said, "StatusCode", name)
 		assert.Equal(t, 1, strings.Count(said, "\n"), name)

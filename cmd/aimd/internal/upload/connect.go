@@ -44,10 +44,15 @@ func (u *run) connect(ctx context.Context) (err error) {
 	if files := cli.Files(); files > 0 { // a request has a connection and a file, the files begun ahead have one, and 16 are for all else
 		u.MaxWindow = max(1, min(u.MaxWindow, float64((files-16)/3)))
 	}
-	// A wrong endpoint shows at once.
-	name := cmp.Or(u.Endpoint, "aws") + " " + u.Bucket
+	cfg, err := u.environment(ctx)
+	if err != nil {
+		return err
+	}
+	// The environment may have an endpoint, too: two stores are not of one fleet.
+	u.at = cmp.Or(strings.TrimSuffix(aws.ToString(s3.NewFromConfig(cfg).Options().BaseEndpoint), "/"), "AWS")
 	log := slog.New(slog.NewTextHandler(u.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	u.limiter, u.leave, err = u.Shared.New(name, aimd.Config{
+	// A wrong endpoint shows at once.
+	u.limiter, u.leave, err = u.Shared.New(u.at+" "+u.Bucket, aimd.Config{
 		Name: "upload", Law: sim.Window{Law: u.Law, Factor: 0.9}.MakeLaw(), Classifier: u.classify,
 		InitialWindow: min(firstWindow, u.MaxWindow), MaxWindow: u.MaxWindow, MaxAttempts: u.MaxAttempts, FirstContact: time.Nanosecond,
 	}, log)
@@ -56,10 +61,6 @@ func (u *run) connect(ctx context.Context) (err error) {
 	}
 	if u.Watch != nil {
 		u.Watch(u.limiter)
-	}
-	cfg, err := u.environment(ctx)
-	if err != nil {
-		return err
 	}
 	awslimit.Limit(&cfg, u.limiter)
 	cfg.HTTPClient = patient{cfg.HTTPClient}
@@ -121,11 +122,7 @@ func (u *run) probe(ctx context.Context) (err error) {
 	if err == nil || u.Force && status(err) == http.StatusForbidden { // the bucket may still be written to
 		return nil
 	}
-	at := "AWS"
-	if u.Endpoint != "" {
-		at = "--endpoint " + u.Endpoint
-	}
-	return fmt.Errorf("%s: %s%w", at, u.remedy(err), cmp.Or(context.Cause(ctx), cli.Reason(err)))
+	return fmt.Errorf("the store at %s: %s%w", u.at, u.remedy(err), cmp.Or(context.Cause(ctx), cli.Reason(err)))
 }
 
 // remedy says for the error of a request which setting is wrong, or returns "" if the error says so.

@@ -100,16 +100,22 @@ func verified(f *file, off, n int64, ours, crc, etag *string) error {
 			ours, err = f.crc64(off, n)
 		}
 		if err == nil && *ours != *crc {
-			err = fmt.Errorf("not verified: the store answers with the checksum %q, and that of what was sent is %q", *crc, *ours)
+			err = unverified(fmt.Sprintf("the checksum %q, and that of what was sent is %q", *crc, *ours))
 		}
 		return err
 	}
 	sum, err := f.sum(md5.New(), off, n)
 	if got := strings.Trim(aws.ToString(etag), `"`); err == nil && got != hex.EncodeToString(sum) {
-		err = fmt.Errorf("not verified: the store answers with no checksum, and its ETag %q is not the MD5 of what was sent", got)
+		err = unverified(fmt.Sprintf("no checksum, and its ETag %q is not the MD5 of what was sent", got))
 	}
 	return err
 }
+
+// unverified is the error of an answer that does not show what the store has.
+type unverified string
+
+func (u unverified) Error() string   { return "not verified: the store answers with " + string(u) }
+func (unverified) ErrorCode() string { return "NotVerified" }
 
 func contentType(key string) *string { return optional(mime.TypeByExtension(path.Ext(key))) }
 

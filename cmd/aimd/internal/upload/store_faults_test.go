@@ -76,6 +76,53 @@ func TestABucketThatIsFullStops(t *testing.T) {
 	assert.Less(t, w.count("PUT"), 100)
 }
 
+// At a store that could do none of a million files each failed on its own, unless it said AccessDenied. What is about one
+// file stops no others, nor does what passes, nor a denial after a success.
+func TestAStoreThatDeniesAllStops(t *testing.T) {
+	for code, c := range map[string]struct{ status, first, want int }{ // the first are stored
+		"MethodNotAllowed": {405, 0, 16}, "Forbidden": {403, 0, 16}, "NotImplemented": {501, 0, 16}, "InsufficientStorage": {507, 0, 16}, "NotVerified": {200, 0, 16},
+		"EntityTooLarge": {400, 0, 30}, "RequestEntityTooLarge": {413, 0, 30}, "InternalError": {500, 0, 30}, "AccessDenied": {403, 1, 30},
+	} {
+		w, puts, stopped := newWorld(t), 0, false
+		w.set(func(rw http.ResponseWriter, r *http.Request) bool {
+			if isPut(r) && code == "NotVerified" {
+				s3test.Answer(rw, r, c.status, "")
+				return true
+			}
+			return isPut(r) && w.count("PUT") > c.first && deny(rw, r, c.status, code)
+		})
+		config, path := w.config(), w.write("a", "x")
+		config.MaxAttempts = 1
+		u := w.connected(config)
+		for u.stop = func(error) { stopped = true }; puts < 30 && !stopped; puts++ {
+			u.report.add(u.file(t.Context(), entry{path: path, key: "p/a"}, absent))
+		}
+		assert.Equal(t, c.want, puts, code)
+	}
+}
+
+// Two stores that the environment named were one fleet, and a slash made two of one.
+func TestTheStoreHasItsAddress(t *testing.T) {
+	w := newWorld(t)
+	c := w.config()
+	c.Endpoint += "/"
+	assert.Equal(t, w.URL, w.connected(c).at)
+	t.Setenv("AWS_REGION", "us-east-1")
+	t.Setenv("AWS_ENDPOINT_URL", w.URL)
+	c.Endpoint = ""
+	assert.Equal(t, w.URL, w.connected(c).at)
+}
+
+// The mark with which some editors begin UTF-8 was taken for a part of the first path.
+func TestAListWithAMark(t *testing.T) {
+	w := newWorld(t)
+	w.write("a", "x")
+	w.write("\ufeffb", "x")
+	o := w.run(func(c *Config) { c.List = strings.NewReader("\ufeffa\r\n\ufeffb\n") })
+	require.NoError(t, o.err)
+	assert.EqualValues(t, 2, o.Stored)
+}
+
 // Refusals without a success for five seconds are said.
 func TestAStoreThatOnlyRefusesIsSaid(t *testing.T) {
 	w := newWorld(t)

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/progress"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/shared"
+	"github.com/aimd-go/aimd/verdict"
 )
 
 // Config has the flags by their names, and:
@@ -41,20 +43,18 @@ type Config struct {
 	// Watch, if it is not nil, is called with the limiter before the first request.
 	Watch func(*aimd.Limiter)
 
-	Endpoint, Law, Checksum        string
-	FilesFrom                      string
-	StorageClass, SSE, SSEKMSKeyID string
-	Force, DryRun, Quiet, JSON     bool
-	Backup                         bool
-	MaxWindow                      float64
-	Timeout                        time.Duration
-	MaxAttempts                    int
-	PartSize                       int64
-	Shared                         shared.Windows
+	Endpoint, Law, Checksum, FilesFrom string
+	StorageClass, SSE, SSEKMSKeyID     string
+	Force, DryRun, Quiet, JSON, Backup bool
+	MaxWindow                          float64
+	Timeout                            time.Duration
+	MaxAttempts                        int
+	PartSize                           int64
+	Shared                             shared.Windows
 }
 
-// deniedMost is the number of files that may fail before a denial stops the run, while no file was stored. Our
-// choice: one denial may come from a rule for the key, more come from the credentials.
+// deniedMost is the number of files that may fail alike before the run stops, while no file was stored. Our choice: one
+// denial may come from a rule for the key, more come from the credentials, or from a store that cannot do what is asked.
 const deniedMost = 16
 
 type run struct {
@@ -64,18 +64,21 @@ type run struct {
 	work atomic.Int64
 	Config
 	limiter *aimd.Limiter
+	// at is the address of the store.
+	at string
 	// leave hands its part of a shared window back.
 	leave   func()
 	store   *store
 	objects *listing
 	report  *reporter
-	// trouble is the reason for which the store does no work.
-	trouble atomic.String
-	// refused is the reason for which the store refuses, and worked is the time when it last did not.
-	refused atomic.String
-	worked  atomic.Time
+	// trouble is the reason for which the store does no work, refused that for which it refuses, and worked is the time when
+	// it last did not.
+	trouble, refused atomic.String
+	worked           atomic.Time
 	// silence ends the first request if there is no answer.
 	silence *time.Timer
+	// denials are the numbers of files that failed, an *atomic.Int64 by the store's code.
+	denials sync.Map
 	// stop ends the run for a reason that every file would fail for.
 	stop context.CancelCauseFunc
 }
@@ -195,8 +198,8 @@ func (u *run) file(ctx context.Context, e entry, found *object) (r result) {
 		r.Why = errStopped
 	case hopeless[code]:
 		u.stop(fmt.Errorf("%s%w", u.remedy(err), cli.Reason(err)))
-	case code == "AccessDenied":
-		if s := u.report.now(); s.Stored == 0 && s.Failed >= deniedMost {
+	case code != "" && status(err) != http.StatusRequestEntityTooLarge && code != "EntityTooLarge" && !verdict.Classify(err).Retry():
+		if n, _ := u.denials.LoadOrStore(code, new(atomic.Int64)); n.(*atomic.Int64).Inc() >= deniedMost && u.report.now().Stored == 0 {
 			u.stop(err)
 		}
 	}

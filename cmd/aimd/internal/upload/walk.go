@@ -130,24 +130,18 @@ func (w walker) file(path, key string) bool {
 // list finds the files of a list: each line is a path below the directory. They may come in any order.
 func (w walker) list(ctx context.Context, dir string, list io.Reader) {
 	in := bufio.NewScanner(list)
-	for n, more := 1, true; more; n++ {
+	for n, mark, more := 1, "\ufeff", true; more; n, mark = n+1, "" { // some editors begin UTF-8 with that mark
 		line, err := cli.Await(ctx, func() (string, error) { // who writes the list may be slow, or never end
 			if in.Scan() {
-				return in.Text(), nil
+				return strings.TrimPrefix(in.Text(), mark), nil
 			}
 			return "", cmp.Or(in.Err(), io.EOF)
 		})
-		switch {
-		case err == nil:
-			more = line == "" || w.line(dir, line)
-		case errors.Is(err, bufio.ErrTooLong):
+		if errors.Is(err, bufio.ErrTooLong) {
 			err = fmt.Errorf("line %d is longer than %d bytes, so it is no path, and the lines from it on are not read", n, bufio.MaxScanTokenSize)
-			fallthrough
-		default:
-			more = false
-			if ctx.Err() == nil && err != io.EOF {
-				w.yield(entry{path: "--files-from", err: cli.Reason(err)})
-			}
+		}
+		if more = err == nil && (line == "" || w.line(dir, line)); err != nil && err != io.EOF && ctx.Err() == nil {
+			w.yield(entry{path: "--files-from", err: cli.Reason(err)})
 		}
 	}
 }
