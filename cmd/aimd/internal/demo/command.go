@@ -155,9 +155,5 @@ func (w *watcher) begin(strategy string, m *race.Meter) {
 
 func (w *watcher) end(r race.Result) {
 	w.line.Close()
-	lost := "none lost"
-	if r.Lost > 0 {
-		lost = fmt.Sprintf("%d lost", r.Lost)
-	}
-	fmt.Fprintf(w.w, "%-12s %5.1f s  %d refused  %s\n", r.Strategy, r.MakespanS, r.Refused, lost)
+	fmt.Fprintf(w.w, "%-12s %5.1f s  %d refused  %d lost\n", r.Strategy, r.MakespanS, r.Refused, r.Lost)
 }

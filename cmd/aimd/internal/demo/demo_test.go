@@ -86,7 +86,7 @@ func TestTable(t *testing.T) {
 	assert.Contains(t, got.Stdout, "20 objects of 1KiB, uploaded from 4 goroutines")
 	assert.Contains(t, got.Stdout, "serves 4 requests at a time, 1ms ±20% each")
 	assert.Contains(t, got.Stdout, "│ reno 0.75 ")
-	assert.Contains(t, got.Stderr, "none lost")
+	assert.Contains(t, got.Stderr, "  0 lost\n")
 	assert.Empty(t, clitest.Files(t), "no file unless asked for")
 }
 

@@ -44,12 +44,10 @@ func (p *proxy) key(r *http.Request) string {
 		if c, err := r.Cookie(name); err == nil {
 			return keyed(p.by, c.Value)
 		}
-		return all
 	case kind == "query":
 		if v := r.URL.Query()[name]; len(v) > 0 {
 			return keyed(p.by, v...)
 		}
-		return all
 	}
 	for _, name := range headers {
 		if v := r.Header.Values(name); len(v) > 0 {

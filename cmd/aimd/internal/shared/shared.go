@@ -41,14 +41,15 @@ const hello = 200 * time.Millisecond
 
 // New makes the limiter with this name, and a function that hands its part of the window back.
 func (w *Windows) New(name string, c aimd.Config, log *slog.Logger) (l *aimd.Limiter, leave func(), err error) {
+	leave = func() {}
 	if w.address == "" {
 		l, err = aimd.New(c)
-		return l, stay, err
+		return l, leave, err
 	}
 	if w.client == nil {
 		o, err := redis.ParseURL(w.address)
 		if err != nil {
-			return nil, stay, fmt.Errorf("--share: %w", err)
+			return nil, leave, fmt.Errorf("--share: %w", err)
 		}
 		// A call is not tried again, since the next one says more. Its time is share's.
 		o.MaxRetries, o.ContextTimeoutEnabled, o.DialTimeout = -1, true, time.Second
@@ -60,16 +61,14 @@ func (w *Windows) New(name string, c aimd.Config, log *slog.Logger) (l *aimd.Lim
 	case err != nil && w.checked: // a password that changed must not cost requests
 		log.Warn("the store of --share refuses: this limiter shares nothing", "limiter", name, "err", err)
 		l, err = aimd.New(c)
-		return l, stay, err
+		return l, leave, err
 	case err != nil:
-		return nil, stay, fmt.Errorf("--share %s: %w", w.shown(), err)
+		u, _ := url.Parse(w.address) // the flag took it
+		return nil, leave, fmt.Errorf("--share %s: %w", u.Redacted(), err)
 	}
 	l, err = fleet.New(c)
 	return l, func() { _ = fleet.Close() }, err
 }
-
-// stay is the end of a limiter that shares nothing.
-func stay() {}
 
 // Check reports what is wrong with the address, if the store says it. A store that is away is no error. After it New fails
 // only for a wrong Config.
@@ -80,12 +79,6 @@ func (w *Windows) Check(name string) error {
 		w.checked = true
 	}
 	return err
-}
-
-// shown is the address without its password.
-func (w *Windows) shown() string {
-	u, _ := url.Parse(w.address) // the flag took it
-	return u.Redacted()
 }
 
 // prompt is a store whose first call does not wait for long.

@@ -71,11 +71,10 @@ func (r *run) load(c *cobra.Command, args []string) (all []scenario.Scenario, _ 
 		settings = []string{"strategies=[" + strings.Join(r.strategies, ",") + "]", "plot=[]", "expect=[]"}
 	}
 	settings = append(settings, r.set...)
-	if c.Flags().Changed("seed") {
-		settings = append(settings, fmt.Sprintf("seed=%d", r.seed))
-	}
-	if c.Flags().Changed("runs") {
-		settings = append(settings, fmt.Sprintf("runs=%d", r.runs))
+	for _, name := range []string{"seed", "runs"} {
+		if f := c.Flag(name); f.Changed {
+			settings = append(settings, name+"="+f.Value.String())
+		}
 	}
 	r.changed = len(settings) > 0
 	for _, name := range scenario.Named(args...) {
@@ -141,8 +140,8 @@ func figuresCommand() *cobra.Command {
 		}
 		var story []experiment.Study
 		drawn := 0
-		for _, name := range scenario.Story() { // after an error the page has what is there
-			s, wrong := load(c.Context(), name, nil)
+		for names := scenario.Story(); len(names) > 0 && err == nil; names = names[1:] { // after an error the page has what is there
+			s, wrong := load(c.Context(), names[0], nil)
 			if err = wrong; err == nil {
 				s, wrong := play(c, s)
 				figures := chart.Figures(s)
@@ -150,9 +149,6 @@ func figuresCommand() *cobra.Command {
 				if len(s.Rows) > 0 {
 					story = append(story, s)
 				}
-			}
-			if err != nil {
-				break
 			}
 		}
 		file := filepath.Join(out, "index.html")

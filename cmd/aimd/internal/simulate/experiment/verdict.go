@@ -157,13 +157,7 @@ func ranges(results []sim.Result) map[string]Range {
 // newRange is the range of one number or more. Lower bounds are behind the known numbers.
 func newRange(numbers []Number) Range {
 	slices.SortFunc(numbers, func(a, b Number) int {
-		switch {
-		case a.AtLeast == b.AtLeast:
-			return cmp.Compare(a.Value, b.Value)
-		case a.AtLeast:
-			return 1
-		}
-		return -1
+		return cmp.Or(strings.Compare(strconv.FormatBool(a.AtLeast), strconv.FormatBool(b.AtLeast)), cmp.Compare(a.Value, b.Value))
 	})
 	// Of an even number, the lower of the two in the middle: a number that a run had.
 	return Range{true, numbers[0], numbers[(len(numbers)-1)/2], numbers[len(numbers)-1]}
@@ -199,15 +193,13 @@ func (n Number) String() string {
 
 // Show is a number as tables have it.
 func Show(v float64) string {
-	switch {
-	case v == float64(int64(v)) && v < 1e15:
+	if v == float64(int64(v)) && v < 1e15 {
 		return strconv.FormatInt(int64(v), 10)
-	case v >= 100:
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case v >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	case v >= 0.1:
-		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	for digits, from := range []float64{100, 10, 0.1} {
+		if v >= from {
+			return strconv.FormatFloat(v, 'f', digits, 64)
+		}
 	}
 	return strconv.FormatFloat(v, 'g', 2, 64)
 }
