@@ -3,6 +3,7 @@ package aimd_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net/http"
@@ -155,9 +156,9 @@ func trappedBase(p *trap, fn func(context.Context) error) roundTripper {
 	}
 }
 
-// attack opens a door behind another operation that holds the only slot. calls is the program's code, and ctx the
-// caller's context. In the end nothing is held.
-func attack(t *testing.T, door string, policy bool, calls *trap, ctx context.Context) {
+// attack opens a door, if queued behind another operation that holds the only slot. calls is the program's code, and ctx
+// the caller's context. In the end nothing is held.
+func attack(t *testing.T, door string, policy, queued bool, calls *trap, ctx context.Context) {
 	c := aimd.Config{InitialWindow: 1, MaxWindow: 1, MaxAttempts: 5, Guards: []attempt.Guard{trapped{calls}}, Observer: func(aimd.Event) {}}
 	c.Classifier = func(err error) verdict.Verdict { calls.hit(); return verdict.Classify(err) }
 	if policy {
@@ -165,10 +166,12 @@ func attack(t *testing.T, door string, policy bool, calls *trap, ctx context.Con
 	}
 	l := opened(t, c)
 	var all sync.WaitGroup
-	all.Go(func() {
-		defer func() { _ = recover() }()
-		_ = l.Do(t.Context(), func(context.Context) error { time.Sleep(5 * time.Millisecond); return nil })
-	})
+	if queued {
+		all.Go(func() {
+			defer func() { _ = recover() }()
+			_ = l.Do(t.Context(), func(context.Context) error { time.Sleep(5 * time.Millisecond); return nil })
+		})
+	}
 	synctest.Wait()
 	var n atomic.Int64
 	all.Go(func() {
@@ -197,7 +200,7 @@ func everyCall(t *testing.T, run func(t *testing.T, at *trap)) {
 		at.left.Store(k)
 		synctest.Test(t, func(t *testing.T) { run(t, at) })
 		if at.left.Load() > 0 {
-			require.Greater(t, k, int64(4), "the calls that were attacked")
+			require.Greater(t, k, int64(3), "the calls that were attacked")
 			return
 		}
 		if t.Failed() {
@@ -207,23 +210,30 @@ func everyCall(t *testing.T, run func(t *testing.T, at *trap)) {
 	t.Fatal("more than 1000 calls")
 }
 
-// A context may end at any moment, so also at any look that the library takes at it.
-func TestAContextThatEndsAtAnyLook(t *testing.T) {
+// A context may end at any moment, so also at any look that the library takes at it, and any look may panic.
+func TestAContextThatEndsOrPanicsAtAnyLook(t *testing.T) {
 	for door := range doors {
-		for _, deadline := range []bool{false, true} {
-			t.Run(door, func(t *testing.T) {
-				everyCall(t, func(t *testing.T, at *trap) {
-					ctx, cancel := context.WithCancelCause(t.Context())
-					defer cancel(nil)
-					at.act = func() { cancel(errors.New("the end")) }
-					if deadline {
-						var stop context.CancelFunc
-						ctx, stop = context.WithTimeout(ctx, time.Hour)
-						defer stop()
-					}
-					attack(t, door, false, &trap{}, trappedContext{ctx, at})
-				})
-			})
+		for _, within := range []time.Duration{0, 3 * time.Millisecond, time.Hour} { // 3 ms end in the queue
+			for _, queued := range []bool{false, true} {
+				for _, panics := range []bool{false, true} {
+					t.Run(fmt.Sprint(door, within, queued, panics), func(t *testing.T) {
+						everyCall(t, func(t *testing.T, at *trap) {
+							ctx, cancel := context.WithCancelCause(t.Context())
+							defer cancel(nil)
+							at.act = func() { cancel(errors.New("the end")) }
+							if panics {
+								at.act = func() { panic("context") }
+							}
+							if within > 0 {
+								var stop context.CancelFunc
+								ctx, stop = context.WithTimeout(ctx, within)
+								defer stop()
+							}
+							attack(t, door, false, queued, &trap{}, trappedContext{ctx, at})
+						})
+					})
+				}
+			}
 		}
 	}
 }
@@ -236,7 +246,7 @@ func TestAPanicAtAnyCall(t *testing.T) {
 			t.Run(door, func(t *testing.T) {
 				everyCall(t, func(t *testing.T, at *trap) {
 					at.act = func() { panic("of the program") }
-					attack(t, door, policy, at, t.Context())
+					attack(t, door, policy, true, at, t.Context())
 				})
 			})
 		}

@@ -229,6 +229,7 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 			b.yielded()
 		}
 	}()
+	held := b.limiter.holds(ctx) // a context that panics has no attempt yet
 	a, err := b.limiter.Begin(ctx)
 	started = true
 	if err != nil {
@@ -241,7 +242,7 @@ func (b *bulk[T]) start(ctx context.Context, item T) bool {
 		}
 		return ctx.Err() == nil
 	}
-	if !b.limiter.holds(ctx) {
+	if !held {
 		go b.work(a, item)
 		return true
 	}
