@@ -15,7 +15,6 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
-	"github.com/aimd-go/aimd/window"
 )
 
 // One attempt in 20 has a backup, and 20 at the start.
@@ -27,12 +26,7 @@ func TestTheShareOfBackups(t *testing.T) {
 			if i >= 50 && rand.IntN(2) == 0 {
 				work = time.Second
 			}
-			select {
-			case <-time.After(work):
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
+			return worked(ctx, work)
 		})
 		for i := range 800 { // one after another: slots are free
 			require.NoError(t, l.Do(t.Context(), func(ctx context.Context) error { return get(ctx, i) }))
@@ -54,13 +48,11 @@ func TestBackupValue(t *testing.T) {
 			if item == 9 && n == 10 {
 				work = time.Hour
 			}
-			select {
-			case <-time.After(work):
-				return n, nil
-			case <-ctx.Done():
+			err := worked(ctx, work)
+			if err != nil {
 				cut.Add(1)
-				return 0, ctx.Err()
 			}
+			return n, err
 		})
 		start := time.Now()
 		var values []int32
@@ -105,14 +97,7 @@ func warm(t *testing.T, config aimd.Config, next func(ctx context.Context, secon
 
 func TestEndsOfABackup(t *testing.T) {
 	boom, gone := errors.New("boom"), errors.New("gone")
-	slow := func(ctx context.Context) error {
-		select {
-		case <-time.After(time.Second):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	slow := func(ctx context.Context) error { return worked(ctx, time.Second) }
 	for name, c := range map[string]struct {
 		config aimd.Config
 		next   func(ctx context.Context, second bool) error
@@ -150,7 +135,7 @@ func TestEndsOfABackup(t *testing.T) {
 		"the first exits": {next: func(context.Context, bool) error { runtime.Goexit(); return nil }, want: errors.ErrUnsupported, neutrals: 1},
 		"no slot is free": {config: aimd.Config{MaxWindow: 1}, next: func(ctx context.Context, _ bool) error { return slow(ctx) },
 			took: time.Second, successes: 1},
-		"a guard": {config: aimd.Config{Guards: []attempt.Guard{admitsAll{}}}, next: func(ctx context.Context, _ bool) error { return slow(ctx) },
+		"a guard": {config: aimd.Config{Guards: []attempt.Guard{&guard{}}}, next: func(ctx context.Context, _ bool) error { return slow(ctx) },
 			took: time.Second, successes: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,12 +163,6 @@ func TestEndsOfABackup(t *testing.T) {
 		})
 	}
 }
-
-// admitsAll is a guard that refuses nobody.
-type admitsAll struct{}
-
-func (admitsAll) Admit(context.Context, int) error      { return nil }
-func (admitsAll) Ended(context.Context, window.Outcome) {}
 
 // A panic of the first attempt is one of the caller's, with the stack of fn, and Each adds nothing to it.
 func TestAPanicBeforeTheBackup(t *testing.T) {

@@ -58,6 +58,16 @@ func newShop(fails func(int, time.Duration) error) *shop {
 	return &shop{start: time.Now(), slots: 16, refuse: refusal(429), fails: fails}
 }
 
+// fail fails with err where the condition holds.
+func fail(err error, where func(item int, since time.Duration) bool) func(int, time.Duration) error {
+	return func(item int, since time.Duration) error {
+		if where(item, since) {
+			return err
+		}
+		return nil
+	}
+}
+
 // sold is how a list of items ended.
 type sold struct {
 	mu         sync.Mutex
@@ -117,6 +127,18 @@ func (s *shop) sell(ctx context.Context, l *aimd.Limiter, workers, items int) *s
 	return n
 }
 
+// serve makes calls for 40 s, so many a second, and returns how they ended.
+func (s *shop) serve(rate float64, call func() error) (n *sold, came int) {
+	n = &sold{start: time.Now()}
+	var all sync.WaitGroup
+	for ; time.Since(s.start) < 40*time.Second; came++ {
+		time.Sleep(time.Duration(rand.ExpFloat64() / rate * float64(time.Second)))
+		all.Go(func() { n.end(call()) })
+	}
+	all.Wait()
+	return n, came
+}
+
 // inShop runs a test in virtual time, for two hours at most.
 func inShop(t *testing.T, c aimd.Config, test func(ctx context.Context, l *aimd.Limiter)) {
 	t.Helper()
@@ -143,12 +165,7 @@ func TestBadItemsDoNotHoldTheOthers(t *testing.T) {
 				c.MaxFailures = 5
 			}
 			inShop(t, c, func(ctx context.Context, l *aimd.Limiter) {
-				s := newShop(func(item int, _ time.Duration) error {
-					if item%20 == 7 {
-						return failure
-					}
-					return nil
-				})
+				s := newShop(fail(failure, func(item int, _ time.Duration) bool { return item%20 == 7 }))
 				n := s.sell(ctx, l, workers, 4000)
 				t.Logf("%s, %s: %d good, the last after %v, %d by their own fault, all ended after %v, %d sent", kind, name, n.good, n.lastGood, n.own, n.ended, s.sent.Load())
 				assert.Equal(t, 3800, n.good, "%s, %s", kind, name)
@@ -172,12 +189,7 @@ func TestBadItemsDoNotHoldTheOthers(t *testing.T) {
 // a quarter of the items. The best is 12.5 s.
 func TestItemsThatTimeOutDoNotHoldAPool(t *testing.T) {
 	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
-		s := newShop(func(item int, _ time.Duration) error {
-			if item%20 == 7 {
-				return refusal(504)
-			}
-			return nil
-		})
+		s := newShop(fail(refusal(504), func(item int, _ time.Duration) bool { return item%20 == 7 }))
 		n := s.sell(ctx, l, 64, 4000)
 		t.Logf("%d good, the last after %v, %d by their own fault, all ended after %v", n.good, n.lastGood, n.own, n.ended)
 		assert.Equal(t, 3800, n.good)
@@ -192,16 +204,13 @@ func TestNothingIsLostWhere504IsTheRefusal(t *testing.T) {
 	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
 		tokens, last := 20., time.Now()
 		var mu sync.Mutex
-		s := newShop(func(int, time.Duration) error {
+		s := newShop(fail(refusal(504), func(int, time.Duration) bool {
 			mu.Lock()
 			defer mu.Unlock()
-			tokens, last = min(20, tokens+time.Since(last).Seconds()/4), time.Now()
-			if tokens--; tokens < 0 {
-				tokens = 0
-				return refusal(504)
-			}
-			return nil
-		})
+			left := min(20, tokens+time.Since(last).Seconds()/4) - 1
+			tokens, last = max(0, left), time.Now()
+			return left < 0
+		}))
 		n := s.sell(ctx, l, 8, 200)
 		t.Logf("%v, %d sent", n.ended, s.sent.Load())
 		assert.Equal(t, 200, n.good, "%d by their own fault", n.own)
@@ -219,22 +228,11 @@ func TestTheRoomOfEach(t *testing.T) {
 
 // The error of a bad item says why it was given up, and has the last answer.
 func TestWhoFailsByItselfHasItsOwnError(t *testing.T) {
-	var events []aimd.Event
-	var mu sync.Mutex
-	observer := func(e aimd.Event) {
-		mu.Lock()
-		defer mu.Unlock()
-		if e.Kind == event.Aside {
-			events = append(events, e)
-		}
-	}
-	inShop(t, aimd.Config{MaxFailures: 4, Observer: observer}, func(ctx context.Context, l *aimd.Limiter) {
-		s := newShop(func(item int, _ time.Duration) error {
-			if item == 1000 {
-				return refusal(500)
-			}
-			return nil
-		})
+	c := aimd.Config{MaxFailures: 4}
+	observe, told := kinds(event.Aside)
+	observe(&c)
+	inShop(t, c, func(ctx context.Context, l *aimd.Limiter) {
+		s := newShop(fail(refusal(500), func(item int, _ time.Duration) bool { return item == 1000 }))
 		var beside sync.WaitGroup
 		beside.Go(func() { s.sell(ctx, l, 4, 300) })
 		time.Sleep(time.Second)
@@ -249,6 +247,7 @@ func TestWhoFailsByItselfHasItsOwnError(t *testing.T) {
 		require.Contains(t, l.Snapshot().String(), " aside=1")
 		beside.Wait()
 	})
+	events := told()
 	require.Len(t, events, 1)
 	require.Equal(t, "set aside: 1 failed again while others succeeded, the last: 500", events[0].String())
 }
@@ -291,12 +290,9 @@ func TestNothingIsLostInAnOutage(t *testing.T) {
 	for _, out := range []time.Duration{20 * time.Second, 4 * time.Minute} {
 		for _, workers := range []int{0, -1, 8, 64} {
 			inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
-				s := newShop(func(_ int, since time.Duration) error {
-					if since > 2*time.Second && since < 2*time.Second+out {
-						return refusal(500)
-					}
-					return nil
-				})
+				s := newShop(fail(refusal(500), func(_ int, since time.Duration) bool {
+					return since > 2*time.Second && since < 2*time.Second+out
+				}))
 				n := s.sell(ctx, l, workers, 1000)
 				assert.Equal(t, 1000, n.good, "%v, %d workers: %d by their own fault, %v", out, workers, n.own, n.other)
 				assert.Less(t, n.ended, out+40*time.Second, "%v, %d workers", out, workers)
@@ -309,12 +305,7 @@ func TestNothingIsLostInAnOutage(t *testing.T) {
 func TestNothingIsLostByChance(t *testing.T) {
 	for _, share := range []float64{.2, .4} {
 		inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
-			s := newShop(func(int, time.Duration) error {
-				if rand.Float64() < share {
-					return refusal(500)
-				}
-				return nil
-			})
+			s := newShop(fail(refusal(500), func(int, time.Duration) bool { return rand.Float64() < share }))
 			n := s.sell(ctx, l, -1, 3000)
 			assert.Equal(t, 3000, n.good, "%g: %d by their own fault", share, n.own)
 		})
@@ -365,24 +356,16 @@ func TestPoolsAtAServiceThatRefusesWith500(t *testing.T) {
 func TestAFailoverOfAShardLosesNothing(t *testing.T) {
 	for _, share := range []float64{.05, .2} {
 		inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
-			s := newShop(func(item int, since time.Duration) error {
-				if item == 1 && since > 10*time.Second && since < 25*time.Second {
-					return refusal(500)
-				}
-				return nil
-			})
-			n := &sold{start: time.Now()}
-			came := 0
-			var all sync.WaitGroup
-			for ; time.Since(s.start) < 40*time.Second; came++ {
-				time.Sleep(time.Duration(rand.ExpFloat64() / 160 * float64(time.Second)))
+			s := newShop(fail(refusal(500), func(item int, since time.Duration) bool {
+				return item == 1 && since > 10*time.Second && since < 25*time.Second
+			}))
+			n, came := s.serve(160, func() error {
 				key := 0
 				if rand.Float64() < share {
 					key = 1
 				}
-				all.Go(func() { n.end(l.Do(ctx, func(context.Context) error { return s.call(key) })) })
-			}
-			all.Wait()
+				return l.Do(ctx, func(context.Context) error { return s.call(key) })
+			})
 			assert.Equal(t, came, n.good, "%g: %d by their own fault, %v", share, n.own, n.other)
 		})
 	}
@@ -392,12 +375,9 @@ func TestAFailoverOfAShardLosesNothing(t *testing.T) {
 func TestHalfOfTheKeysAreDown(t *testing.T) {
 	for _, workers := range []int{3, 8} {
 		inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
-			s := newShop(func(item int, since time.Duration) error {
-				if item%2 == 0 && since > 10*time.Second && since < 250*time.Second {
-					return refusal(500)
-				}
-				return nil
-			})
+			s := newShop(fail(refusal(500), func(item int, since time.Duration) bool {
+				return item%2 == 0 && since > 10*time.Second && since < 250*time.Second
+			}))
 			n := s.sell(ctx, l, workers, 2000*max(1, workers/4))
 			t.Logf("%d workers: %d lost of %d", workers, n.own, n.good+n.own)
 			assert.LessOrEqual(t, n.own*100, n.good+n.own, "%d workers", workers)
@@ -413,14 +393,12 @@ func TestItemsThatFailTwice(t *testing.T) {
 	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
 		var mu sync.Mutex
 		tries := map[int]int{}
-		s := newShop(func(item int, _ time.Duration) error {
+		s := newShop(fail(refusal(500), func(item int, _ time.Duration) bool {
 			mu.Lock()
 			defer mu.Unlock()
-			if tries[item]++; tries[item] <= 2 {
-				return refusal(500)
-			}
-			return nil
-		})
+			tries[item]++
+			return tries[item] <= 2
+		}))
 		n := s.sell(ctx, l, 32, 20_000)
 		t.Logf("%v", n.ended)
 		assert.Equal(t, 20_000, n.good)
@@ -431,24 +409,12 @@ func TestItemsThatFailTwice(t *testing.T) {
 // A fifth of the calls fails once by chance, and the load is 1: they had an eighth of the turns, and 1811 of 19 200 were late.
 func TestWhoFailedOnceByChanceIsNotLate(t *testing.T) {
 	inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
-		s := newShop(func(int, time.Duration) error {
-			if rand.Float64() < .2 {
-				return refusal(500)
-			}
-			return nil
+		s := newShop(fail(refusal(500), func(int, time.Duration) bool { return rand.Float64() < .2 }))
+		n, came := s.serve(320, func() error {
+			ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+			defer cancel()
+			return l.Do(ctx, func(context.Context) error { return s.call(0) })
 		})
-		n := &sold{start: time.Now()}
-		came := 0
-		var all sync.WaitGroup
-		for ; time.Since(s.start) < 40*time.Second; came++ {
-			time.Sleep(time.Duration(rand.ExpFloat64() / 320 * float64(time.Second)))
-			all.Go(func() {
-				ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-				defer cancel()
-				n.end(l.Do(ctx, func(context.Context) error { return s.call(0) }))
-			})
-		}
-		all.Wait()
 		assert.LessOrEqual(t, came-n.good, 5, "%d by their own fault, %v", n.own, n.other) // one in some runs
 	})
 }

@@ -56,6 +56,11 @@ func (s *counter) call(ctx context.Context) error {
 	s.busy++
 	s.mu.Unlock()
 	defer func() { s.mu.Lock(); s.busy--; s.mu.Unlock() }()
+	return worked(ctx, work)
+}
+
+// worked is the end of an attempt that takes so long: its context's, if that comes first.
+func worked(ctx context.Context, work time.Duration) error {
 	select {
 	case <-time.After(work):
 		return nil
@@ -153,12 +158,7 @@ func TestAStallIsOverForWhoWaits(t *testing.T) {
 					if since := time.Since(start); since > 3*time.Second {
 						work += max(0, 6*time.Second-since)
 					}
-					select {
-					case <-time.After(work):
-						return nil
-					case <-ctx.Done():
-						return ctx.Err()
-					}
+					return worked(ctx, work)
 				})
 				if late && err == nil {
 					done.Add(1)
@@ -228,12 +228,37 @@ func patiently(ctx context.Context, fn func(context.Context) error) error {
 			return err
 		}
 		pause := time.Duration(float64(min(5*time.Second, 50*time.Millisecond<<min(n, 10))) * (0.5 + rand.Float64()))
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := worked(ctx, pause); err != nil {
+			return err
 		}
 	}
+}
+
+// beside runs a batch with 64 workers for two minutes, beside calls that are a tenth more than fit. It returns what the batch did
+// by minute, and its longest operation.
+func beside(batch context.Context, end func(), l *aimd.Limiter, call func(fn func(context.Context) error)) (bulk [2]int, longest time.Duration) {
+	s, start := &counter{}, time.Now()
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for range 64 {
+		all.Go(func() {
+			for batch.Err() == nil {
+				if begin := time.Now(); l.Do(batch, s.call) == nil {
+					mu.Lock()
+					bulk[min(1, int(time.Since(start)/time.Minute))]++
+					longest = max(longest, time.Since(begin))
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for time.Since(start) < 2*time.Minute {
+		time.Sleep(time.Duration(rand.ExpFloat64() / (1.1 * 320) * float64(time.Second)))
+		all.Go(func() { call(s.call) })
+	}
+	end()
+	all.Wait()
+	return bulk, longest
 }
 
 // Bulk work with one deadline for the whole batch, beside calls of 2 s that are more than fit, had no turn from the third
@@ -241,32 +266,12 @@ func patiently(ctx context.Context, fn func(context.Context) error) error {
 func TestABatchWithOneDeadlineHasItsTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := opened(t, aimd.Config{})
-		s, start := &counter{}, time.Now()
 		batch, cancel := context.WithTimeout(t.Context(), time.Hour)
-		var bulk [2]int // by minute
-		var mu sync.Mutex
-		var all sync.WaitGroup
-		for range 64 {
-			all.Go(func() {
-				for batch.Err() == nil {
-					if l.Do(batch, s.call) == nil {
-						mu.Lock()
-						bulk[min(1, int(time.Since(start)/time.Minute))]++
-						mu.Unlock()
-					}
-				}
-			})
-		}
-		for time.Since(start) < 2*time.Minute {
-			time.Sleep(time.Duration(rand.ExpFloat64() / (1.1 * 320) * float64(time.Second)))
-			all.Go(func() {
-				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-				defer cancel()
-				_ = l.Do(ctx, s.call)
-			})
-		}
-		cancel()
-		all.Wait()
+		bulk, _ := beside(batch, cancel, l, func(fn func(context.Context) error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			_ = l.Do(ctx, fn)
+		})
 		t.Log("bulk done by minute:", bulk)
 		assert.Greater(t, bulk[0], 1800)
 		assert.Greater(t, bulk[1], 1800)
@@ -276,13 +281,10 @@ func TestABatchWithOneDeadlineHasItsTurns(t *testing.T) {
 // The error of a call that is not sent says why, and is a DeadlineExceeded; the limiter counts it.
 func TestWhatIsNotSentSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var events []aimd.Event
-		l, err := aimd.New(aimd.Config{MaxWindow: 1, Observer: func(e aimd.Event) {
-			if e.Kind == event.TooLate {
-				events = append(events, e)
-			}
-		}})
-		require.NoError(t, err)
+		c := aimd.Config{MaxWindow: 1}
+		observe, told := kinds(event.TooLate)
+		observe(&c)
+		l := opened(t, c)
 		trip := func(ctx context.Context) error { time.Sleep(140 * time.Millisecond); return ctx.Err() }
 		require.NoError(t, l.Do(t.Context(), trip))
 		ctx, cancel := context.WithTimeout(t.Context(), 230*time.Millisecond)
@@ -292,14 +294,13 @@ func TestWhatIsNotSentSaysWhy(t *testing.T) {
 			all.Go(func() { _ = l.Do(t.Context(), trip) })
 		}
 		synctest.Wait()
-		err = l.Do(ctx, trip) // comes to the front after 140 ms
+		err := l.Do(ctx, trip) // comes to the front after 140 ms
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		all.Wait()
 		require.EqualError(t, err, "gave up before the first attempt: waited 230ms in the queue, place 2 of 2, window 1: context deadline exceeded")
 
 		for _, stood := range []time.Duration{0, 10 * time.Second} { // a stall is no round trip yet: the decision is by the one before
-			p, err := l.Acquire(t.Context())
-			require.NoError(t, err)
+			p := acquire(t, l, 1)[0]
 			time.Sleep(stood)
 			ctx, cancel = context.WithTimeout(t.Context(), 230*time.Millisecond)
 			defer cancel()
@@ -311,6 +312,7 @@ func TestWhatIsNotSentSaysWhy(t *testing.T) {
 		}
 		require.EqualValues(t, 3, l.Snapshot().TooLate)
 		require.Contains(t, l.Snapshot().String(), " too-late=3")
+		events := told()
 		require.Len(t, events, 2)
 		require.Equal(t, "too late: 2 operations were not sent before their deadline, the last: 90ms left, answers take 140ms: context deadline exceeded", events[1].String())
 	})
@@ -340,38 +342,16 @@ func TestABatchBesideCallersWhoLeaveWithoutAWord(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		l := opened(t, aimd.Config{})
-		s, start := &counter{}, time.Now()
-		ctx, cancel := context.WithCancel(t.Context())
-		var bulk [2]int // by minute
-		longest, came, done := time.Duration(0), 0, 0
-		var mu sync.Mutex
-		var all sync.WaitGroup
-		for range 64 {
-			all.Go(func() {
-				for begin := time.Now(); l.Do(ctx, s.call) == nil; begin = time.Now() {
-					mu.Lock()
-					bulk[min(1, int(time.Since(start)/time.Minute))]++
-					longest = max(longest, time.Since(begin))
-					mu.Unlock()
-				}
-			})
-		}
-		for time.Since(start) < 2*time.Minute {
-			time.Sleep(time.Duration(rand.ExpFloat64() / (1.1 * 320) * float64(time.Second)))
-			all.Go(func() {
-				ctx, leave := context.WithCancel(t.Context())
-				defer time.AfterFunc(time.Second, leave).Stop()
-				err := l.Do(ctx, s.call)
-				mu.Lock()
-				defer mu.Unlock()
-				if came++; err == nil {
-					done++
-				}
-			})
-		}
-		cancel()
-		all.Wait()
-		t.Logf("bulk done by minute: %d, the longest after %v; %d of %d calls", bulk, longest, done, came)
+		var came, done atomic.Int64
+		batch, cancel := context.WithCancel(t.Context())
+		bulk, longest := beside(batch, cancel, l, func(fn func(context.Context) error) {
+			ctx, leave := context.WithCancel(t.Context())
+			defer time.AfterFunc(time.Second, leave).Stop()
+			if came.Add(1); l.Do(ctx, fn) == nil {
+				done.Add(1)
+			}
+		})
+		t.Logf("bulk done by minute: %d, the longest after %v; %d of %d calls", bulk, longest, done.Load(), came.Load())
 		assert.Greater(t, bulk[0], 3000) // 3600 in the order in which they came, and 1 call in 100
 		assert.Greater(t, bulk[1], 3000)
 		assert.Less(t, longest, 2500*time.Millisecond, "who waited for twice as long as those that left keeps its turn")

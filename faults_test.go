@@ -22,8 +22,7 @@ import (
 // A classifier that panics kept the slot of its permit for ever.
 func TestAPermitIsReleasedIfTheClassifierPanics(t *testing.T) {
 	l := opened(t, aimd.Config{Classifier: func(error) verdict.Verdict { panic("classifier") }})
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
+	p := acquire(t, l, 1)[0]
 	require.PanicsWithValue(t, "classifier", func() { p.End(errors.New("no")) })
 	s := l.Snapshot()
 	require.Zero(t, s.InFlight)
@@ -76,41 +75,29 @@ func TestAPauseThatIsOverTurnsNoOperationAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 2, func(c *aimd.Config) { c.MaxWait = time.Minute })
 		time.Sleep(time.Hour)
-		for range 3 { // the second cut in a row begins a pause
-			p, err := l.Acquire(t.Context())
-			require.NoError(t, err)
-			p.Done(window.Overload)
-		}
+		refuseBursts(t, l, 2) // the second cut in a row begins a pause
 		require.NotZero(t, l.Snapshot().Pauses)
 		time.Sleep(time.Hour)
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
-		waits := make(chan error)
-		go func() { _, err := l.Acquire(t.Context()); waits <- err }()
-		synctest.Wait()
+		p, waits := acquire(t, l, 1)[0], make(chan got, 1)
+		queueUp(t.Context(), "", l.Acquire, waits)
 		require.Equal(t, 1, l.Snapshot().Queued)
 		p.Done(window.Success)
-		require.NoError(t, <-waits)
+		require.NoError(t, (<-waits).err)
 	})
 }
 
 // A MaxWait that was lowered held only for operations that came later: those that waited for a pause waited on.
 func TestALowerMaxWaitHoldsForWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t, 2, func(c *aimd.Config) {})
-		for range 3 { // the second cut in a row begins a pause
-			p, err := l.Acquire(t.Context())
-			require.NoError(t, err)
-			p.Done(window.Overload)
-		}
-		waits := make(chan error)
-		go func() { _, err := l.Acquire(t.Context()); waits <- err }()
-		synctest.Wait()
+		l := newLimiter(t, 2)
+		refuseBursts(t, l, 2) // the second cut in a row begins a pause
+		waits := make(chan got, 1)
+		queueUp(t.Context(), "", l.Acquire, waits)
 		require.Equal(t, 1, l.Snapshot().Queued)
 		require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxWait = time.Millisecond }))
 		synctest.Wait()
 		require.Zero(t, l.Snapshot().Queued)
-		require.ErrorIs(t, <-waits, aimd.ErrWait)
+		require.ErrorIs(t, (<-waits).err, aimd.ErrWait)
 	})
 }
 
@@ -168,21 +155,27 @@ func TestAnOperationThatWaitsForMoreThanAQuotaHas(t *testing.T) {
 	}
 }
 
-// WithAmount within the function of Each was the only way that a user found, and it does nothing: attempt.Used does.
+// Each item of Each costs the amount of their one context, unless attempt.Used says another within the function. WithAmount
+// within it was the only way that a user found, and it does nothing.
 func TestTheAmountsOfItems(t *testing.T) {
 	for _, c := range []struct {
-		used, within float64
-		want         time.Duration
-	}{{used: 100, want: 4 * time.Second}, {within: 100, want: 40 * time.Millisecond}} {
+		said, used, within float64
+		want               time.Duration
+	}{
+		{used: 100, want: 5 * time.Second}, {within: 100, want: 50 * time.Millisecond},
+		{said: 100, want: 5 * time.Second}, {said: 100, used: 300, want: 15 * time.Second},
+	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := opened(t, aimd.Config{MaxAmountRate: 100})
 			start := time.Now()
-			require.NoError(t, aimd.Each(t.Context(), l, slices.Values(make([]int, 5)), func(ctx context.Context, _ int) error {
+			require.NoError(t, aimd.Each(aimd.WithAmount(t.Context(), c.said), l, count(5), func(ctx context.Context, _ int) error {
 				if c.used > 0 {
 					attempt.Used(ctx, c.used)
 				}
 				return l.Do(aimd.WithAmount(ctx, c.within), func(context.Context) error { return nil })
 			}))
+			_, err := l.Acquire(t.Context())
+			require.NoError(t, err)
 			require.InDelta(t, c.want, time.Since(start), 10)
 		})
 	}

@@ -177,30 +177,21 @@ func TestAKeyWithoutALimiterEvictsNone(t *testing.T) {
 		return aimd.New(aimd.Config{Name: key})
 	}, aimd.KeyedConfig{Keys: 2})
 	require.NoError(t, err)
-	first, err := k.For("a")
-	require.NoError(t, err)
-	_, err = k.For("b")
-	require.NoError(t, err)
+	h := keyedHelper{k}
+	first := h.get(t, "a")
+	h.get(t, "b")
 	for range 3 {
 		_, err = k.For("none")
 		require.ErrorIs(t, err, mine)
 	}
-	again, err := k.For("a")
-	require.NoError(t, err)
-	require.Same(t, first, again)
+	require.Same(t, first, h.get(t, "a"))
 }
 
 // Follow is quiet: only a change of the mode or of the leader is an event, and nothing is a decision.
 func TestFollowIsQuiet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var events []aimd.Event
-		l := newLimiter(t, 20, func(c *aimd.Config) {
-			c.Observer = func(e aimd.Event) {
-				if e.Kind == event.Share {
-					events = append(events, e)
-				}
-			}
-		})
+		observe, told := kinds(event.Share)
+		l := newLimiter(t, 20, observe)
 		s := aimd.Share{Mode: "shared", Window: 3.5, Processes: 7, Heard: time.Now()}
 		for range 40 {
 			require.NoError(t, l.Follow(s, window.State{Cwnd: 3, Ssthresh: 3}, limiter.Part{}, nil))
@@ -210,6 +201,7 @@ func TestFollowIsQuiet(t *testing.T) {
 		require.EqualValues(t, 3, l.Snapshot().Cwnd, "the zero State leaves the window")
 		s.Mode = "silent"
 		require.NoError(t, l.Follow(s, window.State{}, limiter.Part{}, errors.New("away")))
+		events := told()
 		require.Len(t, events, 3)
 		require.Equal(t, "share: shared, of 7 processes", events[0].String())
 		require.Equal(t, "share: shared, leads, of 7 processes", events[1].String())

@@ -64,11 +64,6 @@ func TestOneCallFirstCostsNothing(t *testing.T) {
 	}
 }
 
-type refusedStatus int
-
-func (refusedStatus) Error() string         { return "refused" }
-func (s refusedStatus) HTTPStatusCode() int { return int(s) }
-
 // odd is a service with an odd trait.
 type odd struct {
 	ops, workers, slots int
@@ -129,7 +124,7 @@ func (s odd) took(t *testing.T, c aimd.Config) (took time.Duration) {
 						mu.Unlock()
 						defer func() { mu.Lock(); s.flying--; mu.Unlock() }()
 						if time.Sleep(takes); refused {
-							return refusedStatus(503)
+							return refusal(503)
 						}
 						return nil
 					}))

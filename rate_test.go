@@ -102,26 +102,6 @@ func TestMaxAmountRate(t *testing.T) {
 	})
 }
 
-// Each item of Each costs the amount of their one context, unless attempt.Used says another within the function.
-func TestAmountsOfItems(t *testing.T) {
-	for used, want := range map[float64]time.Duration{0: 3 * time.Second, 300: 9 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter(t, 20, func(c *aimd.Config) { c.MaxAmountRate = 100 })
-			start := time.Now()
-			err := aimd.Each(aimd.WithAmount(t.Context(), 100), l, slices.Values([]int{1, 2, 3}), func(ctx context.Context, _ int) error {
-				if used > 0 {
-					attempt.Used(ctx, used)
-				}
-				return nil
-			})
-			require.NoError(t, err)
-			_, err = l.Acquire(t.Context())
-			require.NoError(t, err)
-			require.InDelta(t, want, time.Since(start), 10)
-		})
-	}
-}
-
 // A small operation does not overtake a large one, whose turn comes first.
 func TestOperationsOfAnyAmountKeepTheirOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -41,29 +41,26 @@ func TestWhatAProgramSaysOfAnError(t *testing.T) {
 // An error that no classifier knows is an event beside refusals, once a minute at most. 952 of 1000 were lost without a word.
 func TestAnErrorThatNobodyKnowsIsAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var told []error
-		lim, err := aimd.New(aimd.Config{MaxAttempts: 1, Observer: func(e aimd.Event) {
-			if e.Kind == event.Unknown {
-				told = append(told, e.Err)
-			}
-		}})
-		require.NoError(t, err)
+		observe, told := kinds(event.Unknown)
+		lim := newLimiter(t, 20, observe, func(c *aimd.Config) { c.MaxAttempts = 1 })
 		end := func(err error) { _ = lim.Do(t.Context(), func(context.Context) error { return err }) }
 		strange := errors.New("no idea")
 		end(strange)
-		assert.Empty(t, told, "nothing is refused")
+		assert.Empty(t, told(), "nothing is refused")
 		end(status{code: 429})
 		end(status{code: 404})
-		assert.Empty(t, told, "it is known")
+		assert.Empty(t, told(), "it is known")
 		end(strange)
 		end(strange)
-		assert.Equal(t, []error{strange}, told)
+		once := told()
+		require.Len(t, once, 1)
+		assert.Equal(t, strange, once[0].Err)
 		time.Sleep(time.Minute + 1)
 		end(strange)
-		assert.Len(t, told, 1, "the refusal is a minute ago")
+		assert.Empty(t, told(), "the refusal is a minute ago")
 		end(status{code: 429})
 		end(strange)
-		assert.Len(t, told, 2)
+		assert.Len(t, told(), 1)
 	})
 }
 
@@ -106,51 +103,29 @@ func BenchmarkAcquire(b *testing.B) {
 	for name, c := range map[string]aimd.Config{"alone": {}, "observed": {Observer: func(aimd.Event) {}}} {
 		b.Run(name, func(b *testing.B) {
 			c.Law = aimd.Reno(0.5)
-			l, err := aimd.New(c)
-			if err != nil {
-				b.Fatal(err)
-			}
+			l := opened(b, c)
 			b.ReportAllocs()
 			for ctx := context.Background(); b.Loop(); {
-				p, err := l.Acquire(ctx)
-				if err != nil {
-					b.Fatal(err)
-				}
+				p, _ := l.Acquire(ctx)
 				p.Done(window.Success)
 			}
 		})
 	}
 }
 
-// refused is an error as of an SDK: Do reads its status.
-type refused struct{ StatusCode int }
-
-func (*refused) Error() string { return "SlowDown" }
-
 // Acquire and success must not allocate: they are on every request's path.
 func TestAcquireAndSuccessDoNotAllocate(t *testing.T) {
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	if n := testing.AllocsPerRun(1000, func() {
+	l, ctx := opened(t, aimd.Config{Law: aimd.Reno(0.5)}), t.Context()
+	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		p, _ := l.Acquire(ctx)
 		p.Done(window.Success)
-	}); n != 0 {
-		t.Errorf("Acquire and Done allocate %v times, want 0", n)
-	}
+	}))
 }
 
 // An item of Each costs its Attempt, the closure of its goroutine, and that of its function.
 func TestAnItemOfEachAllocatesThreeTimes(t *testing.T) {
 	const items = 10_000
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	nothing := func(context.Context, int) error { return nil }
-	if n := testing.AllocsPerRun(1, func() { err = aimd.Each(t.Context(), l, count(items), nothing) }); n > 3.5*items || err != nil {
-		t.Errorf("Each allocates %v times for %d items, want 3 for each: %v", n, items, err)
-	}
+	l := opened(t, aimd.Config{Law: aimd.Reno(0.5)})
+	n := testing.AllocsPerRun(1, func() { assert.NoError(t, aimd.Each(t.Context(), l, count(items), succeed)) })
+	require.LessOrEqual(t, n, 3.5*items)
 }

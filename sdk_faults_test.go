@@ -95,8 +95,7 @@ func TestErrorsOfSDKsForARefusalWithinA200(t *testing.T) {
 func dripped(t *testing.T, err error) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		lim, wrong := aimd.New(aimd.Config{})
-		require.NoError(t, wrong)
+		lim := opened(t, aimd.Config{})
 		var mu sync.Mutex
 		began := time.Now()
 		tokens, last := 5., began
@@ -128,7 +127,7 @@ func dripped(t *testing.T, err error) (took time.Duration) {
 // quoting is a service whose n-th answer has a status and a header.
 func quoting(n int, status int, usual, header map[string]string) http.RoundTripper {
 	asked := 0
-	return trip(func(r *http.Request) (*http.Response, error) {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
 		asked++
 		time.Sleep(100 * time.Millisecond)
 		h, code := http.Header{}, 200
@@ -141,10 +140,6 @@ func quoting(n int, status int, usual, header map[string]string) http.RoundTripp
 		return &http.Response{StatusCode: code, Header: h, Body: io.NopCloser(strings.NewReader("ok")), Request: r, ProtoMajor: 1}, nil
 	})
 }
-
-type trip func(*http.Request) (*http.Response, error)
-
-func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // One answer tells a limit of tokens below what the operations cost: another model of the same key, or a gateway's
 // mistake. No operation was sent for 24 h, since only an answer lifts a limit.

@@ -83,7 +83,7 @@ func TestInShadowNothingPauses(t *testing.T) {
 			n := 0
 			client := &http.Client{Transport: &httplimit.Transport{
 				Limiter: watching(t, func(c *aimd.Config) { c.MaxAttempts = 1 }),
-				Base: trip(func(r *http.Request) (*http.Response, error) {
+				Base: roundTripper(func(r *http.Request) (*http.Response, error) {
 					n++
 					status, header := reply(n)
 					return &http.Response{StatusCode: status, Header: header, Body: io.NopCloser(strings.NewReader("")), Request: r, ProtoMajor: 1}, nil
@@ -193,7 +193,7 @@ func TestShadowIsTurnedOnAndOffAtWork(t *testing.T) {
 		fn := func(context.Context, int) error {
 			defer busy.Dec()
 			if busy.Inc() > 6 {
-				return &refused{503}
+				return refusal(503)
 			}
 			time.Sleep(10 * ms)
 			return nil
@@ -259,7 +259,7 @@ func TestRetriesInShadowBackOff(t *testing.T) {
 		began := time.Now()
 		require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error {
 			at = append(at, time.Since(began))
-			return &refused{503}
+			return refusal(503)
 		}), aimd.ErrAttempts)
 		require.Len(t, at, 6)
 		for i, least := range []time.Duration{25 * ms, 50 * ms, 100 * ms, 200 * ms, 400 * ms} { // 50 ms doubled, times 0.5 to 1.5
@@ -279,10 +279,7 @@ func TestABackupInShadowNeedsRoom(t *testing.T) {
 				if i == 9 {
 					wait = time.Second
 				}
-				select {
-				case <-time.After(wait):
-				case <-ctx.Done():
-				}
+				_ = worked(ctx, wait)
 				return nil
 			})
 			acquire(t, l, 2)
@@ -326,7 +323,7 @@ func TestWhatRefusalsCostOfAQuota(t *testing.T) {
 			left--
 			err = nil
 			if i%4 == 3 {
-				err = &refused{503}
+				err = refusal(503)
 			}
 			a.Head(err, answer.Quota{Name: "requests", Limit: 100, Left: left, Reset: time.Minute})
 			a.End(nil)
