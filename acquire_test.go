@@ -17,6 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -29,15 +30,7 @@ func newLimiter(t *testing.T, initial float64, change ...func(*aimd.Config)) *ai
 		f(&c)
 	}
 	c.Law = aimd.Reno(0.5)
-	return opened(t, c)
-}
-
-// opened is a limiter with these settings.
-func opened(t testing.TB, c aimd.Config) *aimd.Limiter {
-	t.Helper()
-	l, err := aimd.New(c)
-	require.NoError(t, err)
-	return l
+	return attempttest.Limiter(t, c)
 }
 
 func acquire(t *testing.T, l *aimd.Limiter, n int) []aimd.Permit {
@@ -62,7 +55,7 @@ func TestHowOftenTheClockIsRead(t *testing.T) {
 		{aimd.Probe(), func(aimd.Event) {}, 2 * 100},
 	} {
 		watch := &counting{Clock: clock.NewMock()}
-		l := opened(t, aimd.Config{Law: c.law, Observer: c.observer})
+		l := attempttest.Limiter(t, aimd.Config{Law: c.law, Observer: c.observer})
 		l.SetClock(watch)
 		for range 100 {
 			acquire(t, l, 1)[0].Done(window.Success)

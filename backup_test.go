@@ -15,12 +15,13 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 )
 
 // One attempt in 20 has a backup, and 20 at the start.
 func TestTheShareOfBackups(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{MaxWindow: 8, InitialWindow: 8})
+		l := attempttest.Limiter(t, aimd.Config{MaxWindow: 8, InitialWindow: 8})
 		get := aimd.Backup(l, func(ctx context.Context, i int) error {
 			work := 10 * time.Millisecond
 			if i >= 50 && rand.IntN(2) == 0 {
@@ -40,7 +41,7 @@ func TestTheShareOfBackups(t *testing.T) {
 // The value is that of the attempt that succeeded first, and the context of the other ends.
 func TestBackupValue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		var calls, cut atomic.Int32
 		get := aimd.BackupValue(l, func(ctx context.Context, item int) (int32, error) {
 			n := calls.Add(1)
@@ -77,7 +78,7 @@ func TestBackupValue(t *testing.T) {
 
 // warm returns a limiter with n slots, and a function with a mean of 100 ms that then does what next does, first and second.
 func warm(t *testing.T, config aimd.Config, next func(ctx context.Context, second bool) error) (l *aimd.Limiter, run func() error) {
-	l = opened(t, config)
+	l = attempttest.Limiter(t, config)
 	warm := true
 	var calls atomic.Int32
 	fn := aimd.Backup(l, func(ctx context.Context, _ struct{}) error {
@@ -188,7 +189,7 @@ func TestAPanicBeforeTheBackup(t *testing.T) {
 // Without a slot of the limiter it is the function.
 func TestBackupOutsideOfAnAttempt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		fn := aimd.Backup(l, func(context.Context, int) error { time.Sleep(time.Minute); return refusal(404) })
 		require.ErrorIs(t, fn(t.Context(), 1), refusal(404))
 		require.Zero(t, l.Snapshot().Attempts)

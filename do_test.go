@@ -3,9 +3,7 @@ package aimd_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -19,18 +17,12 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/event"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/window"
 )
 
 // status is an error that tells an HTTP status and a Retry-After.
-type status struct {
-	code  int
-	after time.Duration
-}
-
-func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
-func (s status) HTTPStatusCode() int       { return s.code }
-func (s status) RetryAfter() time.Duration { return s.after }
+type status = attempttest.Status
 
 // failing returns a function that fails so many times, and what counts its calls.
 func failing(times int, err error) (func(context.Context) error, *int) {
@@ -47,11 +39,11 @@ func failing(times int, err error) (func(context.Context) error, *int) {
 func TestWhatDoReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 4)
-		fn, calls := failing(2, status{code: 503})
+		fn, calls := failing(2, status{HTTP: 503})
 		require.NoError(t, l.Do(t.Context(), fn))
 		require.Equal(t, 3, *calls)
 
-		cause := status{code: 404}
+		cause := status{HTTP: 404}
 		fn, calls = failing(9, cause)
 		err := l.Do(t.Context(), fn)
 		require.EqualError(t, err, "failed after 1 attempt: 404 Not Found")
@@ -67,7 +59,7 @@ func TestWhatDoReturns(t *testing.T) {
 func TestDoHoldsNoSlotWhileItWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 1)
-		fn, _ := failing(1, status{code: 429, after: time.Minute})
+		fn, _ := failing(1, status{HTTP: 429, After: time.Minute})
 		start, done := time.Now(), make(chan error)
 		go func() { done <- l.Do(t.Context(), fn) }()
 		synctest.Wait()
@@ -84,14 +76,14 @@ func TestDoDoesNotWaitForADeadlineThatComesFirst(t *testing.T) {
 		l := newLimiter(t, 1)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		start, cause := time.Now(), status{code: 503, after: time.Minute}
+		start, cause := time.Now(), status{HTTP: 503, After: time.Minute}
 		err := l.Do(ctx, func(context.Context) error { return cause })
 		require.Zero(t, time.Since(start), "the next attempt would be after the deadline")
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, cause)
 		require.ErrorContains(t, err, "gave up after 1 attempt: the next attempt is due in 1m0.")
 
-		cause.after = 30 * time.Second // the second answer comes half a minute before the deadline
+		cause.After = 30 * time.Second // the second answer comes half a minute before the deadline
 		require.Error(t, l.Do(ctx, func(context.Context) error { return cause }))
 		require.GreaterOrEqual(t, time.Since(start), 30*time.Second)
 		require.Less(t, time.Since(start), time.Minute)
@@ -101,12 +93,12 @@ func TestDoDoesNotWaitForADeadlineThatComesFirst(t *testing.T) {
 func TestDoAfterClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter(t, 4)
-		cause := status{code: 503, after: time.Hour}
+		cause := status{HTTP: 503, After: time.Hour}
 		done := make(chan error, 2)
 		go func() { done <- l.Do(t.Context(), func(context.Context) error { return cause }) }()
 		running := make(chan struct{})
 		go func() {
-			done <- l.Do(t.Context(), func(context.Context) error { <-running; return status{code: 503} })
+			done <- l.Do(t.Context(), func(context.Context) error { <-running; return status{HTTP: 503} })
 		}()
 		synctest.Wait()
 		l.Close()
@@ -137,7 +129,7 @@ func TestTheLimiterSaysWhenToBackOff(t *testing.T) {
 				return attempt.Decision{Retry: true, Delay: time.Second}
 			})
 		})
-		fails := append(slices.Repeat([]error{status{code: 503}}, 6), status{code: 500}, context.DeadlineExceeded)
+		fails := append(slices.Repeat([]error{status{HTTP: 503}}, 6), status{HTTP: 500}, context.DeadlineExceeded)
 		fn := func(ctx context.Context) error {
 			if n := attempt.Number(ctx); n <= len(fails) {
 				return fails[n-1]
@@ -168,7 +160,7 @@ func TestAnOperationComesBackWithThePauseThatItCaused(t *testing.T) {
 			if back == 20 {
 				return nil
 			}
-			return status{code: 503, after: 10 * time.Second}
+			return status{HTTP: 503, After: 10 * time.Second}
 		}))
 	})
 }
@@ -235,7 +227,7 @@ func turns(t *testing.T, l *aimd.Limiter, came func(do func(ctx context.Context,
 // With one slot a quarter of the slots is none: the others have one turn in four, and the urgent ones are not last.
 func TestUrgentWithOneSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 1, MaxWindow: 1})
+		l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 1, MaxWindow: 1})
 		order := turns(t, l, func(do func(context.Context, string)) {
 			for _, name := range []string{"a", "b", "c"} {
 				do(t.Context(), name)
@@ -251,7 +243,7 @@ func TestUrgentWithOneSlot(t *testing.T) {
 // If a rate is the limit, hardly an attempt is in flight: of the slots in use a batch would have too few for ever.
 func TestUrgentAtARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{MaxRate: 10})
+		l := attempttest.Limiter(t, aimd.Config{MaxRate: 10})
 		short := func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil }
 		var all sync.WaitGroup
 		for range 200 {
@@ -270,7 +262,7 @@ func TestUrgentAtARate(t *testing.T) {
 // QueueBound bounds both lanes together.
 func TestUrgentOnesCountInTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{MaxWindow: 1, QueueBound: 2})
+		l := attempttest.Limiter(t, aimd.Config{MaxWindow: 1, QueueBound: 2})
 		turns(t, l, func(do func(context.Context, string)) {
 			do(t.Context(), "a")
 			do(aimd.Urgent(t.Context()), "b")
@@ -285,7 +277,7 @@ func TestUrgentOnesCountInTheBound(t *testing.T) {
 // Urgent calls that are too many have deadlines as others do, and those that go are in time.
 func TestUrgentCallersWhoLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		s, start := &counter{start: time.Now()}, time.Now()
 		var mu sync.Mutex
 		var all sync.WaitGroup

@@ -21,6 +21,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -164,7 +165,7 @@ func attack(t *testing.T, door string, policy, queued bool, calls *trap, ctx con
 	if policy {
 		c.Policy = trapped{calls}
 	}
-	l := opened(t, c)
+	l := attempttest.Limiter(t, c)
 	var all sync.WaitGroup
 	if queued {
 		all.Go(func() {

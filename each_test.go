@@ -16,6 +16,7 @@ import (
 	"go.uber.org/atomic"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -50,7 +51,7 @@ func TestEachReportsEveryItem(t *testing.T) {
 			case i%10 == 7:
 				return bad
 			case i%25 == 0 && l.Snapshot().Overloads < 4:
-				return status{code: 503}
+				return status{HTTP: 503}
 			}
 			return nil
 		}) {
@@ -72,7 +73,7 @@ func TestEachPullsAsTheWindowAdmits(t *testing.T) {
 		"all succeed": func(*aimd.Limiter) error { return nil },
 		"many wait out a Retry-After": func(l *aimd.Limiter) error {
 			if s := l.Snapshot(); s.Overloads < s.Successes {
-				return status{code: 503, after: time.Minute}
+				return status{HTTP: 503, After: time.Minute}
 			}
 			return nil
 		},
@@ -279,7 +280,7 @@ func TestDoReturnsTheValueOfTheAttemptThatSucceeded(t *testing.T) {
 		l, calls := newLimiter(t, 4), 0
 		v, err := aimd.Do(t.Context(), l, func(context.Context) (int, error) {
 			if calls++; calls < 3 {
-				return -1, status{code: 503}
+				return -1, status{HTTP: 503}
 			}
 			return 42, nil
 		})
@@ -319,7 +320,7 @@ func TestMapYieldsEveryItemWithItsValueOrError(t *testing.T) {
 // The index of a result is the place of its item, whenever it ended.
 func TestTheIndexOfAResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		items := []string{"c", "a", "b", "a"}
 		took := map[string]time.Duration{"a": 2, "b": 1, "c": 3}
 		var order []int

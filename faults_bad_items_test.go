@@ -21,6 +21,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/event"
+	"github.com/aimd-go/aimd/internal/attempttest"
 )
 
 // shop is a service of 16 slots and 50 ms, so 320 a second, which refuses the rest after 5 ms.
@@ -143,7 +144,7 @@ func (s *shop) serve(rate float64, call func() error) (n *sold, came int) {
 func inShop(t *testing.T, c aimd.Config, test func(ctx context.Context, l *aimd.Limiter)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, c)
+		l := attempttest.Limiter(t, c)
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
 		defer cancel()
 		test(ctx, l)
@@ -219,7 +220,7 @@ func TestNothingIsLostWhere504IsTheRefusal(t *testing.T) {
 
 // docs/design.md: "In Each what is aside makes room for other items", 10 000 at most.
 func TestTheRoomOfEach(t *testing.T) {
-	l := opened(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 8})
+	l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 8})
 	require.True(t, aimd.HasRoom(l, 17, 0))
 	require.False(t, aimd.HasRoom(l, 18, 0))
 	require.True(t, aimd.HasRoom(l, 10_017, 10_000))
@@ -335,7 +336,7 @@ func TestPoolsAtAServiceThatRefusesWith500(t *testing.T) {
 			for i := range c.clients {
 				l := l
 				if i > 0 {
-					l = opened(t, aimd.Config{})
+					l = attempttest.Limiter(t, aimd.Config{})
 				}
 				clients.Go(func() {
 					n := s.sell(ctx, l, 32, 20_000/c.clients)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/event"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -90,7 +91,7 @@ func TestCallersWhoLeaveGetTheirAnswersAfterASpike(t *testing.T) {
 			if c.law != nil {
 				config = c.law()
 			}
-			l := opened(t, config)
+			l := attempttest.Limiter(t, config)
 			s, start := &counter{queues: c.queues, start: time.Now()}, time.Now()
 			var mu sync.Mutex
 			came, done, told, failed := 0, 0, time.Duration(0), 0
@@ -141,7 +142,7 @@ func TestCallersWhoLeaveGetTheirAnswersAfterASpike(t *testing.T) {
 // to 2 s left 462 were told in that moment that they were too late. Half a second later all would have been done.
 func TestAStallIsOverForWhoWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, start := opened(t, aimd.Config{}), time.Now()
+		l, start := attempttest.Limiter(t, aimd.Config{}), time.Now()
 		came, done := 0, atomic.Int64{}
 		var all sync.WaitGroup
 		for at := time.Duration(0); at < 6*time.Second; at += time.Second / 400 {
@@ -210,7 +211,7 @@ func TestWorkersInALoopAreNotToldAgainAndAgain(t *testing.T) {
 		return done, failed
 	}
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		done, failed := ends(l.Do)
 		alone, failedAlone := ends(patiently)
 		t.Logf("%d done, %d failed; without a limiter %d, %d", done, failed, alone, failedAlone)
@@ -265,7 +266,7 @@ func beside(batch context.Context, end func(), l *aimd.Limiter, call func(fn fun
 // minute on: it has a deadline, and is not in a hurry.
 func TestABatchWithOneDeadlineHasItsTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		batch, cancel := context.WithTimeout(t.Context(), time.Hour)
 		bulk, _ := beside(batch, cancel, l, func(fn func(context.Context) error) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -284,7 +285,7 @@ func TestWhatIsNotSentSaysWhy(t *testing.T) {
 		c := aimd.Config{MaxWindow: 1}
 		observe, told := kinds(event.TooLate)
 		observe(&c)
-		l := opened(t, c)
+		l := attempttest.Limiter(t, c)
 		trip := func(ctx context.Context) error { time.Sleep(140 * time.Millisecond); return ctx.Err() }
 		require.NoError(t, l.Do(t.Context(), trip))
 		ctx, cancel := context.WithTimeout(t.Context(), 230*time.Millisecond)
@@ -322,7 +323,7 @@ func TestWhatIsNotSentSaysWhy(t *testing.T) {
 // after a second without a word it is not last for ever.
 func TestABatchBesideCallersWhoLeaveWithoutAWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{MaxWindow: 1})
+		l := attempttest.Limiter(t, aimd.Config{MaxWindow: 1})
 		var order []int
 		var all sync.WaitGroup
 		for i := range 40 {
@@ -341,7 +342,7 @@ func TestABatchBesideCallersWhoLeaveWithoutAWord(t *testing.T) {
 		require.Len(t, order, 39)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		var came, done atomic.Int64
 		batch, cancel := context.WithCancel(t.Context())
 		bulk, longest := beside(batch, cancel, l, func(fn func(context.Context) error) {
@@ -363,7 +364,7 @@ func TestABatchBesideCallersWhoLeaveWithoutAWord(t *testing.T) {
 func TestRacesAreNotCallersWhoLeave(t *testing.T) {
 	for each, least := range map[int]int{2: 3500, 3: 2300, 5: 1300} { // 3800, 2600 and 1600 without a rule for those who leave
 		synctest.Test(t, func(t *testing.T) {
-			l := opened(t, aimd.Config{})
+			l := attempttest.Limiter(t, aimd.Config{})
 			s, start := &counter{start: time.Now()}, time.Now()
 			var all sync.WaitGroup
 			var mu sync.Mutex

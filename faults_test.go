@@ -15,13 +15,14 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
 // A classifier that panics kept the slot of its permit for ever.
 func TestAPermitIsReleasedIfTheClassifierPanics(t *testing.T) {
-	l := opened(t, aimd.Config{Classifier: func(error) verdict.Verdict { panic("classifier") }})
+	l := attempttest.Limiter(t, aimd.Config{Classifier: func(error) verdict.Verdict { panic("classifier") }})
 	p := acquire(t, l, 1)[0]
 	require.PanicsWithValue(t, "classifier", func() { p.End(errors.New("no")) })
 	s := l.Snapshot()
@@ -34,7 +35,7 @@ func TestAPermitIsReleasedIfTheClassifierPanics(t *testing.T) {
 // A State from the future counted as new: after a clock was set back, its age is not known.
 func TestAStateOfTheFutureHasNoEffect(t *testing.T) {
 	for ahead, want := range map[time.Duration]float64{59 * time.Minute: 7, 61 * time.Minute: 20, 1000 * time.Hour: 20} {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		require.NoError(t, l.Restore(window.State{Cwnd: 7}, time.Now().Add(ahead)))
 		require.InDelta(t, want, l.Snapshot().Cwnd, 0, "%v", ahead)
 	}
@@ -57,7 +58,7 @@ func TestInShadowOnlyARefusalIsAbove(t *testing.T) {
 
 // A panic in the function of Reconfigure changes nothing, and the next call works.
 func TestAPanicInReconfigureChangesNothing(t *testing.T) {
-	l := opened(t, aimd.Config{})
+	l := attempttest.Limiter(t, aimd.Config{})
 	before := l.Snapshot().Config
 	require.Panics(t, func() {
 		_ = l.Reconfigure(func(c *aimd.Config) {
@@ -166,7 +167,7 @@ func TestTheAmountsOfItems(t *testing.T) {
 		{said: 100, want: 5 * time.Second}, {said: 100, used: 300, want: 15 * time.Second},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := opened(t, aimd.Config{MaxAmountRate: 100})
+			l := attempttest.Limiter(t, aimd.Config{MaxAmountRate: 100})
 			start := time.Now()
 			require.NoError(t, aimd.Each(aimd.WithAmount(t.Context(), c.said), l, count(5), func(ctx context.Context, _ int) error {
 				if c.used > 0 {
@@ -185,7 +186,7 @@ func TestTheAmountsOfItems(t *testing.T) {
 // deadline failed at once, although the bucket says that it is whole after 10 s.
 func TestABucketThatWasWholeIsNotAwaitedForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		spend := func(reports ...answer.Quota) {
 			a, err := l.Begin(aimd.WithAmount(t.Context(), 100))
 			require.NoError(t, err)
@@ -264,7 +265,7 @@ func TestALimiterInAPauseIsEvictedLast(t *testing.T) {
 
 // Tahoe took a window of 20 for its initial one, whatever that of the limiter: the first cut raised a window of 5.
 func TestTahoeRestartsAtTheInitialWindow(t *testing.T) {
-	l := opened(t, aimd.Config{InitialWindow: 5, Law: aimd.Tahoe(0.5, 0)})
+	l := attempttest.Limiter(t, aimd.Config{InitialWindow: 5, Law: aimd.Tahoe(0.5, 0)})
 	acquire(t, l, 1)[0].Done(window.Overload)
 	require.EqualValues(t, 5, l.Snapshot().Cwnd)
 	require.EqualValues(t, 2.5, l.Snapshot().Ssthresh)
@@ -273,7 +274,7 @@ func TestTahoeRestartsAtTheInitialWindow(t *testing.T) {
 // Snapshot.Cuts counted the first refusal of each burst, which may be chance. It counts what narrowed the window, and a burst
 // once.
 func TestOnlyWhatNarrowsTheWindowIsACut(t *testing.T) {
-	l := opened(t, aimd.Config{InitialWindow: 40})
+	l := attempttest.Limiter(t, aimd.Config{InitialWindow: 40})
 	for n, p := range acquire(t, l, 40) {
 		p.Done(window.Overload)
 		require.EqualValues(t, min(1, max(0, n-21)), l.Snapshot().Cuts, "%d refused", n+1)

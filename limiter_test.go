@@ -18,6 +18,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -43,7 +44,7 @@ var laws = map[string]struct {
 func TestTheFiguresOfTheText(t *testing.T) {
 	busy := errors.New("busy")
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{
+		l := attempttest.Limiter(t, aimd.Config{
 			Law:        aimd.Reno(0.9),
 			Classifier: func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Refused} },
 		})
@@ -90,7 +91,7 @@ func wantWindow(t *testing.T, l *aimd.Limiter, cwnd, ssthresh float64) {
 func TestTheLawsOfTheText(t *testing.T) {
 	for name, law := range laws {
 		t.Run(name, func(t *testing.T) {
-			l := opened(t, aimd.Config{Law: law.law(0, 0)})
+			l := attempttest.Limiter(t, aimd.Config{Law: law.law(0, 0)})
 			wantWindow(t, l, 20, 1024)
 			p := acquire(t, l, 20)
 			_, ok := l.TryAcquire()
@@ -98,7 +99,7 @@ func TestTheLawsOfTheText(t *testing.T) {
 			p[0].Done(window.Overload)
 			wantWindow(t, l, law.first, 10)
 
-			l = opened(t, aimd.Config{Law: law.law(0.5, 4), InitialWindow: 4})
+			l = attempttest.Limiter(t, aimd.Config{Law: law.law(0.5, 4), InitialWindow: 4})
 			p = nil
 			for l.Snapshot().Cwnd < 10 {
 				p = append(p, acquire(t, l, int(l.Snapshot().Cwnd)-len(p))...)
@@ -111,7 +112,7 @@ func TestTheLawsOfTheText(t *testing.T) {
 			}
 			require.EqualValues(t, 1, l.Snapshot().Cuts)
 
-			l = opened(t, aimd.Config{Law: law.law(0.5, 1), InitialWindow: 1, PauseMax: -1})
+			l = attempttest.Limiter(t, aimd.Config{Law: law.law(0.5, 1), InitialWindow: 1, PauseMax: -1})
 			for range 5000 {
 				acquire(t, l, 1)[0].Done(window.Overload)
 			}
@@ -181,7 +182,7 @@ func TestBulkWorkEndsNearTheOptimumAndLosesNothing(t *testing.T) {
 		for way, run := range map[string]func(*testing.T, *aimd.Limiter, *capped){"Do": do, "Each": each} {
 			t.Run(name+" "+way, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l := opened(t, aimd.Config{Law: law.law(0.9, 0), Classifier: refusals})
+					l := attempttest.Limiter(t, aimd.Config{Law: law.law(0.9, 0), Classifier: refusals})
 					c := capped{slots: slots}
 					start := time.Now()
 					run(t, l, &c)

@@ -16,6 +16,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/event"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -205,7 +206,7 @@ func TestObserverMayCallBack(t *testing.T) {
 // every refusal of a burst: the decisions tell all of the way down, not the first step alone.
 func TestDecisionsAreKeptWithoutAnObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{InitialWindow: 40})
+		l := attempttest.Limiter(t, aimd.Config{InitialWindow: 40})
 		require.Empty(t, l.Snapshot().Decisions)
 		start, p := time.Now(), acquire(t, l, 40) // 22 of these may be chance
 		time.Sleep(time.Second)
@@ -279,7 +280,7 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 				return s
 			})
 		}
-		l := opened(t, aimd.Config{Law: law, InitialWindow: 1, Observer: aimd.Log(logger, 100)})
+		l := attempttest.Limiter(t, aimd.Config{Law: law, InitialWindow: 1, Observer: aimd.Log(logger, 100)})
 		for i := range 83 {
 			if i == 40 {
 				gap *= 2

@@ -22,7 +22,7 @@ type daily struct{ status }
 
 func (daily) Error() string { return "429 Too Many Requests: DAILY_LIMIT_EXCEEDED" }
 
-var usedUp = daily{status{code: 429, after: 12 * time.Hour}}
+var usedUp = daily{status{HTTP: 429, After: 12 * time.Hour}}
 
 // least is a source of the least random numbers.
 type least struct{}
@@ -58,7 +58,7 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 			"paused until 12:00:00: Retry-After 12h0m0s" + daily},
 		"cut": {usedUp, 5 * time.Minute, time.Minute, 0, context.DeadlineExceeded,
 			"paused until 00:05:00: Retry-After 12h0m0s (cut to 5m0s by MaxRetryAfter)" + daily},
-		"our own": {status{code: 503}, 0, 10 * time.Millisecond, 0, context.DeadlineExceeded,
+		"our own": {status{HTTP: 503}, 0, 10 * time.Millisecond, 0, context.DeadlineExceeded,
 			"paused until 00:00:00: refused again and again"},
 		"MaxWait": {usedUp, 24 * time.Hour, 24 * time.Hour, time.Hour, aimd.ErrWait,
 			"aimd: wait too long: paused until 12:00:00: Retry-After 12h0m0s" + daily},
@@ -121,7 +121,7 @@ func TestAPolicyWaitsForAPauseOnce(t *testing.T) {
 			start := time.Now()
 			require.ErrorIs(t, l.Do(t.Context(), func(context.Context) error {
 				at = append(at, time.Since(start))
-				return status{code: 503, after: after}
+				return status{HTTP: 503, After: after}
 			}), aimd.ErrAttempts)
 			require.Equal(t, want, at)
 			require.Positive(t, l.Snapshot().Pauses)

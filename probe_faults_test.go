@@ -16,6 +16,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/internal/sim"
 	"github.com/aimd-go/aimd/verdict"
 )
@@ -28,7 +29,7 @@ func TestOneCallFirstCostsNothing(t *testing.T) {
 	busy := errors.New("503")
 	run := func(first bool, rest time.Duration) (took time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			l := opened(t, aimd.Config{Classifier: func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Refused} }})
+			l := attempttest.Limiter(t, aimd.Config{Classifier: func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Refused} }})
 			var mu sync.Mutex
 			in, random := 0, rand.New(rand.NewPCG(1, 1))
 			call := func(context.Context) error {
@@ -102,7 +103,7 @@ func (s *odd) serve(now time.Duration, op int) (takes time.Duration, refused boo
 // took is the time in which a law does all operations of the service.
 func (s odd) took(t *testing.T, c aimd.Config) (took time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, c)
+		l := attempttest.Limiter(t, c)
 		start := time.Now()
 		s.random, s.tries, s.tokens = rand.New(rand.NewPCG(1, 5)), map[int]int{}, s.burst
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)

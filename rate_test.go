@@ -16,6 +16,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/window"
 )
@@ -53,7 +54,7 @@ func TestMaxRate(t *testing.T) {
 		for _, rate := range []int{3, 70, 2000} {
 			t.Run(fmt.Sprint(name, " at ", rate), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					l := opened(t, aimd.Config{Law: law, MaxRate: float64(rate)})
+					l := attempttest.Limiter(t, aimd.Config{Law: law, MaxRate: float64(rate)})
 					require.InDelta(t, time.Second/time.Duration(rate), l.Snapshot().Gap, 1)
 					at := sends(l, rate/2+5, 10*time.Second)
 					for i := range at[rate:] {
@@ -142,7 +143,7 @@ func TestWhatAnAttemptCostInFact(t *testing.T) {
 				return err
 			},
 			"Do": func(l *aimd.Limiter, ctx context.Context) error {
-				outer := opened(t, aimd.Config{})
+				outer := attempttest.Limiter(t, aimd.Config{})
 				return outer.Do(ctx, func(ctx context.Context) error {
 					return l.Do(ctx, func(ctx context.Context) error {
 						return outer.Do(ctx, func(ctx context.Context) error { attempt.Used(ctx, c.used); return nil })

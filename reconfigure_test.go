@@ -18,6 +18,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/event"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -109,7 +110,7 @@ func TestReconfigureRefusesALaw(t *testing.T) {
 
 // Tahoe restarts at its initial window, as near as the bounds let it.
 func TestReconfigureKeepsTheInitialWindow(t *testing.T) {
-	l := opened(t, aimd.Config{Law: aimd.Tahoe(0.5, 8), InitialWindow: 8})
+	l := attempttest.Limiter(t, aimd.Config{Law: aimd.Tahoe(0.5, 8), InitialWindow: 8})
 	cut := func() float64 {
 		p := acquire(t, l, 1)[0]
 		p.Done(window.Overload)
@@ -132,10 +133,10 @@ func TestReconfigureChangesTheLimitsOfWhatRuns(t *testing.T) {
 		err := l.Do(t.Context(), func(ctx context.Context) error {
 			switch runs++; runs {
 			case 1:
-				return status{code: 500}
+				return status{HTTP: 500}
 			case 2:
 				require.NoError(t, l.Reconfigure(func(c *aimd.Config) { c.MaxAttempts, c.AttemptTimeout = 3, time.Second }))
-				return status{code: 500}
+				return status{HTTP: 500}
 			}
 			<-ctx.Done()
 			return ctx.Err()
@@ -293,7 +294,7 @@ func TestASnapshotGoesThroughJSONToTheNextLimiter(t *testing.T) {
 // others.
 func TestAWindowWithoutItsThreshold(t *testing.T) {
 	restored := func(law window.NewLaw, s window.State) window.State {
-		l := opened(t, aimd.Config{Law: law})
+		l := attempttest.Limiter(t, aimd.Config{Law: law})
 		require.NoError(t, l.Restore(s, time.Time{}))
 		return l.Snapshot().State
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/event"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -25,7 +26,7 @@ func TestWhatAProgramSaysOfAnError(t *testing.T) {
 	for want, say := range map[answer.Meaning]func(error) error{
 		answer.Refused: aimd.Refused, answer.Passing: aimd.Passing, answer.Partly: aimd.Partly, answer.Mostly: aimd.Mostly, answer.Final: aimd.Final,
 	} {
-		cause := status{code: 404, after: 3 * time.Second}
+		cause := status{HTTP: 404, After: 3 * time.Second}
 		err := say(cause)
 		v := verdict.Classify(err)
 		assert.Equal(t, want, v.Meaning)
@@ -47,8 +48,8 @@ func TestAnErrorThatNobodyKnowsIsAnEvent(t *testing.T) {
 		strange := errors.New("no idea")
 		end(strange)
 		assert.Empty(t, told(), "nothing is refused")
-		end(status{code: 429})
-		end(status{code: 404})
+		end(status{HTTP: 429})
+		end(status{HTTP: 404})
 		assert.Empty(t, told(), "it is known")
 		end(strange)
 		end(strange)
@@ -58,7 +59,7 @@ func TestAnErrorThatNobodyKnowsIsAnEvent(t *testing.T) {
 		time.Sleep(time.Minute + 1)
 		end(strange)
 		assert.Empty(t, told(), "the refusal is a minute ago")
-		end(status{code: 429})
+		end(status{HTTP: 429})
 		end(strange)
 		assert.Len(t, told(), 1)
 	})
@@ -103,7 +104,7 @@ func BenchmarkAcquire(b *testing.B) {
 	for name, c := range map[string]aimd.Config{"alone": {}, "observed": {Observer: func(aimd.Event) {}}} {
 		b.Run(name, func(b *testing.B) {
 			c.Law = aimd.Reno(0.5)
-			l := opened(b, c)
+			l := attempttest.Limiter(b, c)
 			b.ReportAllocs()
 			for ctx := context.Background(); b.Loop(); {
 				p, _ := l.Acquire(ctx)
@@ -115,7 +116,7 @@ func BenchmarkAcquire(b *testing.B) {
 
 // Acquire and success must not allocate: they are on every request's path.
 func TestAcquireAndSuccessDoNotAllocate(t *testing.T) {
-	l, ctx := opened(t, aimd.Config{Law: aimd.Reno(0.5)}), t.Context()
+	l, ctx := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5)}), t.Context()
 	require.Zero(t, testing.AllocsPerRun(1000, func() {
 		p, _ := l.Acquire(ctx)
 		p.Done(window.Success)
@@ -125,7 +126,7 @@ func TestAcquireAndSuccessDoNotAllocate(t *testing.T) {
 // An item of Each costs its Attempt, the closure of its goroutine, and that of its function.
 func TestAnItemOfEachAllocatesThreeTimes(t *testing.T) {
 	const items = 10_000
-	l := opened(t, aimd.Config{Law: aimd.Reno(0.5)})
+	l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5)})
 	n := testing.AllocsPerRun(1, func() { assert.NoError(t, aimd.Each(t.Context(), l, count(items), succeed)) })
 	require.LessOrEqual(t, n, 3.5*items)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 )
 
 // An SDK makes an error of a refusal within a 200, in its own words. These types have the fields and texts of the SDKs.
@@ -81,7 +82,7 @@ func TestErrorsOfSDKsForARefusalWithinA200(t *testing.T) {
 	}
 	var refused, sum float64
 	for range 8 {
-		refused += dripped(t, status{code: 429}).Seconds() / 8
+		refused += dripped(t, status{HTTP: 429}).Seconds() / 8
 	}
 	for name, err := range forms {
 		took := dripped(t, err).Seconds()
@@ -95,7 +96,7 @@ func TestErrorsOfSDKsForARefusalWithinA200(t *testing.T) {
 func dripped(t *testing.T, err error) (took time.Duration) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		lim := opened(t, aimd.Config{})
+		lim := attempttest.Limiter(t, aimd.Config{})
 		var mu sync.Mutex
 		began := time.Now()
 		tokens, last := 5., began
@@ -145,7 +146,7 @@ func quoting(n int, status int, usual, header map[string]string) http.RoundTripp
 // mistake. No operation was sent for 24 h, since only an answer lifts a limit.
 func TestALowLimitOfTokensIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := opened(t, aimd.Config{})
+		lim := attempttest.Limiter(t, aimd.Config{})
 		of := func(limit string) map[string]string {
 			return map[string]string{"X-RateLimit-Limit-Tokens": limit, "X-RateLimit-Remaining-Tokens": limit, "X-RateLimit-Reset-Tokens": "1s"}
 		}
@@ -179,7 +180,7 @@ func TestALowLimitOfTokensIsAskedAgain(t *testing.T) {
 // A 403 with nothing left and a reset in a day stopped a client for a day, though MaxRetryAfter was a minute.
 func TestOneAnswerStopsForMaxRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := opened(t, aimd.Config{MaxRetryAfter: time.Minute})
+		lim := attempttest.Limiter(t, aimd.Config{MaxRetryAfter: time.Minute})
 		base := quoting(3, 403, nil, map[string]string{"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "86399"})
 		client := (&httplimit.Transport{Base: base, Limiter: lim}).Client()
 		began := time.Now()
@@ -202,7 +203,7 @@ func TestSlotsToldAsAQuotaBoundAndNeverClose(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				lim := opened(t, aimd.Config{})
+				lim := attempttest.Limiter(t, aimd.Config{})
 				client := (&httplimit.Transport{Base: quoting(0, 0, header, nil), Limiter: lim}).Client()
 				began := time.Now()
 				for range 50 {

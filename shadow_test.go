@@ -20,6 +20,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/window"
@@ -141,7 +142,7 @@ func TestInShadowTheLawRunsOnWhatItWouldHaveSent(t *testing.T) {
 // How long those would have waited that are above the window is a round trip over the window each.
 func TestInShadowWaitsAreKnownByTheRoundTrip(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{Shadow: true, InitialWindow: 4, MaxWindow: 4})
+		l := attempttest.Limiter(t, aimd.Config{Shadow: true, InitialWindow: 4, MaxWindow: 4})
 		for range 4 {
 			p, _ := l.TryAcquire()
 			time.Sleep(100 * ms)
@@ -188,7 +189,7 @@ func TestShadowIsTurnedOnAndOff(t *testing.T) {
 // It is turned on and off while callers of all kinds are at work: nobody is lost.
 func TestShadowIsTurnedOnAndOffAtWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{InitialWindow: 4, MaxWindow: 8})
+		l := attempttest.Limiter(t, aimd.Config{InitialWindow: 4, MaxWindow: 8})
 		var busy, done atomic.Int64
 		fn := func(context.Context, int) error {
 			defer busy.Dec()

@@ -23,6 +23,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -95,9 +96,7 @@ func TestNoWayWithinAnotherWaitsForASlot(t *testing.T) {
 					all.Wait()
 					require.GreaterOrEqual(t, calls.Load(), int64(64))
 					require.EqualValues(t, 2, most.Load(), "the items of an Each under a slot are done one at a time")
-					s := l.Snapshot()
-					require.Zero(t, s.InFlight)
-					require.Zero(t, s.Late)
+					attempttest.Idle(t, l)
 				})
 			})
 		}
@@ -129,7 +128,7 @@ func TestAJobOfFinalAnswersIsAsFastAsOneOfSuccesses(t *testing.T) {
 			for _, err := range aimd.Items(t.Context(), l, count(6400), func(context.Context, int) error {
 				time.Sleep(20 * time.Millisecond)
 				if sent.Inc()%100 == 0 {
-					return status{code: 503}
+					return status{HTTP: 503}
 				}
 				return answer
 			}) {
@@ -139,7 +138,7 @@ func TestAJobOfFinalAnswersIsAsFastAsOneOfSuccesses(t *testing.T) {
 		})
 		return took
 	}
-	require.InEpsilon(t, job(nil), job(status{code: 404}), 0.25) // a 404 that widens no window takes 20 times as long
+	require.InEpsilon(t, job(nil), job(status{HTTP: 404}), 0.25) // a 404 that widens no window takes 20 times as long
 }
 
 // nobody is the error of a dial to a port where nobody listens.
@@ -241,8 +240,8 @@ func TestAServiceThatIsWaitedFor(t *testing.T) {
 	}{
 		"after a success":   {err: nobody, away: 2},
 		"without a name":    {err: forgotten, away: 2},
-		"after a 404":       {err: nobody, answer: status{code: 404}, away: 2},
-		"after a refusal":   {err: nobody, answer: status{code: 503}, away: 2},
+		"after a 404":       {err: nobody, answer: status{HTTP: 404}, away: 2},
+		"after a refusal":   {err: nobody, answer: status{HTTP: 503}, away: 2},
 		"after an error":    {err: reset, answer: errors.New("any"), away: 0},
 		"slowly":            {err: reset, answer: nothing, takes: time.Second},
 		"without a contact": {err: nobody, answer: nothing, contact: -1, away: 2},

@@ -16,6 +16,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -66,7 +67,7 @@ func TestAnyValueOfASetting(t *testing.T) {
 		eachStrange(func(name string, value any, set func(*aimd.Config)) {
 			synctest.Test(t, func(t *testing.T) {
 				c := aimd.Config{Law: law}
-				later := opened(t, c)
+				later := attempttest.Limiter(t, c)
 				if later.Reconfigure(set) != nil {
 					refused++
 				}
@@ -95,14 +96,14 @@ func TestAnyValueOfADecision(t *testing.T) {
 				decide := func(attempt.Failure) attempt.Decision {
 					return attempt.Decision{Retry: true, Delay: wait, RetryAfter: after}
 				}
-				l := opened(t, aimd.Config{Policy: policy(decide), MaxAttempts: 50})
+				l := attempttest.Limiter(t, aimd.Config{Policy: policy(decide), MaxAttempts: 50})
 				endures(t, l, wait, after)
 			})
 		}
 		for _, meaning := range meanings() {
 			synctest.Test(t, func(t *testing.T) {
 				says := func(error) verdict.Verdict { return verdict.Verdict{Meaning: meaning, Wait: wait} }
-				l := opened(t, aimd.Config{Classifier: says, MaxAttempts: 20})
+				l := attempttest.Limiter(t, aimd.Config{Classifier: says, MaxAttempts: 20})
 				endures(t, l, meaning, wait)
 			})
 		}

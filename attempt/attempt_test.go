@@ -29,7 +29,7 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 	for waited, want := range map[time.Duration]window.Outcome{
 		0: window.Unclear, whole/2 - 1: window.Unclear, whole / 2: window.Unclear, whole/2 + 1: window.Neutral, whole - 1: window.Neutral,
 	} {
-		for _, err := range []error{context.DeadlineExceeded, errOpaque, status{code: 504}} {
+		for _, err := range []error{context.DeadlineExceeded, errOpaque, status{HTTP: 504}} {
 			synctest.Test(t, func(t *testing.T) {
 				d := newDesk(1)
 				r := &attempt.Runner{Slots: d}
@@ -50,7 +50,7 @@ func TestADeadlineCountsFromHalfOfTheTimeOn(t *testing.T) {
 		require.Error(t, (&attempt.Runner{Slots: d}).Do(ctx, func(ctx context.Context) error {
 			if attempt.Number(ctx) == 1 {
 				time.Sleep(20 * time.Second)
-				return status{code: 503, after: 12 * time.Second}
+				return status{HTTP: 503, After: 12 * time.Second}
 			}
 			<-ctx.Done() // after 28 s of the minute
 			return ctx.Err()
@@ -101,8 +101,8 @@ func TestTheAttemptsOwnTime(t *testing.T) {
 		{errOpaque, window.Timeout, 2},
 		{context.DeadlineExceeded, window.Timeout, 2},
 		{context.Canceled, window.Timeout, 2},
-		{status{code: 404}, window.ClientError, 1},
-		{status{code: 503}, window.Overload, 2},
+		{status{HTTP: 404}, window.ClientError, 1},
+		{status{HTTP: 503}, window.Overload, 2},
 		{unsent{}, window.Timeout, 2},
 		{errors.Join(unsent{}, context.Canceled), window.Neutral, 1},
 	} {
@@ -149,19 +149,19 @@ func TestWhatGuardsAreTold(t *testing.T) {
 		told string
 	}{
 		{false, nil, window.Success, "success"},
-		{false, status{code: 404}, window.ClientError, "client error"},
-		{false, status{code: 500}, window.Unclear, "unclear"},
+		{false, status{HTTP: 404}, window.ClientError, "client error"},
+		{false, status{HTTP: 500}, window.Unclear, "unclear"},
 		{false, errors.New("malformed answer"), window.Neutral, "neutral"},
-		{false, status{code: 503}, window.Overload, "overload"},
+		{false, status{HTTP: 503}, window.Overload, "overload"},
 		{false, context.DeadlineExceeded, window.Timeout, "timeout"},
 		{false, context.Canceled, window.Neutral, "none"},
 		{false, &net.OpError{Op: "dial", Err: errors.New("unreachable")}, window.Neutral, "none"},
 		{false, io.ErrUnexpectedEOF, window.Neutral, "none"},
-		{false, errors.Join(io.ErrUnexpectedEOF, status{code: 500}), window.Unclear, "unclear"},
+		{false, errors.Join(io.ErrUnexpectedEOF, status{HTTP: 500}), window.Unclear, "unclear"},
 		{false, unsent{}, window.Neutral, "none"},
-		{true, status{code: 500}, window.Unclear, "none"},
-		{true, status{code: 404}, window.ClientError, "client error"},
-		{true, status{code: 503}, window.Overload, "overload"},
+		{true, status{HTTP: 500}, window.Unclear, "none"},
+		{true, status{HTTP: 404}, window.ClientError, "client error"},
+		{true, status{HTTP: 503}, window.Overload, "overload"},
 		{true, context.Canceled, window.Neutral, "none"},
 		{true, context.DeadlineExceeded, window.Neutral, "none"},
 		{true, errOpaque, window.Neutral, "none"},
@@ -193,11 +193,11 @@ func TestAnAnswerThatBegan(t *testing.T) {
 		early, all []string
 	}{
 		{"read", nil, func(a *attempt.Attempt) { a.End(nil) }, window.Success, "success", contact, contact},
-		{"a 404, read", status{code: 404}, func(a *attempt.Attempt) { a.End(nil) }, window.ClientError, "client error", contact, contact},
+		{"a 404, read", status{HTTP: 404}, func(a *attempt.Attempt) { a.End(nil) }, window.ClientError, "client error", contact, contact},
 		{"broken off", nil, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Neutral, "neutral", contact, append(contact, "failed")},
-		{"a refusal, broken off", status{code: 503}, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload", refusal, refusal},
+		{"a refusal, broken off", status{HTTP: 503}, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload", refusal, refusal},
 		{"dropped", nil, (*attempt.Attempt).Drop, window.Neutral, "neutral", contact, contact},
-		{"a refusal, dropped", status{code: 503}, (*attempt.Attempt).Drop, window.Overload, "overload", refusal, refusal},
+		{"a refusal, dropped", status{HTTP: 503}, (*attempt.Attempt).Drop, window.Overload, "overload", refusal, refusal},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d, w := newDesk(1), &warden{}
@@ -219,7 +219,7 @@ func TestAnAttemptEndsOnce(t *testing.T) {
 	r := &attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}
 	a, err := r.Begin(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, overload, a.End(status{code: 503}))
+	require.Equal(t, overload, a.End(status{HTTP: 503}))
 	require.Zero(t, a.End(nil))
 	a.Drop()
 	require.Len(t, d.settled, 1)
@@ -229,7 +229,7 @@ func TestAnAttemptEndsOnce(t *testing.T) {
 
 // Who leaves gets no answer, whatever the transport calls that; what an answer says counts.
 func TestWhyAnAttemptFailed(t *testing.T) {
-	for _, err := range []error{errOpaque, status{code: 503}} {
+	for _, err := range []error{errOpaque, status{HTTP: 503}} {
 		d := newDesk(1)
 		ctx, cancel := context.WithCancel(t.Context())
 		a, e := (&attempt.Runner{Slots: d}).Begin(ctx)
@@ -247,7 +247,7 @@ func TestWhyAnAttemptFailed(t *testing.T) {
 func TestAPanicLeavesNothingBehind(t *testing.T) {
 	for how, bang := range map[string]func(){"panic": func() { panic("boom") }, "exit": runtime.Goexit} {
 		ok := func(context.Context) error { return nil }
-		fails := func(context.Context) error { return status{code: 500} }
+		fails := func(context.Context) error { return status{HTTP: 500} }
 		for name, c := range map[string]struct {
 			change func(*attempt.Runner)
 			fn     func(context.Context) error

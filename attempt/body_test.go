@@ -90,11 +90,11 @@ func TestTheEndsOfABody(t *testing.T) {
 		"a close during a Read":         {nil, func(b io.ReadCloser, p *pipe, _ func()) { reading(b, p, func() {}) }, window.Success, window.Success},
 		"an error":                      {nil, fails(io.ErrUnexpectedEOF), window.Neutral, window.Neutral},
 		"a timeout":                     {nil, fails(context.DeadlineExceeded), window.Timeout, window.Neutral},
-		"a refusal that breaks off":     {status{code: 503}, fails(io.ErrUnexpectedEOF), window.Overload, window.Overload},
+		"a refusal that breaks off":     {status{HTTP: 503}, fails(io.ErrUnexpectedEOF), window.Overload, window.Overload},
 		"the deadline":                  {nil, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Neutral, window.Success},
 		"the deadline during a Read":    {nil, reading, window.Unclear, window.Success},
 		"the deadline, after a Read":    {nil, func(b io.ReadCloser, p *pipe, late func()) { fails(nil)(b, p, late); late(); _ = b.Close() }, window.Neutral, window.Success},
-		"the deadline after a refusal":  {status{code: 429}, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Overload, window.Overload},
+		"the deadline after a refusal":  {status{HTTP: 429}, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Overload, window.Overload},
 		"the deadline, after its end":   {nil, func(b io.ReadCloser, p *pipe, late func()) { fails(io.EOF)(b, p, late); late() }, window.Success, window.Success},
 		"the deadline, after its close": {nil, func(b io.ReadCloser, _ *pipe, late func()) { _ = b.Close(); late() }, window.Success, window.Success},
 	} {
@@ -237,7 +237,7 @@ var ends = map[string]struct {
 	"unknown, wrapped":     {fmt.Errorf("load: %w", fmt.Errorf("query: %w", errors.New("no such table"))), 2},
 	"unknown, with fields": {fmt.Errorf("load: %w", &fieldsError{"select", ""}), 2},
 	"a reset":              {&url.Error{Op: "Get", Err: &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}}, 2},
-	"503":                  {fmt.Errorf("get: %w", status{code: 503}), 2},
+	"503":                  {fmt.Errorf("get: %w", status{HTTP: 503}), 2},
 	"503 of an SDK":        {fmt.Errorf("get: %w", &sdkError{StatusCode: 503, Code: "busy"}), 8},
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // busy is an answer of a service that has too much to do.
-var busy = status{code: 503}
+var busy = status{HTTP: 503}
 
 // An integration: what is done around each call of a client.
 func Example() {

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/verdict"
 
@@ -187,14 +187,7 @@ func failing(times int, err error) (func(context.Context) error, *int) {
 }
 
 // status is an error with an HTTP status and a Retry-After.
-type status struct {
-	code  int
-	after time.Duration
-}
-
-func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
-func (s status) HTTPStatusCode() int       { return s.code }
-func (s status) RetryAfter() time.Duration { return s.after }
+type status = attempttest.Status
 
 type unsent struct{}
 

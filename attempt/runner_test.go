@@ -22,7 +22,7 @@ func TestARetryGoesToTheFront(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(1)
 		r := &attempt.Runner{Slots: d}
-		fn, _ := failing(2, status{code: 503})
+		fn, _ := failing(2, status{HTTP: 503})
 		require.NoError(t, r.Do(t.Context(), fn))
 		first, err := new(attempt.Runner).Begin(t.Context())
 		require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestARetryGoesToTheFront(t *testing.T) {
 // A runner without a limiter.
 func TestARunnerAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fn, calls := failing(9, status{code: 503})
+		fn, calls := failing(9, status{HTTP: 503})
 		require.EqualError(t, new(attempt.Runner).Do(t.Context(), fn), "failed after 1 attempt: 503 Service Unavailable",
 			"nothing is tried again without a policy")
 		require.Equal(t, 1, *calls)
@@ -54,7 +54,7 @@ func TestARunnerAlone(t *testing.T) {
 			return attempt.Decision{Retry: f.Attempt < 4, Delay: time.Second, Reason: reason.ErrAttempts}
 		}}
 		r := &attempt.Runner{Policy: p, Guards: []attempt.Guard{&w}, AttemptTimeout: time.Minute}
-		fn, calls = failing(9, status{code: 503})
+		fn, calls = failing(9, status{HTTP: 503})
 		start := time.Now()
 		require.ErrorIs(t, r.Do(t.Context(), fn), reason.ErrAttempts)
 		require.Equal(t, 4, *calls)
@@ -88,8 +88,8 @@ func TestAnOperationUnderASlot(t *testing.T) {
 			a, err := r.Begin(ctx)
 			require.NoError(t, err)
 			require.True(t, attempt.Holds(a.Context(), d))
-			require.Equal(t, overload, a.End(status{code: 503}))
-			fn, _ := failing(2, status{code: 503})
+			require.Equal(t, overload, a.End(status{HTTP: 503}))
+			fn, _ := failing(2, status{HTTP: 503})
 			return r.Do(ctx, fn)
 		}))
 		require.Equal(t, 3*time.Second, time.Since(start))
@@ -107,7 +107,7 @@ func TestAnOperationUnderASlotOfAClosedLimiter(t *testing.T) {
 	r := &attempt.Runner{Slots: d, Policy: p}
 	err := r.Do(t.Context(), func(ctx context.Context) error {
 		close(d.shut)
-		return r.Do(ctx, func(context.Context) error { return status{code: 503} })
+		return r.Do(ctx, func(context.Context) error { return status{HTTP: 503} })
 	})
 	require.ErrorIs(t, err, errShut)
 	var story *attempt.Error
@@ -142,7 +142,7 @@ func TestTheNextAttempt(t *testing.T) {
 		first, err := (&attempt.Runner{Slots: d, Guards: []attempt.Guard{w}}).Begin(t.Context())
 		require.NoError(t, err)
 		var a = first
-		a.End(status{code: 503, after: 10 * time.Second})
+		a.End(status{HTTP: 503, After: 10 * time.Second})
 		start := time.Now()
 		time.Sleep(4 * time.Second)
 		a, err = a.Next(t.Context())
@@ -161,7 +161,7 @@ func TestTheNextAttempt(t *testing.T) {
 		d.giveUp = time.Minute
 		a, err = (&attempt.Runner{Slots: d}).Begin(t.Context())
 		require.NoError(t, err)
-		a.End(status{code: 503, after: time.Hour})
+		a.End(status{HTTP: 503, After: time.Hour})
 		_, err = a.Next(t.Context())
 		require.ErrorIs(t, err, reason.ErrWait)
 	})
@@ -169,8 +169,8 @@ func TestTheNextAttempt(t *testing.T) {
 
 func TestDecide(t *testing.T) {
 	enough := errors.New("enough")
-	refused := attempt.Failure{Attempt: 3, Err: status{code: 503}, Verdict: after(overload, time.Minute)}
-	failed := attempt.Failure{Attempt: 3, Err: status{code: 500}, Verdict: again}
+	refused := attempt.Failure{Attempt: 3, Err: status{HTTP: 503}, Verdict: after(overload, time.Minute)}
+	failed := attempt.Failure{Attempt: 3, Err: status{HTTP: 500}, Verdict: again}
 	var told attempt.Failure
 	says := func(d attempt.Decision) func(attempt.Failure) attempt.Decision {
 		return func(f attempt.Failure) attempt.Decision { told = f; return d }
@@ -210,7 +210,7 @@ func TestDecide(t *testing.T) {
 
 // A pause of all operations that contains the Retry-After takes its place, and another wait stays.
 func TestDecideByAPause(t *testing.T) {
-	refused := attempt.Failure{Attempt: 1, Err: status{code: 503}, Verdict: after(overload, time.Minute)}
+	refused := attempt.Failure{Attempt: 1, Err: status{HTTP: 503}, Verdict: after(overload, time.Minute)}
 	waits := attempt.Waits{Backoff: time.Second, Obeyed: 61 * time.Second}
 	paused := attempt.Waits{Backoff: time.Second, Obeyed: 61 * time.Second, Pause: time.Minute}
 	obeys := func(attempt.Failure) attempt.Decision {
@@ -255,7 +255,7 @@ func TestARefusalEndsTheOperationAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := &warden{}, &warden{refuse: refuseFrom(2)}
 		r := &attempt.Runner{Slots: newDesk(1), Guards: []attempt.Guard{first, second}}
-		cause := status{code: 503, after: time.Hour}
+		cause := status{HTTP: 503, After: time.Hour}
 		fn, calls := failing(9, cause)
 		start := time.Now()
 		err := r.Do(t.Context(), fn)
@@ -287,7 +287,7 @@ func TestARefusalEndsTheOperationAtOnce(t *testing.T) {
 // meanwhile. The policy's word counts, and not the classifier's.
 func TestAPolicyDecides(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		reason, cause := errors.New("three is enough"), status{code: 404}
+		reason, cause := errors.New("three is enough"), status{HTTP: 404}
 		says := []attempt.Decision{
 			{Retry: true, Delay: time.Minute, RetryAfter: time.Second},
 			{Retry: true, Delay: time.Second, RetryAfter: 2 * time.Minute},

@@ -24,6 +24,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -154,7 +155,7 @@ func TestALostConnectionOfHTTP2(t *testing.T) {
 			return lost{c, mine}, err
 		}
 		byDefault(t, over)
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		client := httplimit.NewClient(l)
 		defer client.CloseIdleConnections()
 		first := gone
@@ -174,7 +175,7 @@ func TestSlotsThatAreToldAsAQuota(t *testing.T) {
 		for _, takes := range []time.Duration{50 * time.Millisecond, 300 * time.Millisecond, 2 * time.Second} {
 			for _, form := range []string{"X-Ratelimit-%s-Requests", "X-Ratelimit-%s"} { // OpenAI's, a bucket; GitHub's, a window
 				inTime(t, fmt.Sprintf(form+" %v %s", "", takes, name), func(t *testing.T) {
-					l := opened(t, aimd.Config{Law: law})
+					l := attempttest.Limiter(t, aimd.Config{Law: law})
 					free := make(chan struct{}, slots)
 					rt := limited(base(func(r *http.Request) (*http.Response, error) {
 						h, status := http.Header{}, 200
@@ -211,7 +212,7 @@ func TestAClockThatIsSet(t *testing.T) {
 			for _, dated := range []bool{true, false} {
 				inTime(t, fmt.Sprint(form, set, dated), func(t *testing.T) {
 					time.Sleep(10 * 365 * 24 * time.Hour) // epochs are from 2001 on
-					l := opened(t, aimd.Config{})
+					l := attempttest.Limiter(t, aimd.Config{})
 					began, end, left := time.Now(), time.Now(), 0
 					var mu sync.Mutex
 					accepted, wait := busy(t.Context(), limited(base(func(r *http.Request) (*http.Response, error) {
@@ -330,7 +331,7 @@ func TestANonceIsSentOnce(t *testing.T) {
 // two minutes; its headers are those of a window. Then all of it is for the client.
 func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := opened(t, aimd.Config{})
+		l := attempttest.Limiter(t, aimd.Config{})
 		began, at, left := time.Now(), time.Now(), 10.
 		ctx, cancel := context.WithCancel(t.Context())
 		accepted, wait := busy(ctx, limited(reporting(50*time.Millisecond, 0, func() (int, []any) {
@@ -358,7 +359,7 @@ func TestABucketThatOthersKeptEmptyIsUsedAgain(t *testing.T) {
 
 // Requests within Do, with a client of the same limiter, use the slot of Do, and leave nothing behind.
 func TestReportsWithinDoLeaveNothing(t *testing.T) {
-	l := opened(t, aimd.Config{})
+	l := attempttest.Limiter(t, aimd.Config{})
 	rt := limited(reporting(0, 0, func() (int, []any) {
 		return 200, []any{"X-RateLimit-Limit", 1000000, "X-RateLimit-Remaining", 999999, "X-RateLimit-Reset", 3600}
 	}), l)
@@ -488,7 +489,7 @@ func TestAServiceThatHangsUpForLoad(t *testing.T) {
 				}
 				return answers(200, nil, text("x"))(r)
 			})
-			l := opened(t, aimd.Config{Classifier: c})
+			l := attempttest.Limiter(t, aimd.Config{Classifier: c})
 			require.NoError(t, aimd.Each(t.Context(), l, slices.Values(make([]int, 2000)), func(ctx context.Context, _ int) error {
 				_, err := serve(get(ctx, anyURL))
 				return err

@@ -19,6 +19,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/internal/s3test"
 	"github.com/aimd-go/aimd/window"
 )
@@ -28,14 +29,6 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // inTime runs a part of a test on virtual time.
 func inTime(t *testing.T, name string, part func(*testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, part) })
-}
-
-// opened is a limiter with these settings.
-func opened(t testing.TB, config aimd.Config) *aimd.Limiter {
-	t.Helper()
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
 }
 
 // watched is a limiter that reports how every attempt ended.
@@ -57,7 +50,7 @@ func watch(t *testing.T, config aimd.Config) watched {
 			w.outcomes <- e.Outcome
 		}
 	}
-	w.Limiter = opened(t, config)
+	w.Limiter = attempttest.Limiter(t, config)
 	t.Cleanup(func() {
 		s := w.Snapshot()
 		assert.Zero(t, s.InFlight, "in flight at the end")
@@ -78,7 +71,7 @@ func one(t *testing.T, config aimd.Config) watched {
 func narrow(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
 	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno(0.5), 1, 1
-	return opened(t, config)
+	return attempttest.Limiter(t, config)
 }
 
 // limited is a Transport with one limiter over that base.

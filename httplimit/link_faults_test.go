@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -63,7 +64,7 @@ func (d *download) Close() error {
 func TestDownloadsThatShareALinkAreNotMultiplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &link{}
-		lim := opened(t, aimd.Config{})
+		lim := attempttest.Limiter(t, aimd.Config{})
 		client := (&httplimit.Transport{Limiter: lim, Base: base(func(r *http.Request) (*http.Response, error) {
 			time.Sleep(50 * time.Millisecond)
 			l.Lock()
@@ -213,7 +214,7 @@ func TestOpenAnswersDoNotHoldTheWindow(t *testing.T) {
 		"8 watches, 4 slots, Reno, nothing refused": {8, aimd.Reno(0.5), 4, 0, 3 * time.Minute},
 	} {
 		inTime(t, name, func(t *testing.T) {
-			lim := opened(t, aimd.Config{Law: c.law})
+			lim := attempttest.Limiter(t, aimd.Config{Law: c.law})
 			service := &cluster{start: time.Now(), slots: c.slots, down: [2]time.Duration{5 * time.Second, 5*time.Second + c.down}}
 			client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 			get := func(ctx context.Context, url string) bool {

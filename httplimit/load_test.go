@@ -17,6 +17,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/backoff"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/retry"
 )
 
@@ -69,12 +70,9 @@ func (c *capped) run(t *testing.T, send func(id string) error) {
 // loaded is a limiter for many requests at once.
 func loaded(t *testing.T) *aimd.Limiter {
 	t.Helper()
-	l := opened(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 64, PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond})
+	l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 64, PauseMin: time.Millisecond, PauseMax: 10 * time.Millisecond})
 	t.Cleanup(func() {
-		s := l.Snapshot()
-		assert.Zero(t, s.InFlight)
-		assert.Zero(t, s.Queued)
-		assert.Zero(t, s.Late)
+		attempttest.Idle(t, l)
 	})
 	return l
 }
@@ -146,7 +144,7 @@ const memoryURL = "memory://service.example/"
 // The limiter and its body are one allocation, and a request for net/http is no copy.
 func TestWhatALimiterAllocates(t *testing.T) {
 	bare := memory()
-	l := opened(t, aimd.Config{})
+	l := attempttest.Limiter(t, aimd.Config{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for _, c := range []struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/verdict"
 )
@@ -233,7 +234,7 @@ func TestARetrierThatIsRefused(t *testing.T) {
 	mine := errors.New("mine")
 	req, body := get(t.Context(), anyURL), newSent()
 	req.Body = body
-	_, err := newRetrier(t, &script{}, retry.Config{Guards: []attempt.Guard{&warden{refuse: mine}}}).RoundTrip(req)
+	_, err := newRetrier(t, &script{}, retry.Config{Guards: []attempt.Guard{&attempttest.Guard{Refuse: mine}}}).RoundTrip(req)
 	var e *attempt.Error
 	require.ErrorAs(t, err, &e)
 	require.True(t, verdict.NotSent(e))

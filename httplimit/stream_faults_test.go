@@ -22,6 +22,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 )
 
 // A refusal within a stream: the first event says overloaded_error (unslothai/unsloth#10811, envoyproxy/ai-gateway#2698).
@@ -66,7 +67,7 @@ func (s *tongue) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestAStreamRefusedByAnEvent(t *testing.T) {
 	for name, first := range map[string]bool{"the first": true, "a later one": false} {
 		inTime(t, name, func(t *testing.T) {
-			lim := opened(t, aimd.Config{})
+			lim := attempttest.Limiter(t, aimd.Config{})
 			service := &tongue{first: first}
 			client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 			var mu sync.Mutex
@@ -124,7 +125,7 @@ func (x *index) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestABatchWhoseItemsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		lim := opened(t, aimd.Config{})
+		lim := attempttest.Limiter(t, aimd.Config{})
 		service := new(index)
 		client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -208,7 +209,7 @@ func TestAPartAtAnOffsetIsSentOnce(t *testing.T) {
 		"an append, no answer":             {"", "", 0, 412},
 	} {
 		inTime(t, name, func(t *testing.T) {
-			lim := opened(t, aimd.Config{})
+			lim := attempttest.Limiter(t, aimd.Config{})
 			service := &taker{says: c.says, then: c.then}
 			client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
 			req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://store.example/upload/1", strings.NewReader("0123456789"))
@@ -274,7 +275,7 @@ func TestARefusalWithinASlotIsHeard(t *testing.T) {
 	} {
 		for _, slots := range []int32{10, 50} {
 			synctest.Test(t, func(t *testing.T) {
-				l := opened(t, aimd.Config{})
+				l := attempttest.Limiter(t, aimd.Config{})
 				var refused, done atomic.Int32
 				client := clientOn(slotted(slots, &refused), l)
 				require.NoError(t, run(l, func(ctx context.Context) error {
@@ -321,8 +322,6 @@ func TestManyRequestsWithinASlotLeaveNothing(t *testing.T) {
 		}
 		all.Wait()
 		require.NotZero(t, refused.Load())
-		s := l.Snapshot()
-		require.Zero(t, s.InFlight)
-		require.Zero(t, s.Late)
+		attempttest.Idle(t, l)
 	})
 }

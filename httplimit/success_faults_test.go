@@ -24,6 +24,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/internal/s3test"
 )
 
@@ -68,7 +69,7 @@ func (d *drip) RoundTrip(r *http.Request) (*http.Response, error) {
 // the time it took. Without again each is sent once.
 func (d *drip) ask(t *testing.T, method string, again bool, client func(*httplimit.Transport) *http.Client) (served int, took time.Duration, s aimd.Snapshot) {
 	t.Helper()
-	lim := opened(t, aimd.Config{})
+	lim := attempttest.Limiter(t, aimd.Config{})
 	c := client(&httplimit.Transport{Base: d, Limiter: lim})
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -271,7 +272,7 @@ func TestHostileServices(t *testing.T) {
 				}()
 			}
 		}()
-		lim := opened(t, aimd.Config{
+		lim := attempttest.Limiter(t, aimd.Config{
 			MaxRetryAfter: 5 * time.Millisecond, PauseMin: time.Millisecond, PauseMax: 5 * time.Millisecond, MaxAttempts: 6, MinWindow: 40, MaxAmountRate: 1e12,
 		})
 		base := &http.Transport{MaxResponseHeaderBytes: 1 << 17, DialContext: l.DialContext}

@@ -27,6 +27,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
@@ -62,13 +63,14 @@ func TestWhatAnAnswerSays(t *testing.T) {
 		"neither answer nor error": {fails(nil), window.Neutral, 0, aimd.Config{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var w warden
+			var w attempttest.Guard
 			c.opts.Guards = append(c.opts.Guards, &w)
 			l := one(t, c.opts)
 			resp, err := limited(c.base, l.Limiter).RoundTrip(get(t.Context(), anyURL))
 			if err == nil {
 				l.held(1)
-				require.Empty(t, w.outcomes, "the attempt ends with the body")
+				_, ended := w.Heard()
+				require.Empty(t, ended, "the attempt ends with the body")
 				_, _ = io.ReadAll(resp.Body)
 				l.ended(c.want)
 				require.NoError(t, resp.Body.Close())
@@ -76,8 +78,9 @@ func TestWhatAnAnswerSays(t *testing.T) {
 				require.Nil(t, resp)
 				l.ended(c.want)
 			}
-			assert.Equal(t, []int{0}, w.attempts)
-			assert.Equal(t, []window.Outcome{c.guard}, w.outcomes)
+			attempts, ended := w.Heard()
+			assert.Equal(t, []int{0}, attempts)
+			assert.Equal(t, []window.Outcome{c.guard}, ended)
 		})
 	}
 	_, err := limited(fails(nil), narrow(t, aimd.Config{})).RoundTrip(get(t.Context(), anyURL))
@@ -257,7 +260,7 @@ func TestNotSent(t *testing.T) {
 	}{
 		"the context is over":   {before: func(_ watched, cancel context.CancelCauseFunc) { cancel(nil) }, want: context.Canceled},
 		"the limiter is closed": {before: func(l watched, _ context.CancelCauseFunc) { l.Close() }, want: aimd.ErrClosed},
-		"a guard refuses":       {opts: aimd.Config{Guards: []attempt.Guard{&warden{refuse: mine}}}, want: mine},
+		"a guard refuses":       {opts: aimd.Config{Guards: []attempt.Guard{&attempttest.Guard{Refuse: mine}}}, want: mine},
 		"cancelled in the queue for a cause": {before: func(_ watched, cancel context.CancelCauseFunc) {
 			time.AfterFunc(time.Second, func() { cancel(mine) })
 		}, want: mine},
@@ -401,7 +404,7 @@ func TestConnectionsAreKept(t *testing.T) {
 			dials.Add(1)
 			return to(ctx, network, addr)
 		}})
-		l := opened(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 32, MaxWindow: 32})
+		l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5), InitialWindow: 32, MaxWindow: 32})
 		client := httplimit.NewClient(l)
 		defer client.CloseIdleConnections()
 		var all sync.WaitGroup
@@ -539,30 +542,6 @@ func TestABodyWithAWriteMethod(t *testing.T) {
 		l.ended(want)
 		require.NoError(t, resp.Body.Close())
 	}
-}
-
-// warden is a guard that keeps what it was asked, and what it heard.
-type warden struct {
-	mu       sync.Mutex
-	attempts []int
-	outcomes []window.Outcome
-	refuse   error
-}
-
-func (w *warden) Admit(_ context.Context, attempt int) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.refuse != nil {
-		return w.refuse
-	}
-	w.attempts = append(w.attempts, attempt)
-	return nil
-}
-
-func (w *warden) Ended(_ context.Context, o window.Outcome) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.outcomes = append(w.outcomes, o)
 }
 
 var refusedDial error = &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 )
 
 // The answers are those of the providers' documentation, shortened.
@@ -107,7 +108,7 @@ func TestReadUsage(t *testing.T) {
 			"EOF by itself": iotest.HalfReader,
 		} {
 			inTime(t, name+", "+how, func(t *testing.T) {
-				l := opened(t, aimd.Config{Law: aimd.Reno(0.5), MaxAmountRate: 1, MaxRetryAfter: time.Hour})
+				l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5), MaxAmountRate: 1, MaxRetryAfter: time.Hour})
 				tr := limited(answers(max(200, c.status), c.header, io.NopCloser(read(strings.NewReader(c.body)))), l)
 				tr.ReadUsage = true
 				start := time.Now()
@@ -153,7 +154,7 @@ func TestUsageOfABodyThatIsNotReadToItsEnd(t *testing.T) {
 		{kind: "application/json", body: anthropic, bytes: strings.Index(anthropic, `"stop_reason"`), want: said},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := opened(t, aimd.Config{Law: aimd.Reno(0.5), MaxAmountRate: 1, MaxRetryAfter: time.Hour})
+			l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5), MaxAmountRate: 1, MaxRetryAfter: time.Hour})
 			body := io.MultiReader(strings.NewReader(c.body[:c.bytes]), iotest.ErrReader(errors.New("broke off")))
 			tr := limited(answers(200, http.Header{"Content-Type": {c.kind}}, io.NopCloser(body)), l)
 			tr.ReadUsage = true

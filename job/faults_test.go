@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/job"
 )
 
@@ -56,8 +57,7 @@ func (q *tasks) work(context.Context) error {
 
 // workers lets 16 workers work off 2000 tasks.
 func workers(t *testing.T, worker func(*aimd.Limiter, *tasks)) *tasks {
-	l, err := aimd.New(aimd.Config{})
-	require.NoError(t, err)
+	l := attempttest.Limiter(t, aimd.Config{})
 	q := &tasks{begin: time.Now(), left: 2000}
 	var all sync.WaitGroup
 	for range 16 {

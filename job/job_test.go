@@ -15,6 +15,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/job"
 )
 
@@ -27,10 +28,8 @@ var errRefused = refused("")
 
 // newLimiter returns a limiter with a window of one attempt.
 func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
-	config.Law, config.InitialWindow, config.MaxWindow = aimd.Reno(0.5), 1, 1
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
+	config.InitialWindow, config.MaxWindow = 1, 1
+	return attempttest.Reno(t, config)
 }
 
 // occupy takes the slot of the limiter for that time.

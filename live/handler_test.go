@@ -15,18 +15,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/live"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
-	t.Helper()
-	config.Law = aimd.Reno(0.5)
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
-}
 
 func get(h http.Handler, url string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, url, nil)
@@ -146,7 +139,7 @@ func ask(t *testing.T, s *httptest.Server, path, host string, header ...string) 
 }
 
 func serve(t *testing.T, hosts ...string) *httptest.Server {
-	s := httptest.NewServer(live.Handler(live.Of(reno(t, aimd.Config{})), hosts...))
+	s := httptest.NewServer(live.Handler(live.Of(attempttest.Reno(t, aimd.Config{})), hosts...))
 	t.Cleanup(s.Close)
 	return s
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
@@ -128,7 +129,7 @@ func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
 
 func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.Config{Name: "photos", InitialWindow: 8})
+		l := attempttest.Reno(t, aimd.Config{Name: "photos", InitialWindow: 8})
 		acquire(t, l).End(aimd.Refused(errors.New("busy")))
 		time.Sleep(time.Minute)
 		p := open(t, live.Handler(live.Of(l)), "250ms")
@@ -180,8 +181,7 @@ func (takesOne) Answered(_ time.Duration, s window.State, a window.End) window.S
 
 func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{InitialWindow: 4, Law: deeper})
-		require.NoError(t, err)
+		l := attempttest.Limiter(t, aimd.Config{InitialWindow: 4, Law: deeper})
 		permits := []aimd.Permit{acquire(t, l), acquire(t, l), acquire(t, l), acquire(t, l)}
 		for _, p := range permits[:2] {
 			p.End(aimd.Refused(errors.New("busy")))
@@ -201,7 +201,7 @@ func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 func TestAQuotaOfTheService(t *testing.T) {
 	for left, state := range map[string]string{"59": "steady", "0": "quota"} {
 		synctest.Test(t, func(t *testing.T) {
-			l := reno(t, aimd.Config{MaxWindow: 1})
+			l := attempttest.Reno(t, aimd.Config{MaxWindow: 1})
 			reported := http.Header{"Ratelimit-Limit": {"100"}, "Ratelimit-Remaining": {left}, "Ratelimit-Reset": {"3600"}}
 			tr := &httplimit.Transport{Base: roundTrip(func(req *http.Request) (*http.Response, error) {
 				time.Sleep(time.Second)
@@ -232,7 +232,7 @@ func TestAQuotaOfTheService(t *testing.T) {
 // A page is told the share of a fleet, how many processes there are, who leads, and since when the store is silent.
 func TestAShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.Config{})
+		l := attempttest.Reno(t, aimd.Config{})
 		p := open(t, live.Handler(live.Of(l)), "100ms")
 		require.Nil(t, p.told()[0].Limiters[0].Share)
 		heard := time.Now()
@@ -254,7 +254,7 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 func TestALaterPageIsToldThePast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := live.Handler(live.Of(reno(t, aimd.Config{})))
+		h := live.Handler(live.Of(attempttest.Reno(t, aimd.Config{})))
 		early := open(t, h, "100ms")
 		time.Sleep(15 * time.Minute)
 		run := early.last().Run
@@ -276,7 +276,7 @@ func TestALaterPageIsToldThePast(t *testing.T) {
 
 func TestNothingRunsWhileNoPageIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, looks := reno(t, aimd.Config{}), 0
+		l, looks := attempttest.Reno(t, aimd.Config{}), 0
 		h := live.Handler(func() iter.Seq2[string, *aimd.Limiter] {
 			looks++
 			return live.Of(l)()
@@ -326,7 +326,7 @@ func TestThereIsRoomForSoManyLimiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := []*aimd.Limiter{nil}
 		for i := range 60 {
-			all = append(all, reno(t, aimd.Config{Name: fmt.Sprintf("%02d", i)}))
+			all = append(all, attempttest.Reno(t, aimd.Config{Name: fmt.Sprintf("%02d", i)}))
 		}
 		p := open(t, live.Handler(live.Of(all...)), "1s")
 		first := p.last()
@@ -343,7 +343,7 @@ func TestHostileNamesAreDataOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []*aimd.Limiter
 		for _, n := range names {
-			all = append(all, reno(t, aimd.Config{Name: n}))
+			all = append(all, attempttest.Reno(t, aimd.Config{Name: n}))
 		}
 		p := open(t, live.Handler(live.Of(all...)), "1s")
 		p.mu.Lock()
@@ -356,7 +356,7 @@ func TestHostileNamesAreDataOnly(t *testing.T) {
 
 func TestTheLatestOfManyDecisionsAreShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.Config{})
+		l := attempttest.Reno(t, aimd.Config{})
 		p := open(t, live.Handler(live.Of(l)), "1s")
 		p.told()
 		for range 100 {
@@ -371,7 +371,7 @@ func TestTheLatestOfManyDecisionsAreShown(t *testing.T) {
 
 func TestAtMostSoManyPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := live.Handler(live.Of(reno(t, aimd.Config{})))
+		h := live.Handler(live.Of(attempttest.Reno(t, aimd.Config{})))
 		var all []*page
 		for range 16 {
 			all = append(all, open(t, h, "1s"))
@@ -387,7 +387,7 @@ func TestAtMostSoManyPages(t *testing.T) {
 
 // A real server: the client goes away, and Shutdown does not wait for pages.
 func TestAPageEndsWithItsClientAndItsServer(t *testing.T) {
-	l := reno(t, aimd.Config{})
+	l := attempttest.Reno(t, aimd.Config{})
 	begun, ended := make(chan bool, 2), make(chan bool, 2)
 	h := live.Handler(live.Of(l))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -425,7 +425,7 @@ type deaf struct{ *httptest.ResponseRecorder }
 func (deaf) Write([]byte) (int, error) { return 0, errors.New("gone") }
 
 func TestAPageThatCannotBeToldEnds(t *testing.T) {
-	live.Handler(live.Of(reno(t, aimd.Config{}))).ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/events", nil))
+	live.Handler(live.Of(attempttest.Reno(t, aimd.Config{}))).ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequest(http.MethodGet, "/events", nil))
 }
 
 // A Keyed yields its limiters in another order at each look.

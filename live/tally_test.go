@@ -12,6 +12,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/window"
 )
@@ -44,7 +45,7 @@ func (s *set) all() iter.Seq2[string, *aimd.Limiter] {
 }
 
 func TestLimitersOfOneNameAreOne(t *testing.T) {
-	a, b, c := reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "a", InitialWindow: 5}), reno(t, aimd.Config{})
+	a, b, c := attempttest.Reno(t, aimd.Config{Name: "a"}), attempttest.Reno(t, aimd.Config{Name: "a", InitialWindow: 5}), attempttest.Reno(t, aimd.Config{})
 	there := &set{a, b, c, a, nil}
 	sums := live.NewTally(there.all, there.all)
 	answer(t, a, window.Success, window.ClientError, window.Neutral)
@@ -69,7 +70,7 @@ func TestLimitersOfOneNameAreOne(t *testing.T) {
 }
 
 func TestWhatALimiterCountedStaysAfterItIsGone(t *testing.T) {
-	there := &set{reno(t, aimd.Config{Name: "a"})}
+	there := &set{attempttest.Reno(t, aimd.Config{Name: "a"})}
 	sums := live.NewTally(there.all)
 	read := func() live.Sum {
 		all := sums.Read()
@@ -89,7 +90,7 @@ func TestWhatALimiterCountedStaysAfterItIsGone(t *testing.T) {
 
 	answer(t, first, window.Success) // somebody kept it
 	require.EqualValues(t, 3, read().Attempts)
-	*there = set{first, reno(t, aimd.Config{Name: "a"})} // it comes back, and one more
+	*there = set{first, attempttest.Reno(t, aimd.Config{Name: "a"})} // it comes back, and one more
 	answer(t, (*there)[1], window.Overload)
 	require.EqualValues(t, 4, read().Attempts)
 	require.Equal(t, 2, read().Present)
@@ -99,7 +100,7 @@ func TestEvictedCountsWhatNoReadSaw(t *testing.T) {
 	there := &set{}
 	sums := live.NewTally(there.all)
 	for range 100 {
-		l := reno(t, aimd.Config{Name: "a"})
+		l := attempttest.Reno(t, aimd.Config{Name: "a"})
 		answer(t, l, window.Success)
 		sums.Evicted(l)
 		sums.Evicted(l)
@@ -116,7 +117,7 @@ func TestEvictedCountsWhatNoReadSaw(t *testing.T) {
 func TestNamesHaveABound(t *testing.T) {
 	there := &set{}
 	for i := range 1500 {
-		l := reno(t, aimd.Config{Name: fmt.Sprint(i)})
+		l := attempttest.Reno(t, aimd.Config{Name: fmt.Sprint(i)})
 		answer(t, l, window.Success)
 		*there = append(*there, l)
 	}
@@ -130,7 +131,7 @@ func TestNamesHaveABound(t *testing.T) {
 }
 
 func TestANameIsValidText(t *testing.T) {
-	there := &set{reno(t, aimd.Config{Name: "a\xff"}), reno(t, aimd.Config{Name: "a\xfe"})}
+	there := &set{attempttest.Reno(t, aimd.Config{Name: "a\xff"}), attempttest.Reno(t, aimd.Config{Name: "a\xfe"})}
 	all := live.NewTally(there.all).Read()
 	require.Len(t, all, 1, "two of one name")
 	require.Equal(t, "a\uFFFD", all[0].Name)

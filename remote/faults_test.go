@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/remote"
 )
 
@@ -36,8 +37,7 @@ func TestAVersionThatNoOtherCouldFollow(t *testing.T) {
 // Hostile documents while a limiter is at work: none is in force, no operation is lost, and nothing is held.
 func TestHostileDocuments(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{})
-		require.NoError(t, err)
+		l := attempttest.Limiter(t, aimd.Config{})
 		var limiters remote.Limiters
 		require.NoError(t, limiters.Add(l))
 		source := &script{data: version(1, 8)}
@@ -84,7 +84,7 @@ func TestManyLimitersAreAddedWithLittleWork(t *testing.T) {
 	all := make([]*aimd.Limiter, 5000) // none is forgotten meanwhile
 	walked, forgets := 0, 0
 	for i := range all {
-		all[i] = reno(t, aimd.Config{})
+		all[i] = attempttest.Reno(t, aimd.Config{})
 		require.NoError(t, ls.Add(all[i]))
 		if now := ls.Forgets(); now != forgets { // this one walked those before
 			walked, forgets = walked+i, now
@@ -98,7 +98,7 @@ func TestManyLimitersAreAddedWithLittleWork(t *testing.T) {
 		if i%1000 == 0 {
 			runtime.GC()
 		}
-		require.NoError(t, ls.Add(reno(t, aimd.Config{})))
+		require.NoError(t, ls.Add(attempttest.Reno(t, aimd.Config{})))
 	}
 	require.LessOrEqual(t, ls.Forgets(), 10_000, "those that are no more are forgotten")
 }

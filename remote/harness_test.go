@@ -14,6 +14,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/tag"
 )
@@ -121,7 +122,7 @@ func TestALiveClientIsReconfigured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &script{data: `{"format": 1, "version": 1, "window": {"min": 6}}`}
 		var features remote.Features
-		lim := reno(t, aimd.Config{InitialWindow: 2, Guards: []attempt.Guard{&features}})
+		lim := attempttest.Reno(t, aimd.Config{InitialWindow: 2, Guards: []attempt.Guard{&features}})
 		client := looked(t, source, limiters(t, lim).Apply, features.Apply)
 		leave := make(chan struct{})
 		do := func(feature string) error {

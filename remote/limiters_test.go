@@ -13,20 +13,13 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/remote"
 	"github.com/aimd-go/aimd/setting"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
-
-func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
-	t.Helper()
-	config.Law = aimd.Reno(0.5)
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
-}
 
 func limiters(t *testing.T, all ...*aimd.Limiter) *remote.Limiters {
 	t.Helper()
@@ -38,7 +31,7 @@ func limiters(t *testing.T, all ...*aimd.Limiter) *remote.Limiters {
 }
 
 func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
-	l := reno(t, aimd.Config{MaxWindow: 100, MaxAttempts: 9, QueueBound: 7})
+	l := attempttest.Reno(t, aimd.Config{MaxWindow: 100, MaxAttempts: 9, QueueBound: 7})
 	own := l.Snapshot().Config
 	ls := limiters(t, l)
 	require.NoError(t, ls.Apply(fullDocument))
@@ -65,7 +58,7 @@ func TestLimitersTakeWhatTheDocumentSays(t *testing.T) {
 // that is new would begin to hold.
 func TestNoDocumentTurnsShadowOnOrOff(t *testing.T) {
 	for _, shadow := range []bool{false, true} {
-		l := reno(t, aimd.Config{Shadow: shadow})
+		l := attempttest.Reno(t, aimd.Config{Shadow: shadow})
 		require.NoError(t, limiters(t, l).Apply(fullDocument))
 		require.Equal(t, shadow, l.Snapshot().Config.Shadow)
 	}
@@ -73,7 +66,7 @@ func TestNoDocumentTurnsShadowOnOrOff(t *testing.T) {
 
 // Pauses that the program turned off come back if the document has a longest pause.
 func TestLimitersWithoutPauses(t *testing.T) {
-	l := reno(t, aimd.Config{PauseMax: -1})
+	l := attempttest.Reno(t, aimd.Config{PauseMax: -1})
 	want := l.Snapshot().Config
 	ls := limiters(t, l)
 	d := said(1, func(d *remote.Document) { d.Window.Max = 3 })
@@ -88,7 +81,7 @@ func TestLimitersWithoutPauses(t *testing.T) {
 
 // A limiter that a document does not fit keeps its settings, and the others take the document.
 func TestALimiterThatADocumentDoesNotFit(t *testing.T) {
-	wide, narrow, high := reno(t, aimd.Config{}), reno(t, aimd.Config{InitialWindow: 5, MaxWindow: 10}), reno(t, aimd.Config{MinWindow: 8})
+	wide, narrow, high := attempttest.Reno(t, aimd.Config{}), attempttest.Reno(t, aimd.Config{InitialWindow: 5, MaxWindow: 10}), attempttest.Reno(t, aimd.Config{MinWindow: 8})
 	ls := limiters(t, wide, narrow, high)
 	for _, c := range []struct {
 		want   string
@@ -119,23 +112,23 @@ func TestALimiterThatADocumentDoesNotFit(t *testing.T) {
 // The limiters of a Keyed are made when they are needed.
 func TestLimitersMayComeLater(t *testing.T) {
 	var ls remote.Limiters
-	early := reno(t, aimd.Config{})
+	early := attempttest.Reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(early))
 	require.NoError(t, ls.Apply(fullDocument))
-	late := reno(t, aimd.Config{})
+	late := attempttest.Reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(late))
 	require.NoError(t, ls.Add(late), "a second time it is what it is, not its own")
 	require.EqualValues(t, 64, late.Snapshot().Config.MaxWindow)
-	odd := reno(t, aimd.Config{InitialWindow: 100, MinWindow: 100})
+	odd := attempttest.Reno(t, aimd.Config{InitialWindow: 100, MinWindow: 100})
 	require.NoError(t, ls.Add(odd), "the document has both bounds")
 
 	require.NoError(t, ls.Apply(said(43, func(d *remote.Document) { d.Window.Max = 200 })))
-	odd = reno(t, aimd.Config{InitialWindow: 300, MinWindow: 300})
+	odd = attempttest.Reno(t, aimd.Config{InitialWindow: 300, MinWindow: 300})
 	require.EqualError(t, ls.Add(odd), "aimd: MaxWindow: 200 is not allowed, want a number from 300 to 1048576")
 	require.EqualValues(t, 300, odd.Snapshot().Config.MinWindow, "it keeps what it has")
 	require.NoError(t, ls.Apply(remote.Document{Version: 44}))
 	for _, l := range []*aimd.Limiter{early, late} {
-		require.Equal(t, reno(t, aimd.Config{}).Snapshot().Config, l.Snapshot().Config)
+		require.Equal(t, attempttest.Reno(t, aimd.Config{}).Snapshot().Config, l.Snapshot().Config)
 	}
 }
 
@@ -147,7 +140,7 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 	for part := range 4 {
 		all.Go(func() {
 			for i := part; i < len(limiters); i += 4 {
-				limiters[i] = reno(t, aimd.Config{})
+				limiters[i] = attempttest.Reno(t, aimd.Config{})
 				assert.NoError(t, ls.Add(limiters[i]))
 			}
 		})
@@ -165,10 +158,10 @@ func TestLimitersMayComeWhileDocumentsDo(t *testing.T) {
 func TestLimitersAreNotKeptAlive(t *testing.T) {
 	var ls remote.Limiters
 	gone := make(chan struct{})
-	l := reno(t, aimd.Config{InitialWindow: 2, MaxWindow: 2})
+	l := attempttest.Reno(t, aimd.Config{InitialWindow: 2, MaxWindow: 2})
 	require.NoError(t, ls.Add(l))
 	runtime.AddCleanup(l, func(c chan struct{}) { close(c) }, gone)
-	stays := reno(t, aimd.Config{})
+	stays := attempttest.Reno(t, aimd.Config{})
 	require.NoError(t, ls.Add(stays))
 	d := said(1, func(d *remote.Document) { d.Window.Min = 30 })
 	require.Error(t, ls.Apply(d))

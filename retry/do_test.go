@@ -7,7 +7,6 @@ import (
 	"io"
 	"math"
 	"net"
-	"net/http"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -20,6 +19,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/verdict"
@@ -30,14 +30,7 @@ var _ attempt.Policy = (*retry.Policy)(nil)
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // status is an error that tells an HTTP status and a Retry-After.
-type status struct {
-	code  int
-	after time.Duration
-}
-
-func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
-func (s status) HTTPStatusCode() int       { return s.code }
-func (s status) RetryAfter() time.Duration { return s.after }
+type status = attempttest.Status
 
 // coded is an error with an API's code.
 type coded struct {
@@ -92,22 +85,22 @@ func TestTermsAndConditions(t *testing.T) {
 		// for.
 		idempotent, other, timeouts int
 	}{
-		{"Don't retry on client errors (HTTP 400 errors.)", status{code: 400}, 1, 1, 1},
-		{"Don't retry on client errors (HTTP 400 errors.)", status{code: 404}, 1, 1, 1},
-		{"of that class by its number only", status{code: 429}, 3, 1, 1},
-		{"Do retry on server errors (HTTP 500 errors.)", status{code: 500}, 3, 1, 1},
-		{"Do retry on server errors (HTTP 500 errors.)", status{code: 503}, 3, 1, 1},
-		{"one that cannot pass", status{code: 501}, 1, 1, 1},
+		{"Don't retry on client errors (HTTP 400 errors.)", status{HTTP: 400}, 1, 1, 1},
+		{"Don't retry on client errors (HTTP 400 errors.)", status{HTTP: 404}, 1, 1, 1},
+		{"of that class by its number only", status{HTTP: 429}, 3, 1, 1},
+		{"Do retry on server errors (HTTP 500 errors.)", status{HTTP: 500}, 3, 1, 1},
+		{"Do retry on server errors (HTTP 500 errors.)", status{HTTP: 503}, 3, 1, 1},
+		{"one that cannot pass", status{HTTP: 501}, 1, 1, 1},
 		{"Do retry on network errors.", reset, 3, 1, 1},
 		{"Do retry on network errors.", io.ErrUnexpectedEOF, 3, 1, 1},
 		{"Do retry on network errors. Nothing was sent", dial, 3, 3, 3},
 		{"Do retry on network errors. Nothing was sent", proxy, 3, 3, 3},
 		{"Do retry (carefully) on timeouts.", timeout, 3, 1, 3},
 		{"Do retry (carefully) on timeouts.", context.DeadlineExceeded, 3, 1, 3},
-		{"Do retry (carefully) on timeouts.", status{code: 504}, 3, 1, 3},
-		{"Don't retry on out of quota!", coded{status{code: 429}, "dailyLimitExceeded"}, 1, 1, 1},
-		{"Don't retry on out of quota!", coded{status{code: 429, after: time.Hour}, "insufficient_quota"}, 1, 1, 1},
-		{"Don't retry on out of quota!", status{code: 402}, 1, 1, 1},
+		{"Do retry (carefully) on timeouts.", status{HTTP: 504}, 3, 1, 3},
+		{"Don't retry on out of quota!", coded{status{HTTP: 429}, "dailyLimitExceeded"}, 1, 1, 1},
+		{"Don't retry on out of quota!", coded{status{HTTP: 429, After: time.Hour}, "insufficient_quota"}, 1, 1, 1},
+		{"Don't retry on out of quota!", status{HTTP: 402}, 1, 1, 1},
 		{"Don't retry by default.", errors.New("unheard of"), 1, 1, 1},
 		{"a cancellation", context.Canceled, 1, 1, 1},
 		{"nothing sent at last, but perhaps before", &attempt.Error{Attempts: 2, Cause: dial}, 3, 1, 1},
@@ -144,13 +137,13 @@ func TestDoRunsUntilSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got, err := retry.Value(retry.WithIdempotent(t.Context()), nil, func(ctx context.Context) (int, error) {
 			if n := attempt.Number(ctx); n < 3 {
-				return n, status{code: 500}
+				return n, status{HTTP: 500}
 			}
 			return 42, nil
 		})
 		require.NoError(t, err)
 		require.Equal(t, 42, got)
-		got, err = retry.Value(t.Context(), nil, func(context.Context) (int, error) { return 7, status{code: 500} })
+		got, err = retry.Value(t.Context(), nil, func(context.Context) (int, error) { return 7, status{HTTP: 500} })
 		require.Error(t, err)
 		require.Zero(t, got, "no value with an error")
 	})
@@ -167,7 +160,7 @@ func TestTheDefaultBackoff(t *testing.T) {
 				n := attempt.Number(ctx)
 				seen[n] = append(seen[n], time.Since(last))
 				last = time.Now()
-				return status{code: 503}
+				return status{HTTP: 503}
 			})
 		}
 		for retries := 1; retries < 12; retries++ {
@@ -198,7 +191,7 @@ func TestAPredicate(t *testing.T) {
 		require.ErrorIs(t, err, aimd.ErrAttempts)
 		require.Equal(t, (1+2+4+8)*time.Second, time.Since(start))
 
-		n, err = attempts(t, retry.WithIdempotent(t.Context()), p, status{code: 503})
+		n, err = attempts(t, retry.WithIdempotent(t.Context()), p, status{HTTP: 503})
 		require.Equal(t, 1, n, "it decides alone")
 		require.EqualError(t, err, "failed after 1 attempt: 503 Service Unavailable")
 	})
@@ -240,7 +233,7 @@ func TestRetryAfterIsObeyed(t *testing.T) {
 			seen := map[time.Duration]bool{}
 			for range 50 {
 				start := time.Now()
-				_, _ = attempts(t, t.Context(), p, status{code: 429, after: c.asked})
+				_, _ = attempts(t, t.Context(), p, status{HTTP: 429, After: c.asked})
 				took := time.Since(start)
 				require.GreaterOrEqual(t, took, c.least)
 				require.LessOrEqual(t, took, c.most)

@@ -20,6 +20,7 @@ import (
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
 	"github.com/aimd-go/aimd/backoff"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/verdict"
 )
@@ -29,15 +30,14 @@ func TestALimiterWithThePolicy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := newBudget(t, retry.BudgetConfig{})
 		p := newPolicy(t, retry.Config{Guards: []attempt.Guard{budget}})
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Policy: p})
-		require.NoError(t, err)
+		l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5), Policy: p})
 
 		fails := func(n *int) func(context.Context) error {
 			*n = 0
-			return func(context.Context) error { *n++; return status{code: 503} }
+			return func(context.Context) error { *n++; return status{HTTP: 503} }
 		}
 		var n int
-		err = l.Do(t.Context(), fails(&n))
+		err := l.Do(t.Context(), fails(&n))
 		require.ErrorIs(t, err, retry.ErrNotIdempotent)
 		require.Equal(t, 1, n)
 		err = l.Do(retry.WithIdempotent(t.Context()), fails(&n))
@@ -56,7 +56,7 @@ func TestALimiterWithThePolicy(t *testing.T) {
 // In a limiter the window paces what is refused; only a Retry-After delays it.
 func TestALimiterPacesOverloads(t *testing.T) {
 	p := newPolicy(t, retry.Config{Idempotent: true})
-	refused := attempt.Failure{Attempt: 1, Err: status{code: 503}, Verdict: verdict.Classify(status{code: 503})}
+	refused := attempt.Failure{Attempt: 1, Err: status{HTTP: 503}, Verdict: verdict.Classify(status{HTTP: 503})}
 	assert.Equal(t, attempt.Decision{Retry: true}, p.Decide(t.Context(), refused))
 	refused.Backoff = 1
 	assert.Positive(t, p.Decide(t.Context(), refused).Delay)
@@ -69,7 +69,7 @@ func TestManyUseOnePolicy(t *testing.T) {
 		for range 100 {
 			all.Go(func() {
 				n := 0
-				err := retry.Do(t.Context(), p, func(context.Context) error { n++; return status{code: 503, after: time.Second} })
+				err := retry.Do(t.Context(), p, func(context.Context) error { n++; return status{HTTP: 503, After: time.Second} })
 				assert.ErrorIs(t, err, aimd.ErrAttempts)
 				assert.Equal(t, 3, n)
 			})
@@ -305,7 +305,7 @@ func TestSenseLeavesOtherErrorsAlone(t *testing.T) {
 func TestTheVerdictOfALook(t *testing.T) {
 	for cause, want := range map[error]verdict.Verdict{
 		errFull: {Meaning: answer.Passing},
-		status{code: 503, after: 3 * time.Second}: {Meaning: answer.Passing, Wait: 3 * time.Second},
+		status{HTTP: 503, After: 3 * time.Second}: {Meaning: answer.Passing, Wait: 3 * time.Second},
 	} {
 		err := retry.Sense(func(context.Context) error { return cause }, nil)(t.Context())
 		assert.Equal(t, want, verdict.Classify(fmt.Errorf("in a limiter: %w", err)))

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/tag"
 )
 
@@ -125,8 +126,7 @@ func TestTaggerTellsAboutEveryRequest(t *testing.T) {
 	ctx = tag.WithFeature(tag.WithCriticality(ctx, tag.Sheddable), "nightly")
 	assert.Equal(t, tag.Tags{Client: "photos", Version: "2.1", Feature: "nightly", Criticality: tag.Sheddable}, send(ctx))
 	assert.Equal(t, "mine", send(ctx, "Aimd-Feature", "mine").Feature, "what the request has already stays")
-	lim, err := aimd.New(aimd.Config{})
-	require.NoError(t, err)
+	lim := attempttest.Limiter(t, aimd.Config{})
 	require.NoError(t, lim.Do(ctx, func(ctx context.Context) error {
 		assert.Equal(t, 1, send(ctx).Attempt, "Do says which it is")
 		return nil

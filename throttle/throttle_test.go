@@ -18,6 +18,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/tag"
 	"github.com/aimd-go/aimd/throttle"
 	"github.com/aimd-go/aimd/verdict"
@@ -173,8 +174,7 @@ func TestAThrottleInALimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th, err := throttle.New(throttle.Config{Rand: rand.New(rand.NewPCG(1, 2))})
 		require.NoError(t, err)
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5), Guards: []attempt.Guard{th}, MaxAttempts: 1, PauseMax: -1})
-		require.NoError(t, err)
+		l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5), Guards: []attempt.Guard{th}, MaxAttempts: 1, PauseMax: -1})
 		sent, throttled := 0, 0
 		for range 1000 {
 			err := l.Do(t.Context(), func(context.Context) error { sent++; return status(503) })

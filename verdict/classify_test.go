@@ -21,6 +21,7 @@ import (
 
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/internal/reason"
 	"github.com/aimd-go/aimd/verdict"
 )
@@ -105,22 +106,22 @@ func TestClassify(t *testing.T) {
 		{errors.New("http2: client connection lost"), again},
 		{context.DeadlineExceeded, timeout},
 		{fmt.Errorf("send: %w", context.Canceled), final},
-		{errors.Join(status{code: 503}, context.Canceled), final},
+		{errors.Join(status{HTTP: 503}, context.Canceled), final},
 
-		{status{code: 429}, overload},
-		{status{code: 503, after: time.Second}, after(overload, time.Second)},
-		{status{code: 504}, timeout},
-		{status{code: 500}, unclear},
-		{status{code: 600}, final},
-		{status{code: 400}, final},
-		{status{code: 401, after: time.Minute}, final},
-		{status{code: 404}, refused},
-		{status{code: 403}, denied},
-		{status{code: 403, after: time.Minute}, after(overload, time.Minute)},
+		{status{HTTP: 429}, overload},
+		{status{HTTP: 503, After: time.Second}, after(overload, time.Second)},
+		{status{HTTP: 504}, timeout},
+		{status{HTTP: 500}, unclear},
+		{status{HTTP: 600}, final},
+		{status{HTTP: 400}, final},
+		{status{HTTP: 401, After: time.Minute}, final},
+		{status{HTTP: 404}, refused},
+		{status{HTTP: 403}, denied},
+		{status{HTTP: 403, After: time.Minute}, after(overload, time.Minute)},
 
-		{errors.Join(status{code: 0}, syscall.ECONNREFUSED), again},
-		{errors.Join(status{code: 200}, context.DeadlineExceeded), timeout},
-		{status{code: 200}, unknown},
+		{errors.Join(status{HTTP: 0}, syscall.ECONNREFUSED), again},
+		{errors.Join(status{HTTP: 200}, context.DeadlineExceeded), timeout},
+		{status{HTTP: 200}, unknown},
 
 		{apiError{"SlowDown", 200}, overload},
 		{apiError{"SlowDown", 503}, overload},
@@ -131,10 +132,10 @@ func TestClassify(t *testing.T) {
 		{apiError{"ServiceQuotaExceededException", 402}, spent},
 		{apiError{"insufficient_quota", 503}, closed},
 		{apiError{"dailyLimitExceeded", 403}, spent},
-		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: reason.ErrQuota, Cause: status{code: 429}}), verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrQuota}},
+		{fmt.Errorf("a call: %w", &attempt.Error{Attempts: 1, Reason: reason.ErrQuota, Cause: status{HTTP: 429}}), verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrQuota}},
 		{&attempt.Error{Attempts: 1, Reason: reason.ErrNeverAnswered, Cause: syscall.ECONNREFUSED}, verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrNeverAnswered}},
-		{&attempt.Error{Attempts: 1, Reason: reason.ErrWait, Cause: status{code: 429}}, verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrWait}},
-		{&attempt.Error{Attempts: 1, Cause: status{code: 503}}, overload},
+		{&attempt.Error{Attempts: 1, Reason: reason.ErrWait, Cause: status{HTTP: 429}}, verdict.Verdict{Meaning: answer.Final, Reason: reason.ErrWait}},
+		{&attempt.Error{Attempts: 1, Cause: status{HTTP: 503}}, overload},
 		{&attempt.Error{Attempts: 1, Reason: context.Canceled, Cause: judged(again)}, final},
 		{apiError{"rateLimitExceeded", 403}, overload},
 		{apiError{"Unheard", 429}, overload},
@@ -147,8 +148,8 @@ func TestClassify(t *testing.T) {
 
 		{fmt.Errorf("call: %w", grpcError{8}), overload},
 		{errors.Join(errors.New("other"), grpcError{8}), overload},
-		{errors.Join(status{after: time.Second}, grpcError{8}), after(overload, time.Second)},
-		{errors.Join(status{after: time.Second}, grpcError{3}), final},
+		{errors.Join(status{After: time.Second}, grpcError{8}), after(overload, time.Second)},
+		{errors.Join(status{After: time.Second}, grpcError{3}), final},
 		{strange{}, unknown},
 
 		{judged(final), final},
@@ -183,14 +184,14 @@ func TestClassify(t *testing.T) {
 func TestClassifiersCompose(t *testing.T) {
 	teapot := func(err error) verdict.Verdict {
 		var s status
-		if errors.As(err, &s) && s.code == 418 {
+		if errors.As(err, &s) && s.HTTP == 418 {
 			return overload
 		}
 		return verdict.Verdict{}
 	}
 	classify := verdict.FirstOf(teapot, verdict.Classify)
-	require.Equal(t, overload, classify(status{code: 418}))
-	require.Equal(t, timeout, classify(status{code: 504}))
+	require.Equal(t, overload, classify(status{HTTP: 418}))
+	require.Equal(t, timeout, classify(status{HTTP: 504}))
 	require.Equal(t, unknown, verdict.FirstOf(teapot)(io.EOF))
 	require.Equal(t, unknown, verdict.FirstOf()(io.EOF))
 }
@@ -223,7 +224,7 @@ func TestAnErrorOfAnOperationWithin(t *testing.T) {
 	}{
 		{attempt.Error{Reason: errors.New("shut")}, false, true},
 		{attempt.Error{Reason: context.DeadlineExceeded}, true, true},
-		{attempt.Error{Attempts: 1, Cause: status{code: 503}}, false, false},
+		{attempt.Error{Attempts: 1, Cause: status{HTTP: 503}}, false, false},
 		{attempt.Error{Attempts: 1, Cause: unsent{}}, false, true},
 		{attempt.Error{Attempts: 2, Cause: unsent{}}, false, false}, // the first was perhaps
 		{attempt.Error{Attempts: 2, Reason: reason.ErrAttempts, Cause: context.DeadlineExceeded}, true, false},
@@ -234,14 +235,7 @@ func TestAnErrorOfAnOperationWithin(t *testing.T) {
 }
 
 // status is an error with an HTTP status and a Retry-After.
-type status struct {
-	code  int
-	after time.Duration
-}
-
-func (s status) Error() string             { return fmt.Sprintf("%d %s", s.code, http.StatusText(s.code)) }
-func (s status) HTTPStatusCode() int       { return s.code }
-func (s status) RetryAfter() time.Duration { return s.after }
+type status = attempttest.Status
 
 type unsent struct{}
 

@@ -43,12 +43,12 @@ func TestErrorsThatKnowTheirVerdict(t *testing.T) {
 		err  error
 		want verdict.Verdict
 	}{
-		{means(answer.Passing, 0, status{code: 503}), again},
+		{means(answer.Passing, 0, status{HTTP: 503}), again},
 		{means(answer.Unknown, 0, means(answer.Passing, 0, nil)), again},
 		{means(answer.Passing, 0, means(answer.Fault, 0, nil)), again},
-		{means(answer.Unknown, time.Second, status{code: 503}), after(overload, time.Second)},
-		{means(answer.Unknown, time.Second, status{code: 400}), after(overload, time.Second)},
-		{means(answer.Unknown, 0, status{code: 503}), overload},
+		{means(answer.Unknown, time.Second, status{HTTP: 503}), after(overload, time.Second)},
+		{means(answer.Unknown, time.Second, status{HTTP: 400}), after(overload, time.Second)},
+		{means(answer.Unknown, 0, status{HTTP: 503}), overload},
 		{means(answer.Passing, 0, context.Canceled), again},
 		{knows{io.EOF, verdict.Facts{Verdict: verdict.Verdict{Reason: reason}}}, verdict.Verdict{Reason: reason}},
 		{&attempt.Error{Attempts: 1, Reason: context.Canceled, Cause: means(answer.Refused, 0, nil)}, final},

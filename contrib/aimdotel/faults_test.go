@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/live"
 )
 
@@ -40,7 +41,7 @@ func TestAnEndpointThatHangs(t *testing.T) {
 		provider := sdk.NewMeterProvider(sdk.WithReader(sdk.NewPeriodicReader(exporter, sdk.WithInterval(time.Second), sdk.WithTimeout(30*time.Second))))
 		observe, err := NewObserver(WithMeterProvider(provider))
 		require.NoError(t, err)
-		l := reno(t, aimd.Config{InitialWindow: 10, MaxWindow: 10, Observer: observe})
+		l := attempttest.Reno(t, aimd.Config{InitialWindow: 10, MaxWindow: 10, Observer: observe})
 		_, err = Register(live.Of(l), WithMeterProvider(provider))
 		require.NoError(t, err)
 		began := time.Now()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/remote"
@@ -26,21 +27,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
-	t.Helper()
-	config.Law = aimd.Reno(0.5)
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
-}
-
-func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
-	t.Helper()
-	p, err := l.Acquire(context.Background())
-	require.NoError(t, err)
-	return p
-}
 
 // instrument is what a reader is told of one.
 type instrument struct {
@@ -111,11 +97,11 @@ func TestInstruments(t *testing.T) { synctest.Test(t, testInstruments) }
 
 func testInstruments(t *testing.T) {
 	reader := sdk.NewManualReader()
-	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
+	l := attempttest.Reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
 	registered, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
-	acquire(t, l).End(aimd.Refused(errors.New("busy")))
-	held := acquire(t, l)
+	attempttest.Acquire(t, l).End(aimd.Refused(errors.New("busy")))
+	held := attempttest.Acquire(t, l)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { _, _ = l.Acquire(ctx) }()
 	time.Sleep(3 * time.Second) // of the bubble's time
@@ -149,12 +135,12 @@ func testInstruments(t *testing.T) {
 // A limiter that only watches has counters of what it would have held.
 func TestShadow(t *testing.T) {
 	reader := sdk.NewManualReader()
-	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 1, Shadow: true})
+	l := attempttest.Reno(t, aimd.Config{Name: "photos", InitialWindow: 1, Shadow: true})
 	_, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
-	acquire(t, l)
+	attempttest.Acquire(t, l)
 	for range 3 {
-		acquire(t, l).End(aimd.Refused(errors.New("busy")))
+		attempttest.Acquire(t, l).End(aimd.Refused(errors.New("busy")))
 	}
 	got := collect(t, reader)
 	for name, want := range map[string]float64{"attempts": 4, "held": 3, "refused": 3, "above": 3, "held_time": 0} {
@@ -165,7 +151,7 @@ func TestShadow(t *testing.T) {
 // A limiter of a fleet has a share, the number of processes, who leads, and when the store was heard; 0 for never.
 func TestAShare(t *testing.T) {
 	reader := sdk.NewManualReader()
-	l := reno(t, aimd.Config{Name: "photos"})
+	l := attempttest.Reno(t, aimd.Config{Name: "photos"})
 	_, err := Register(live.Of(l), WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
 	require.NotContains(t, collect(t, reader), "aimd.share")
@@ -198,7 +184,7 @@ func TestCountersOfEvictedLimitersAreNotLost(t *testing.T) {
 			if i == 1 {
 				collect(t, reader)
 			}
-			acquire(t, l).End(nil)
+			attempttest.Acquire(t, l).End(nil)
 		}
 	}
 	all := collect(t, reader)
@@ -212,10 +198,10 @@ func TestHistograms(t *testing.T) {
 	observe, err := NewObserver(WithMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader))))
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: observe})
-		p := acquire(t, l)
+		l := attempttest.Reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: observe})
+		p := attempttest.Acquire(t, l)
 		go func() {
-			p := acquire(t, l)
+			p := attempttest.Acquire(t, l)
 			time.Sleep(500 * time.Millisecond)
 			p.End(&httplimit.StatusError{StatusCode: 404})
 		}()
@@ -234,7 +220,7 @@ func TestTheGlobalProviderIsTheDefault(t *testing.T) {
 	reader := sdk.NewManualReader()
 	otel.SetMeterProvider(sdk.NewMeterProvider(sdk.WithReader(reader)))
 	defer otel.SetMeterProvider(noop.NewMeterProvider())
-	_, err := Register(live.Of(reno(t, aimd.Config{})), WithMeterProvider(nil))
+	_, err := Register(live.Of(attempttest.Reno(t, aimd.Config{})), WithMeterProvider(nil))
 	require.NoError(t, err)
 	require.Len(t, collect(t, reader), 12)
 }

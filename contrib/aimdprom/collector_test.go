@@ -25,6 +25,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/aimdprom"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/limiter"
 	"github.com/aimd-go/aimd/live"
 	"github.com/aimd-go/aimd/remote"
@@ -32,21 +33,6 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-func reno(t *testing.T, config aimd.Config) *aimd.Limiter {
-	t.Helper()
-	config.Law = aimd.Reno(0.5)
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
-}
-
-func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
-	t.Helper()
-	p, err := l.Acquire(context.Background())
-	require.NoError(t, err)
-	return p
-}
 
 func registry(t *testing.T, all ...prometheus.Collector) *prometheus.Registry {
 	t.Helper()
@@ -83,10 +69,10 @@ func gathered(t *testing.T, g prometheus.Gatherer) map[string]float64 {
 
 func TestOneLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
+		l := attempttest.Reno(t, aimd.Config{Name: "photos", InitialWindow: 2})
 		r := registry(t, aimdprom.New(live.Of(l)))
-		p := acquire(t, l)
-		acquire(t, l)
+		p := attempttest.Acquire(t, l)
+		attempttest.Acquire(t, l)
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		go func() { _, _ = l.Acquire(ctx) }()
@@ -110,10 +96,10 @@ func TestOneLimiter(t *testing.T) {
 
 // A limiter that only watches has counters of what it would have held.
 func TestShadow(t *testing.T) {
-	l := reno(t, aimd.Config{Name: "photos", InitialWindow: 1, Shadow: true})
-	acquire(t, l)
+	l := attempttest.Reno(t, aimd.Config{Name: "photos", InitialWindow: 1, Shadow: true})
+	attempttest.Acquire(t, l)
 	for range 3 {
-		acquire(t, l).End(aimd.Refused(errors.New("busy")))
+		attempttest.Acquire(t, l).End(aimd.Refused(errors.New("busy")))
 	}
 	got := gathered(t, registry(t, aimdprom.New(live.Of(l))))
 	for name, want := range map[string]float64{"attempts": 4, "held": 3, "refused": 3, "above": 3, "held_seconds": 0} {
@@ -127,11 +113,10 @@ func TestShadow(t *testing.T) {
 func TestTheGapAndTheEndOfAPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // from 2000-01-01, 946684800
 		law := func(window.Settings) window.Law { return paced{} }
-		l, err := aimd.New(aimd.Config{Law: law, Name: "photos", InitialWindow: 2, MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond})
-		require.NoError(t, err)
+		l := attempttest.Limiter(t, aimd.Config{Law: law, Name: "photos", InitialWindow: 2, MinWindow: 2, PauseMax: time.Millisecond, PauseMin: time.Millisecond})
 		r := registry(t, aimdprom.New(live.Of(l)))
 		for range 2 {
-			permit := acquire(t, l)
+			permit := attempttest.Acquire(t, l)
 			time.Sleep(800 * time.Millisecond)
 			permit.End(aimd.Refused(errors.New("busy")))
 		}
@@ -168,7 +153,7 @@ func TestLimitersThatNoScrapeSaw(t *testing.T) {
 	for i := range 100 {
 		l, err := keyed.For(fmt.Sprint(i % 3))
 		require.NoError(t, err)
-		acquire(t, l).End(nil)
+		attempttest.Acquire(t, l).End(nil)
 	}
 	got := gathered(t, r)
 	require.InDelta(t, 100, got["aimd_attempts_total 0 success"]+got["aimd_attempts_total 1 success"]+got["aimd_attempts_total 2 success"], 0)
@@ -178,7 +163,7 @@ func TestLimitersThatNoScrapeSaw(t *testing.T) {
 }
 
 func TestNoNameBreaksAScrape(t *testing.T) {
-	a, b, bad := reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "a"}), reno(t, aimd.Config{Name: "\xff\"\n"})
+	a, b, bad := attempttest.Reno(t, aimd.Config{Name: "a"}), attempttest.Reno(t, aimd.Config{Name: "a"}), attempttest.Reno(t, aimd.Config{Name: "\xff\"\n"})
 	none := func() iter.Seq2[string, *aimd.Limiter] {
 		return func(yield func(string, *aimd.Limiter) bool) { yield("none", nil) }
 	}
@@ -199,10 +184,10 @@ func TestHistograms(t *testing.T) {
 	_, err = aimdprom.NewObserver(r)
 	require.ErrorAs(t, err, &prometheus.AlreadyRegisteredError{}, "one is enough")
 	synctest.Test(t, func(t *testing.T) {
-		l := reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: observe})
-		p := acquire(t, l)
+		l := attempttest.Reno(t, aimd.Config{Name: "a", InitialWindow: 1, Observer: observe})
+		p := attempttest.Acquire(t, l)
 		go func() {
-			p := acquire(t, l)
+			p := attempttest.Acquire(t, l)
 			time.Sleep(30 * time.Millisecond)
 			p.End(&httplimit.StatusError{StatusCode: 404})
 		}()
@@ -220,7 +205,7 @@ func TestHistograms(t *testing.T) {
 
 // The service reports a quota. Its name is a text of the service: docs/quota.md, rule 10.
 func TestAQuotaOfTheService(t *testing.T) {
-	l := reno(t, aimd.Config{Name: "photos"})
+	l := attempttest.Reno(t, aimd.Config{Name: "photos"})
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-RateLimit-Limit", "60")
 		w.Header().Set("X-RateLimit-Remaining", "59")
@@ -237,7 +222,7 @@ func TestAQuotaOfTheService(t *testing.T) {
 
 // A limiter of a fleet has a share, the number of processes, who leads, and when the store was heard; 0 for never.
 func TestAShare(t *testing.T) {
-	l := reno(t, aimd.Config{Name: "photos"})
+	l := attempttest.Reno(t, aimd.Config{Name: "photos"})
 	r := registry(t, aimdprom.New(live.Of(l)))
 	shares := func() (values []float64) {
 		got := gathered(t, r)
@@ -312,7 +297,7 @@ func TestAlertsNameMetricsThatExist(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal(text, &file))
 	known := map[string]bool{}
 	descs := make(chan *prometheus.Desc, 100)
-	aimdprom.New(live.Of(reno(t, aimd.Config{}))).Describe(descs)
+	aimdprom.New(live.Of(attempttest.Reno(t, aimd.Config{}))).Describe(descs)
 	_, err = aimdprom.NewObserver(describes{descs})
 	require.NoError(t, err)
 	close(descs)

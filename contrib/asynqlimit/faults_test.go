@@ -15,7 +15,7 @@ import (
 // A handler that wants no retry wraps the refusal. The task was tried again until half of its time was over, and never archived.
 func TestAHandlerMayEndARefusedTask(t *testing.T) {
 	for _, word := range []error{asynq.SkipRetry, asynq.RevokeTask} {
-		l, tried := newLimiter(t), 0
+		l, tried := attempttest.Limiter(t, aimd.Config{}), 0
 		want := fmt.Errorf("%w: %w", &httplimit.StatusError{StatusCode: 503}, word)
 		h := asynqlimit.Limit(&asynq.Config{}, l)(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
 			tried++

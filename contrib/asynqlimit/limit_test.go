@@ -14,13 +14,8 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/asynqlimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 )
-
-func newLimiter(t *testing.T) *aimd.Limiter {
-	l, err := aimd.New(aimd.Config{})
-	require.NoError(t, err)
-	return l
-}
 
 func TestAHandedBackTaskHasNotFailed(t *testing.T) {
 	for _, c := range []struct {
@@ -34,7 +29,7 @@ func TestAHandedBackTaskHasNotFailed(t *testing.T) {
 			RetryDelayFunc: func(int, error, *asynq.Task) time.Duration { return time.Hour },
 		}, false, time.Hour},
 	} {
-		asynqlimit.Limit(&c.config, newLimiter(t))
+		asynqlimit.Limit(&c.config, attempttest.Limiter(t, aimd.Config{}))
 		require.False(t, c.config.IsFailure(asynqlimit.ErrHandedBack))
 		require.Equal(t, c.fails, c.config.IsFailure(io.EOF))
 		require.True(t, c.config.IsFailure(io.ErrNoProgress))
@@ -45,7 +40,7 @@ func TestAHandedBackTaskHasNotFailed(t *testing.T) {
 
 // Each task has the limiter of its key, or none.
 func TestTheLimiterOfATask(t *testing.T) {
-	l, errWrong, errWork := newLimiter(t), errors.New("no such tenant"), errors.New("no such file")
+	l, errWrong, errWork := attempttest.Limiter(t, aimd.Config{}), errors.New("no such tenant"), errors.New("no such file")
 	limit, err := asynqlimit.LimitBy(&asynq.Config{}, asynqlimit.Settings{Of: func(_ context.Context, task *asynq.Task) (*aimd.Limiter, error) {
 		switch task.Type() {
 		case "wrong":
@@ -73,7 +68,7 @@ func TestTheLimiterOfATask(t *testing.T) {
 // Outside of a server there is nobody to hand a task back to.
 func TestATaskWithoutAServerWaitsForItsDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLimiter(t)
+		l := attempttest.Limiter(t, aimd.Config{})
 		require.NoError(t, l.Close())
 		limit, err := asynqlimit.LimitBy(&asynq.Config{}, asynqlimit.Settings{Limiter: l})
 		require.NoError(t, err)
@@ -87,11 +82,11 @@ func TestATaskWithoutAServerWaitsForItsDeadline(t *testing.T) {
 }
 
 func TestWrongSettings(t *testing.T) {
-	_, err := asynqlimit.LimitBy(nil, asynqlimit.Settings{Limiter: newLimiter(t)})
+	_, err := asynqlimit.LimitBy(nil, asynqlimit.Settings{Limiter: attempttest.Limiter(t, aimd.Config{})})
 	assert.EqualError(t, err, "asynqlimit: config: nil is not allowed")
 	_, err = asynqlimit.LimitBy(&asynq.Config{}, asynqlimit.Settings{})
 	assert.EqualError(t, err, "asynqlimit: Limiter: nil is not allowed, want either Limiter or Of")
 	of := func(context.Context, *asynq.Task) (*aimd.Limiter, error) { return nil, nil }
-	_, err = asynqlimit.LimitBy(&asynq.Config{}, asynqlimit.Settings{Limiter: newLimiter(t), Of: of})
+	_, err = asynqlimit.LimitBy(&asynq.Config{}, asynqlimit.Settings{Limiter: attempttest.Limiter(t, aimd.Config{}), Of: of})
 	assert.EqualError(t, err, "asynqlimit: Of: a function is not allowed, want either Limiter or Of")
 }

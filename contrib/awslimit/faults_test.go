@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aimd-go/aimd"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/internal/s3test"
 )
 
@@ -44,7 +45,7 @@ func TestKeysThatAreRefusedWithinA200(t *testing.T) {
 			s3test.Answer(w, r, http.StatusOK, document+"</DeleteResult>")
 			return true
 		}))
-		l := newLimiter(t, aimd.Config{})
+		l := attempttest.Reno(t, aimd.Config{})
 		c := s.client(l)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -80,7 +81,7 @@ func TestKeysThatAreRefusedWithinA200(t *testing.T) {
 func TestCopiesThroughTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStore(t, slots(64, 10*time.Millisecond))
-		c := s.client(newLimiter(t, aimd.Config{}))
+		c := s.client(attempttest.Reno(t, aimd.Config{}))
 		require.NoError(t, s.put("from", strings.Repeat("x", 1<<20)))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()

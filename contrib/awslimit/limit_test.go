@@ -37,7 +37,7 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 	shared := aws.Config{APIOptions: append(make([]func(*middleware.Stack) error, 0, 8), nop), RetryMaxAttempts: 3}
 	one, other := shared, shared
 	other.APIOptions = append(other.APIOptions, nil)
-	awslimit.Limit(&one, newLimiter(t, aimd.Config{}))
+	awslimit.Limit(&one, attempttest.Reno(t, aimd.Config{}))
 	require.Len(t, one.APIOptions, 2)
 	require.Len(t, shared.APIOptions, 1)
 	require.Nil(t, shared.Retryer)
@@ -45,12 +45,12 @@ func TestLimitLeavesCopiesOfTheConfigAlone(t *testing.T) {
 	require.Zero(t, one.RetryMaxAttempts)
 	require.Zero(t, one.Retryer().MaxAttempts(), "no limit")
 	require.PanicsWithValue(t, "awslimit: the limiter is nil", func() { awslimit.Limit(&one, nil) })
-	require.PanicsWithValue(t, "awslimit: the config is nil", func() { awslimit.Limit(nil, newLimiter(t, aimd.Config{})) })
+	require.PanicsWithValue(t, "awslimit: the config is nil", func() { awslimit.Limit(nil, attempttest.Reno(t, aimd.Config{})) })
 }
 
 func TestTwoLimiters(t *testing.T) {
 	s := newStore(t, once(s3test.Refuse))
-	service, account := newLimiter(t, aimd.Config{}), newLimiter(t, aimd.Config{})
+	service, account := attempttest.Reno(t, aimd.Config{}), attempttest.Reno(t, aimd.Config{})
 	c := s.client(service, func(cfg *aws.Config) { awslimit.Limit(cfg, account) })
 	require.NoError(t, put(t.Context(), c, "k", "x"))
 	for _, l := range []*aimd.Limiter{service, account} {
@@ -60,8 +60,8 @@ func TestTwoLimiters(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{1, 1}, []int{service.Snapshot().InFlight, account.Snapshot().InFlight})
 	require.NoError(t, out.Body.Close())
-	requireIdle(t, service)
-	requireIdle(t, account)
+	attempttest.Idle(t, service)
+	attempttest.Idle(t, account)
 
 	service.Close()
 	require.ErrorIs(t, put(t.Context(), c, "k", "x"), aimd.ErrClosed)
@@ -99,7 +99,7 @@ func TestWithinDoOfTheSameLimiter(t *testing.T) {
 
 func TestPresigningTakesNoSlot(t *testing.T) {
 	s := newStore(t)
-	l := newLimiter(t, aimd.Config{})
+	l := attempttest.Reno(t, aimd.Config{})
 	l.Close()
 	_, err := s3.NewPresignClient(s.client(l)).PresignGetObject(t.Context(), &s3.GetObjectInput{Bucket: aws.String(bucket), Key: aws.String("k")})
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func TestMissingCredentials(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, l, asked := newStore(t, once(s3test.Refuse)), newLimiter(t, aimd.Config{}), 0
+				s, l, asked := newStore(t, once(s3test.Refuse)), attempttest.Reno(t, aimd.Config{}), 0
 				err := put(t.Context(), s.client(l, func(cfg *aws.Config) {
 					cfg.Credentials = aws.CredentialsProviderFunc(func(ctx context.Context) (aws.Credentials, error) {
 						if asked++; asked%c.every != 0 {
@@ -198,7 +198,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 		http.ErrSchemeMismatch:                        false,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := newLimiter(t, aimd.Config{Classifier: classify})
+			l := attempttest.Reno(t, aimd.Config{Classifier: classify})
 			sent := 0
 			client := newStore(t).client(l, func(cfg *aws.Config) {
 				cfg.HTTPClient = doer(func(req *http.Request) (*http.Response, error) {
@@ -212,7 +212,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 			got := put(t.Context(), client, "k", "x")
 			require.Equal(t, again, got == nil, "%v: %v", err, got)
 			require.Equal(t, again, time.Since(start) > 0, "the limiter's backoff")
-			requireIdle(t, l)
+			attempttest.Idle(t, l)
 		})
 	}
 }
@@ -220,7 +220,7 @@ func TestWhatIsTriedAgain(t *testing.T) {
 // The SDK's quota is 500 tokens, of which each retry costs 5.
 func TestRetryerHasNoQuota(t *testing.T) {
 	cfg := aws.Config{}
-	awslimit.Limit(&cfg, newLimiter(t, aimd.Config{}))
+	awslimit.Limit(&cfg, attempttest.Reno(t, aimd.Config{}))
 	r := cfg.Retryer().(aws.RetryerV2)
 	for range 1000 {
 		_, err := r.GetRetryToken(t.Context(), responseError(503, "SlowDown"))
@@ -230,7 +230,7 @@ func TestRetryerHasNoQuota(t *testing.T) {
 
 // A body that cannot be rewound gets one attempt. The error has the reason of that attempt too.
 func TestBodyThatCannotBeRewound(t *testing.T) {
-	l := newLimiter(t, aimd.Config{})
+	l := attempttest.Reno(t, aimd.Config{})
 	c := newStore(t).client(l, func(cfg *aws.Config) {
 		cfg.BaseEndpoint = aws.String("https://service.example") // over http the SDK signs the body, which it has to read before
 		cfg.HTTPClient = doer(func(req *http.Request) (*http.Response, error) { return answered(req, 503, slowDown) })
@@ -297,7 +297,7 @@ func TestTransferManager(t *testing.T) {
 					}
 					return completed == 1
 				}))
-				l := newLimiter(t, aimd.Config{InitialWindow: 6})
+				l := attempttest.Reno(t, aimd.Config{InitialWindow: 6})
 				tm := transfermanager.New(s.client(l), func(o *transfermanager.Options) {
 					o.PartSizeBytes, o.Concurrency = 5<<20, 8
 				})
@@ -320,7 +320,7 @@ func TestTransferManager(t *testing.T) {
 				require.True(t, bytes.Equal(content, into.Bytes()), "what came down is what went up")
 				requests, _ = s.Counts()
 				require.EqualValues(t, requests, l.Snapshot().Attempts)
-				requireIdle(t, l)
+				attempttest.Idle(t, l)
 			})
 		})
 	}

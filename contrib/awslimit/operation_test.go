@@ -5,14 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"hash/crc32"
 	"io"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -30,6 +28,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/internal/s3test"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/verdict"
@@ -124,11 +123,11 @@ func TestHowAnOperationEnds(t *testing.T) {
 	gone := func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 		_, err := c.GetObject(t.Context(), object)
 		require.NoError(t, err)
-		requireIdle(t, l)
+		attempttest.Idle(t, l)
 	}
 	budget, err := retry.NewBudget(retry.BudgetConfig{})
 	require.NoError(t, err)
-	var heard warden
+	var heard attempttest.Guard
 	everything := aimd.Config{Classifier: func(error) verdict.Verdict { return verdict.Verdict{Meaning: answer.Refused} }}
 	for name, c := range map[string]struct {
 		store  func(*store)
@@ -258,23 +257,25 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.Equal(t, 1, l.Snapshot().InFlight)
 			_, err = io.ReadAll(out.Body)
 			require.NoError(t, err)
-			requireIdle(t, l)
+			attempttest.Idle(t, l)
 			require.NoError(t, out.Body.Close())
 		}, want: outcomes{successes: 1}},
 		"a stream that is cut": {store: begins(cut), opts: aimd.Config{Guards: []attempt.Guard{&heard}}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 			body := unread(t, l, c, t.Context())
 			_, err := io.ReadAll(body)
 			require.Error(t, err)
-			requireIdle(t, l)
+			attempttest.Idle(t, l)
 			_ = body.Close()
-			require.Equal(t, []string{"0", "neutral"}, heard.calls(), "the service had answered")
+			attempts, ended := heard.Heard()
+			require.Equal(t, []int{0}, attempts)
+			require.Equal(t, []window.Outcome{window.Neutral}, ended, "the service had answered")
 		}, want: outcomes{neutrals: 1}},
 		"a stream, and a timeout of the client's": {store: begins(hangs), config: func(cfg *aws.Config) { cfg.HTTPClient.(*http.Client).Timeout = time.Second },
 			call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 				body := unread(t, l, c, t.Context())
 				_, err := io.ReadAll(body)
 				require.Error(t, err)
-				requireIdle(t, l)
+				attempttest.Idle(t, l)
 				_ = body.Close()
 			}, want: outcomes{timeouts: 1}},
 		"a stream that an interceptor spoils": {store: stored, config: func(cfg *aws.Config) { cfg.Interceptors.AddAfterExecution(spoilsport{}) },
@@ -286,7 +287,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.NoError(t, put(t.Context(), c, "empty", ""))
 			out, err := get(t.Context(), c, "empty")
 			require.NoError(t, err)
-			requireIdle(t, l)
+			attempttest.Idle(t, l)
 			require.NoError(t, out.Body.Close())
 			for key, found := range map[string]bool{"k": true, "none": false} {
 				_, err = c.HeadObject(t.Context(), &s3.HeadObjectInput{Bucket: aws.String(bucket), Key: aws.String(key)})
@@ -334,30 +335,4 @@ type spoilsport struct{}
 
 func (spoilsport) AfterExecution(context.Context, *smithyhttp.InterceptorContext) error {
 	return errors.New("spoiled")
-}
-
-type warden struct {
-	mu  sync.Mutex
-	log []string
-}
-
-func (w *warden) Admit(_ context.Context, attempt int) error {
-	w.note(fmt.Sprint(attempt))
-	return nil
-}
-
-func (w *warden) Ended(_ context.Context, o window.Outcome) { w.note(o.String()) }
-
-func (w *warden) note(s string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.log = append(w.log, s)
-}
-
-func (w *warden) calls() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	log := w.log
-	w.log = nil
-	return log
 }

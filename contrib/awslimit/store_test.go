@@ -23,6 +23,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/awslimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/internal/s3test"
 )
 
@@ -127,19 +128,11 @@ func pathStyle(cfg aws.Config) *s3.Client {
 	return s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })
 }
 
-func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
-	t.Helper()
-	config.Law = aimd.Reno(0.9)
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
-}
-
 // oneSlot is a limiter whose window is one attempt and stays so.
 func oneSlot(t *testing.T, config aimd.Config) *aimd.Limiter {
 	t.Helper()
 	config.MaxWindow, config.InitialWindow = 1, 1
-	return newLimiter(t, config)
+	return attempttest.Reno(t, config)
 }
 
 func put(ctx context.Context, c *s3.Client, key, body string) error {
@@ -170,15 +163,7 @@ func requireOutcomes(t *testing.T, l *aimd.Limiter, want outcomes) {
 	t.Helper()
 	s := l.Snapshot()
 	require.Equal(t, want, outcomes{s.Successes, s.Overloads, s.Timeouts, s.Neutrals, s.ClientErrors})
-	requireIdle(t, l)
-}
-
-func requireIdle(t *testing.T, l *aimd.Limiter) {
-	t.Helper()
-	s := l.Snapshot()
-	require.Zero(t, s.InFlight, "in flight")
-	require.Zero(t, s.Queued, "queued")
-	require.Zero(t, s.Late, "second releases")
+	attempttest.Idle(t, l)
 }
 
 func newTransport() *http.Transport { return &http.Transport{MaxIdleConnsPerHost: 128} }
@@ -224,7 +209,7 @@ func TestAnswers(t *testing.T) {
 				t.Setenv("AWS_NEW_RETRIES_2026", retries2026)
 				synctest.Test(t, func(t *testing.T) {
 					s := newStore(t, once(c.answer))
-					l := newLimiter(t, aimd.Config{})
+					l := attempttest.Reno(t, aimd.Config{})
 					start := time.Now()
 					_, err := s.client(l).DeleteObjects(t.Context(), deletion)
 					if c.code != "" {
@@ -257,7 +242,7 @@ func testAWrongPort(t *testing.T) {
 		return dial(ctx, network, address)
 	}
 	away.Store(true)
-	l := newLimiter(t, aimd.Config{})
+	l := attempttest.Reno(t, aimd.Config{})
 	err := put(t.Context(), s.client(l), "k", "x")
 	require.ErrorIs(t, err, aimd.ErrNeverAnswered)
 	require.ErrorIs(t, err, syscall.ECONNREFUSED)
@@ -270,7 +255,7 @@ func testAWrongPort(t *testing.T) {
 	away.Store(true)
 	time.AfterFunc(time.Hour, func() { away.Store(false) })
 	require.NoError(t, put(t.Context(), s.client(l), "k", "x"))
-	requireIdle(t, l)
+	attempttest.Idle(t, l)
 }
 
 // resetting is a connection that the other side resets where it ends.
@@ -306,13 +291,13 @@ func TestAWrongServer(t *testing.T) {
 					conn, err := dial(ctx, network, address)
 					return resetting{conn}, err
 				}
-				l := newLimiter(t, aimd.Config{})
+				l := attempttest.Reno(t, aimd.Config{})
 				start := time.Now()
 				require.Error(t, put(t.Context(), s.client(l), "k", "x"))
 				require.LessOrEqual(t, time.Since(start), 10*time.Second)
 				requests, _ := s.Counts()
 				require.EqualValues(t, 3, requests)
-				requireIdle(t, l)
+				attempttest.Idle(t, l)
 			})
 		})
 	}

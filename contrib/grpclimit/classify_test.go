@@ -26,6 +26,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -140,8 +141,7 @@ func FuzzPushback(f *testing.F) {
 	for _, s := range []string{"", "0", "1500", "-1", "1e9", "+5", " 7", "18446744073709551615"} {
 		f.Add(s)
 	}
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
-	require.NoError(f, err)
+	l := attempttest.Limiter(f, aimd.Config{Law: aimd.Reno(0.5)})
 	f.Fuzz(func(t *testing.T, value string) {
 		err := grpclimit.UnaryClientInterceptor(l)(t.Context(), "", nil, nil, nil,
 			func(_ context.Context, _ string, _, _ any, _ *grpc.ClientConn, opts ...grpc.CallOption) error {
@@ -165,8 +165,7 @@ func FuzzPushback(f *testing.F) {
 func TestAWrongPort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := true
-		l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
-		require.NoError(t, err)
+		l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.5)})
 		atRest(t, l)
 		listener := bufconn.Listen(1 << 16)
 		client, _ := dial(t, append(retried(l), grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
@@ -176,7 +175,7 @@ func TestAWrongPort(t *testing.T) {
 			return listener.DialContext(ctx)
 		}))...)
 		start := time.Now()
-		err = call(t.Context(), client)
+		err := call(t.Context(), client)
 		require.ErrorIs(t, err, aimd.ErrNeverAnswered)
 		require.Regexp(t, "^gave up after [0-9]+ attempts: aimd: the service has never answered in 10s; last error: rpc error", err.Error())
 		requireCode(t, codes.Unavailable, err)

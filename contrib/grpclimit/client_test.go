@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -118,8 +118,9 @@ func TestWhatAnErrorSays(t *testing.T) {
 				want = append(want, c.guard)
 				assert.Zero(t, ctx.watching, "the context is forgotten")
 			}
-			assert.Equal(t, make([]int, len(want)), g.attempts)
-			assert.Equal(t, want, g.ended)
+			attempts, ended := g.Heard()
+			assert.Equal(t, make([]int, len(want)), attempts)
+			assert.Equal(t, want, ended)
 		})
 	}
 }
@@ -342,29 +343,9 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// guard keeps what it was asked, and what it heard.
-type guard struct {
-	mu       sync.Mutex
-	attempts []int
-	ended    []window.Outcome
-}
-
-func (g *guard) Admit(_ context.Context, attempt int) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.attempts = append(g.attempts, attempt)
-	return nil
-}
-
-func (g *guard) Ended(_ context.Context, o window.Outcome) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.ended = append(g.ended, o)
-}
-
-func guarded(t *testing.T, config aimd.Config) (watched, *guard) {
+func guarded(t *testing.T, config aimd.Config) (watched, *attempttest.Guard) {
 	t.Helper()
-	g := &guard{}
+	g := &attempttest.Guard{}
 	config.Guards = append(config.Guards, g)
 	return one(t, config), g
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 )
 
 // A call that is too late is not sent. To status.Code that was UNKNOWN through Do, and after a refusal RESOURCE_EXHAUSTED.
@@ -34,8 +35,7 @@ func TestACallThatIsTooLateIsADeadline(t *testing.T) {
 		"Do": grpclimit.Do,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l, err := aimd.New(aimd.Config{MaxWindow: 1})
-			require.NoError(t, err)
+			l := attempttest.Limiter(t, aimd.Config{MaxWindow: 1})
 			require.NoError(t, door(t.Context(), l, trip))
 
 			slot, err := l.Acquire(t.Context())
@@ -62,8 +62,7 @@ func TestACallThatIsTooLateIsADeadline(t *testing.T) {
 // Four watches held the four slots, and a call waited for ever. In HTTP they leave the window, one by one.
 func TestWatchesDoNotHoldTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := aimd.New(aimd.Config{InitialWindow: 4})
-		require.NoError(t, err)
+		l := attempttest.Limiter(t, aimd.Config{InitialWindow: 4})
 		atRest(t, l)
 		client := to(t, &service{duplex: func(s duplexServer) error {
 			_ = s.Send(&pb.StreamingOutputCallResponse{})

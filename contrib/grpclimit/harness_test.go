@@ -25,6 +25,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/grpclimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -60,10 +61,7 @@ func one(t *testing.T, config aimd.Config) watched {
 // atRest checks after the test that the limiter has nothing to do, and that no slot was released twice.
 func atRest(t *testing.T, l *aimd.Limiter) {
 	t.Cleanup(func() {
-		s := l.Snapshot()
-		assert.Zero(t, s.InFlight, "in flight at the end")
-		assert.Zero(t, s.Queued, "queued at the end")
-		assert.Zero(t, s.Late, "slots released twice")
+		attempttest.Idle(t, l)
 	})
 }
 

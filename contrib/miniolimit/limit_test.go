@@ -36,7 +36,7 @@ import (
 )
 
 func TestArgumentsThatAreNil(t *testing.T) {
-	require.EqualError(t, miniolimit.Limit(nil, newLimiter(t, aimd.Config{})), "miniolimit: options: nil is not allowed")
+	require.EqualError(t, miniolimit.Limit(nil, attempttest.Reno(t, aimd.Config{})), "miniolimit: options: nil is not allowed")
 	require.EqualError(t, miniolimit.Limit(&minio.Options{}, nil), "miniolimit: limiter: nil is not allowed")
 }
 
@@ -52,7 +52,7 @@ func TestMultipart(t *testing.T) {
 			}
 			return first
 		})
-		l := newLimiter(t, aimd.Config{InitialWindow: 6})
+		l := attempttest.Reno(t, aimd.Config{InitialWindow: 6})
 		c := s.client(t, l)
 		content := make([]byte, 22<<20)
 		_, _ = rand.NewChaCha8([32]byte{}).Read(content)
@@ -66,11 +66,11 @@ func TestMultipart(t *testing.T) {
 		require.EqualValues(t, requests, now.Attempts)
 		require.EqualValues(t, 7, now.Successes, "initiate, 5 parts, complete")
 		require.EqualValues(t, refused+1, now.Overloads, "the SlowDown in the 200 is one")
-		requireIdle(t, l)
+		attempttest.Idle(t, l)
 
 		got := read(t, c, "big")
 		require.True(t, bytes.Equal(content, got), "what came down is what went up")
-		requireIdle(t, l)
+		attempttest.Idle(t, l)
 	})
 }
 
@@ -97,7 +97,7 @@ func TestAnErrorInA200(t *testing.T) {
 	code := func(code string) string { return "<Error><Code>" + code + "</Code></Error>" }
 	send := func(method, url string, header http.Header, body io.Reader) (*http.Response, error) {
 		opts := &minio.Options{Transport: answering{body}}
-		require.NoError(t, miniolimit.Limit(opts, newLimiter(t, aimd.Config{})))
+		require.NoError(t, miniolimit.Limit(opts, attempttest.Reno(t, aimd.Config{})))
 		req, err := http.NewRequestWithContext(t.Context(), method, "http://store.example/bucket/key"+url, nil)
 		require.NoError(t, err)
 		req.Header = header
@@ -131,7 +131,7 @@ func TestAnErrorInA200(t *testing.T) {
 }
 
 func TestLimitKeepsWhatIsSet(t *testing.T) {
-	l := newLimiter(t, aimd.Config{})
+	l := attempttest.Reno(t, aimd.Config{})
 	opts := &minio.Options{MaxRetries: 3, Transport: http.DefaultTransport}
 	require.NoError(t, miniolimit.Limit(opts, l))
 	require.Equal(t, 3, opts.MaxRetries)
@@ -154,7 +154,7 @@ func TestAWrongPort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newStore(t, 8, 0, nil)
-				l := newLimiter(t, aimd.Config{})
+				l := attempttest.Reno(t, aimd.Config{})
 				c := s.client(t, l, func(o *minio.Options) {
 					tr := s.transport()
 					tr.DialContext = func(context.Context, string, string) (net.Conn, error) {
@@ -167,7 +167,7 @@ func TestAWrongPort(t *testing.T) {
 				require.ErrorIs(t, err, aimd.ErrNeverAnswered)
 				require.ErrorIs(t, err, syscall.ECONNREFUSED)
 				require.Less(t, time.Since(start), 40*time.Second)
-				requireIdle(t, l)
+				attempttest.Idle(t, l)
 			})
 		})
 	}
@@ -197,12 +197,12 @@ func TestHungUp(t *testing.T) {
 	s := newStore(t, 0, 0, func(_ http.ResponseWriter, r *http.Request) bool {
 		panic(http.ErrAbortHandler)
 	})
-	l := newLimiter(t, aimd.Config{})
+	l := attempttest.Reno(t, aimd.Config{})
 	err := put(t.Context(), s.client(t, l, func(o *minio.Options) { o.MaxRetries = 1 }), "a", "x")
 	require.Error(t, err)
 	require.Equal(t, verdict.Verdict{Meaning: answer.Passing}, miniolimit.Classify(err), "%v", err)
 	require.EqualValues(t, 1, l.Snapshot().Neutrals)
-	requireIdle(t, l)
+	attempttest.Idle(t, l)
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -279,26 +279,9 @@ func (s *store) client(t *testing.T, l *aimd.Limiter, change ...func(*minio.Opti
 	return c
 }
 
-func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
-	t.Helper()
-	config.Law = aimd.Reno(0.9)
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
-}
-
 func put(ctx context.Context, c *minio.Client, key, body string) error {
 	_, err := c.PutObject(ctx, bucket, key, strings.NewReader(body), int64(len(body)), minio.PutObjectOptions{})
 	return err
-}
-
-// requireIdle checks that every permit was released, once.
-func requireIdle(t *testing.T, l *aimd.Limiter) {
-	t.Helper()
-	s := l.Snapshot()
-	require.Zero(t, s.InFlight, "in flight")
-	require.Zero(t, s.Queued, "queued")
-	require.Zero(t, s.Late, "second releases")
 }
 
 func TestClass(t *testing.T) {

@@ -14,13 +14,12 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/riverlimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 )
 
 func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 	config.InitialWindow, config.MaxWindow = 1, 1
-	l, err := aimd.New(config)
-	require.NoError(t, err)
-	return l
+	return attempttest.Limiter(t, config)
 }
 
 func middleware(t *testing.T, c *river.Config, s riverlimit.Settings) rivertype.WorkerMiddleware {

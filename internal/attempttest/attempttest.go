@@ -58,8 +58,7 @@ func (l *life) Admit(context.Context, int) error          { return l.refuse }
 func (l *life) Ended(_ context.Context, o window.Outcome) { l.heard <- o }
 
 func (l *life) acquire() (end func()) {
-	p, err := l.Acquire(l.Context())
-	require.NoError(l, err)
+	p := Acquire(l.T, l.Limiter)
 	return func() { p.End(nil) }
 }
 
@@ -158,9 +157,7 @@ func Run(t *testing.T, call Call) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &life{T: t, call: call, read: verdict.Classify, heard: make(chan window.Outcome, 100)}
 				read := func(err error) verdict.Verdict { return l.read(err) }
-				var err error
-				l.Limiter, err = aimd.New(aimd.Config{MaxWindow: 1, Guards: []attempt.Guard{l}, Classifier: read})
-				require.NoError(t, err)
+				l.Limiter = Limiter(t, aimd.Config{MaxWindow: 1, Guards: []attempt.Guard{l}, Classifier: read})
 				c.run(l)
 				synctest.Wait()
 				s := l.Snapshot()
