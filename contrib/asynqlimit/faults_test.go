@@ -8,8 +8,10 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/stretchr/testify/require"
 
+	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/contrib/asynqlimit"
 	"github.com/aimd-go/aimd/httplimit"
+	"github.com/aimd-go/aimd/internal/attempttest"
 )
 
 // A handler that wants no retry wraps the refusal. The task was tried again until half of its time was over, and never archived.

@@ -47,13 +47,7 @@ func TestWhatIsReplacedLosesNothing(t *testing.T) {
 		assert.Equal(t, 200, resp.StatusCode)
 		assert.False(t, resp.Close)
 		assert.Equal(t, 200, health())
-		statuses := make(chan int, 2)
-		for _, path := range []string{"/slow", "/slower"} {
-			go func() {
-				status, _, _ := b.ask(t, get(path))
-				statuses <- status
-			}()
-		}
+		slow, slower := b.asks(t, get("/slow")), b.asks(t, get("/slower"))
 		synctest.Wait()
 		began, stopped := time.Now(), make(chan error, 1)
 		go func() { stopped <- b.drained(t.Context(), b.server) }()
@@ -61,24 +55,20 @@ func TestWhatIsReplacedLosesNothing(t *testing.T) {
 		assert.Equal(t, 503, health(), "at once")
 
 		// Two are in flight, so those that come now wait.
-		waiting := make(chan int, 1)
-		go func() {
-			status, _, _ := b.ask(t, get("/waits", "X-Api-Key: other"))
-			waiting <- status
-		}()
-		assert.Equal(t, 200, <-waiting, "another key")
+		assert.Equal(t, 200, <-b.asks(t, get("/waits", "X-Api-Key: other")), "another key")
 		time.Sleep(4 * time.Second)
-		go func() { statuses <- again().StatusCode }()
-		assert.Equal(t, 200, <-statuses, "that of 20 s")
+		idle := make(chan int, 1)
+		go func() { idle <- again().StatusCode }()
+		assert.Equal(t, 200, <-slow, "that of 20 s")
 		assert.Equal(t, 20*time.Second, time.Since(began).Round(time.Second))
-		assert.Equal(t, 200, <-statuses, "that of the idle connection")
+		assert.Equal(t, 200, <-idle, "that of the idle connection")
 		_, err := in.ReadByte()
 		assert.ErrorIs(t, err, io.EOF, "its answer was the last")
-		_, err = b.programs.dial()
+		_, err = b.programs.DialContext(t.Context(), "", "")
 		assert.Error(t, err, "the port is closed after --drain-delay")
 
 		assert.ErrorContains(t, <-stopped, "--drain 30s: is over")
-		assert.Equal(t, 502, <-statuses, "in flight after --drain")
+		assert.Equal(t, 502, <-slower, "in flight after --drain")
 		assert.Equal(t, 35*time.Second, time.Since(began).Round(time.Second))
 		time.Sleep(2 * time.Minute) // the service goes on
 		b.settled(t, "all")

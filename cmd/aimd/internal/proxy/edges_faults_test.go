@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/internal/s3test"
 )
 
 // Whoever stops, wherever it is, holds nobody else's place: a small request of another key is answered, or told 429, within
@@ -46,29 +48,21 @@ func TestWhoStopsHoldsNoOther(t *testing.T) {
 	} {
 		for _, other := range []string{get("/", "X-Api-Key: other"), "POST" + get("/", "X-Api-Key: other", "Content-Length: 10")[3:] + "0123456789"} {
 			t.Run(name+" "+other[:4], func(t *testing.T) {
-				inBubble(t, func(conn net.Conn) {
-					defer conn.Close()
-					for in := bufio.NewReader(conn); ; {
-						r, err := http.ReadRequest(in)
-						if err != nil {
-							return
-						}
-						_, _ = io.Copy(io.Discard, r.Body)
-						if r.URL.Path == "/endless" {
-							_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"+half)
-							return
-						}
-						if _, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"); err != nil {
-							return
-						}
+				inBubble(t, answering(func(conn net.Conn, r *http.Request) error {
+					_, _ = io.Copy(io.Discard, r.Body)
+					if r.URL.Path == "/endless" {
+						_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n"+half)
+						return io.EOF
 					}
-				}, func(s *settings) { s.memory = 8 << 20 }, func(t *testing.T, b bubble) {
-					l, server := newPipes(), b.proxy.server(b.proxy)
+					_, err := io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+					return err
+				}), func(s *settings) { s.memory = 8 << 20 }, func(t *testing.T, b bubble) {
+					l, server := s3test.Listen(), b.proxy.server(b.proxy)
 					go server.Serve(newBounded(l, places, b.proxy, server))
 					ended := make(chan struct{})
 					var all sync.WaitGroup
 					for range places {
-						conn, err := l.dial()
+						conn, err := l.DialContext(t.Context(), "", "")
 						require.NoError(t, err)
 						if strings.HasPrefix(name, "an idle") {
 							go io.Copy(io.Discard, conn)
@@ -116,7 +110,7 @@ func TestALineForPlacesIsTold(t *testing.T) {
 				time.Sleep(4 * time.Minute)
 			}
 		}), nil, func(t *testing.T, b bubble) {
-			l, server := newPipes(), b.proxy.server(b.proxy)
+			l, server := s3test.Listen(), b.proxy.server(b.proxy)
 			go server.Serve(newBounded(l, 2, b.proxy, server))
 			var all sync.WaitGroup
 			var mu sync.Mutex
@@ -144,7 +138,7 @@ func TestALineForPlacesIsTold(t *testing.T) {
 // Those that are told and say nothing are eight at a time, and go after 5 s: the files for all else are 16.
 func TestThoseThatAreToldAreFew(t *testing.T) {
 	inBubble(t, handled(func(http.ResponseWriter, *http.Request) { time.Sleep(4 * time.Minute) }), nil, func(t *testing.T, b bubble) {
-		l, server := newPipes(), b.proxy.server(b.proxy)
+		l, server := s3test.Listen(), b.proxy.server(b.proxy)
 		go server.Serve(newBounded(l, 2, b.proxy, server))
 		for range 2 {
 			go bubble{b.proxy, l, server}.ask(t, get("/"))
@@ -153,7 +147,7 @@ func TestThoseThatAreToldAreFew(t *testing.T) {
 		var accepted atomic.Int32
 		for range 30 {
 			go func() {
-				if conn, err := l.dial(); err == nil {
+				if conn, err := l.DialContext(t.Context(), "", ""); err == nil {
 					accepted.Inc()
 					_, _ = io.Copy(io.Discard, conn)
 				}
@@ -264,12 +258,8 @@ func TestAServiceOfHTTP2WithoutRoomForABody(t *testing.T) {
 			b.base.Protocols.SetUnencryptedHTTP2(true)
 			status, _, _ := b.ask(t, get("/"))
 			require.Equal(t, 200, status)
-			ended := make(chan int, 1)
 			began := time.Now()
-			go func() {
-				status, _, _ := b.ask(t, fmt.Sprintf("POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", size, strings.Repeat("x", size)))
-				ended <- status
-			}()
+			ended := b.asks(t, "POST"+get("/", fmt.Sprint("Content-Length: ", size))[3:]+strings.Repeat("x", size))
 			time.Sleep(time.Second)
 			status, _, _ = b.ask(t, get("/", "X-Api-Key: other"))
 			assert.Equal(t, 200, status)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli"
 	"github.com/aimd-go/aimd/cmd/aimd/internal/cli/clitest"
+	"github.com/aimd-go/aimd/internal/s3test"
 )
 
 // A program that closes its own side after the request is there and reads. net/http takes it for gone, and would say
@@ -379,14 +380,14 @@ func TestALostConnectionOfHTTP2(t *testing.T) {
 			TLSConfig: &tls.Config{Certificates: certificates},
 			Handler:   http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { versions = append(versions, r.Proto) }),
 		}
-		conns := newPipes()
+		conns := s3test.Listen()
 		go service.ServeTLS(conns, "", "")
 		defer service.Close()
 		b.base.TLSClientConfig = &tls.Config{RootCAs: roots}
 		var made []*atomic.Bool
-		b.base.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		b.base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			made = append(made, atomic.NewBool(false))
-			c, err := conns.dial()
+			c, err := conns.DialContext(ctx, network, address)
 			return lost{c, made[len(made)-1]}, err
 		}
 		status, _, text := b.ask(t, get("/"))

@@ -16,37 +16,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/internal/s3test"
 )
-
-// pipes is a network of a bubble, whose connections have no buffer.
-type pipes struct {
-	conns  chan net.Conn
-	closed chan struct{}
-}
-
-func newPipes() *pipes { return &pipes{make(chan net.Conn), make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.conns:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Close() error   { close(p.closed); return nil }
-func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
-
-func (p *pipes) dial() (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.conns <- there:
-		return here, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
 
 // made is a proxy with the settings of the command line, changed.
 func made(t *testing.T, change func(*settings)) *proxy {
@@ -72,7 +44,7 @@ func (p *proxy) admins(path, host string) *httptest.ResponseRecorder {
 // bubble is a proxy in virtual time, with the settings of the command line.
 type bubble struct {
 	*proxy
-	programs *pipes
+	programs *s3test.Listener
 	server   *http.Server
 }
 
@@ -81,9 +53,9 @@ func inBubble(t *testing.T, serve func(net.Conn), change func(*settings), test f
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		p := made(t, change)
-		b := bubble{p, newPipes(), p.server(p)}
-		service := newPipes()
-		p.base.DialContext = func(context.Context, string, string) (net.Conn, error) { return service.dial() }
+		b := bubble{p, s3test.Listen(), p.server(p)}
+		service := s3test.Listen()
+		p.base.DialContext = service.DialContext
 		go func() {
 			for {
 				c, err := service.Accept()
@@ -104,25 +76,28 @@ func inBubble(t *testing.T, serve func(net.Conn), change func(*settings), test f
 	})
 }
 
-// handled is a service made of a handler.
-func handled(h http.HandlerFunc) func(net.Conn) {
+// answering is a service that answers each request by hand, and closes the connection at an error.
+func answering(answer func(net.Conn, *http.Request) error) func(net.Conn) {
 	return func(c net.Conn) {
 		defer c.Close()
 		for in := bufio.NewReader(c); ; {
-			r, err := http.ReadRequest(in)
-			if err != nil {
-				return
-			}
-			w := httptest.NewRecorder()
-			h(w, r)
-			_, _ = io.Copy(io.Discard, r.Body)
-			resp := w.Result()
-			resp.ContentLength = int64(w.Body.Len())
-			if resp.Write(c) != nil {
+			if r, err := http.ReadRequest(in); err != nil || answer(c, r) != nil {
 				return
 			}
 		}
 	}
+}
+
+// handled is a service made of a handler.
+func handled(h http.HandlerFunc) func(net.Conn) {
+	return answering(func(c net.Conn, r *http.Request) error {
+		w := httptest.NewRecorder()
+		h(w, r)
+		_, _ = io.Copy(io.Discard, r.Body)
+		resp := w.Result()
+		resp.ContentLength = int64(w.Body.Len())
+		return resp.Write(c)
+	})
 }
 
 // slotted is a service with so many slots, whose answers take that long. It refuses what is above them.
@@ -141,11 +116,21 @@ func slotted(slots int64, took time.Duration) (serve func(net.Conn), refused *at
 
 // dial connects a program.
 func (b bubble) dial() net.Conn {
-	c, err := b.programs.dial()
+	c, err := b.programs.DialContext(context.Background(), "", "")
 	if err != nil {
 		panic(err) // the proxy serves to the end of its bubble
 	}
 	return c
+}
+
+// asks is the status of the answer to a request of a program, once it is there.
+func (b bubble) asks(t *testing.T, r string) <-chan int {
+	answered := make(chan int, 1)
+	go func() {
+		status, _, _ := b.ask(t, r)
+		answered <- status
+	}()
+	return answered
 }
 
 // ask is the answer to a request of a program.

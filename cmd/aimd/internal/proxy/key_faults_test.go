@@ -20,6 +20,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/atomic"
+
+	"github.com/aimd-go/aimd/internal/s3test"
 )
 
 // A program whose credential is new in each request has one limiter all the same: by the parameter that says who signs, by
@@ -177,8 +179,8 @@ func spike(t *testing.T, refuses bool, headers ...string) (share float64) {
 			defer mu.Unlock()
 			return 50*time.Millisecond + time.Duration(random.Int64N(int64(100*time.Millisecond)))
 		}
-		service := newPipes()
-		b.base.DialContext = func(context.Context, string, string) (net.Conn, error) { return service.dial() }
+		service := s3test.Listen()
+		b.base.DialContext = service.DialContext
 		server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			select {
 			case places <- struct{}{}:
@@ -249,37 +251,21 @@ func TestASpikeOfProgramsThatDoNotSayWhenTheyLeave(t *testing.T) {
 // A program's time ends at the head of the answer: a stream goes on. Before it the program gets a 504 in flight, and a
 // 429 if it was never sent.
 func TestTheTimeOfAProgramEndsAtTheHead(t *testing.T) {
-	inBubble(t, func(conn net.Conn) {
-		defer conn.Close()
-		for in := bufio.NewReader(conn); ; {
-			r, err := http.ReadRequest(in)
-			if err != nil {
-				return
-			}
-			if r.URL.Path == "/slow" {
-				time.Sleep(20 * time.Second)
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+	inBubble(t, answering(func(conn net.Conn, r *http.Request) error {
+		if r.URL.Path == "/slow" {
 			time.Sleep(20 * time.Second)
-			if _, err := io.WriteString(conn, "hi"); err != nil {
-				return
-			}
 		}
-	}, func(s *settings) { s.maxWindow = 1 }, func(t *testing.T, b bubble) {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
+		time.Sleep(20 * time.Second)
+		_, err := io.WriteString(conn, "hi")
+		return err
+	}), func(s *settings) { s.maxWindow = 1 }, func(t *testing.T, b bubble) {
 		status, _, text := b.ask(t, get("/stream", "X-Stainless-Timeout: 5"))
 		assert.Equal(t, "200 hi", fmt.Sprint(status, " ", text))
 		began := time.Now()
-		waits := make(chan int, 1)
-		flies := make(chan int, 1)
-		go func() {
-			status, _, _ := b.ask(t, "POST"+get("/slow", "X-Stainless-Timeout: 5", "Content-Length: 0")[3:])
-			flies <- status
-		}()
+		flies := b.asks(t, "POST"+get("/slow", "X-Stainless-Timeout: 5", "Content-Length: 0")[3:])
 		synctest.Wait()
-		go func() {
-			status, _, _ := b.ask(t, get("/stream", "X-Stainless-Timeout: 4"))
-			waits <- status
-		}()
+		waits := b.asks(t, get("/stream", "X-Stainless-Timeout: 4"))
 		assert.Equal(t, 429, <-waits)
 		assert.Equal(t, 504, <-flies)
 		assert.Equal(t, 5*time.Second, time.Since(began))

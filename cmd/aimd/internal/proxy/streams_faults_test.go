@@ -35,35 +35,23 @@ func TestEventStreamsDoNotHoldTheWindow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var start time.Time
-			inBubble(t, func(conn net.Conn) {
-				defer conn.Close()
-				for in := bufio.NewReader(conn); ; {
-					r, err := http.ReadRequest(in)
-					if err != nil {
-						return
+			inBubble(t, answering(func(conn net.Conn, r *http.Request) (err error) {
+				time.Sleep(20 * time.Millisecond)
+				switch since := time.Since(start); {
+				case r.URL.Path == "/events":
+					_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+					for n := 0; n < 360 && err == nil; n++ { // an hour
+						_, err = io.WriteString(conn, "9\r\ndata: 1\n\n\r\n")
+						time.Sleep(10 * time.Second)
 					}
-					time.Sleep(20 * time.Millisecond)
-					switch since := time.Since(start); {
-					case r.URL.Path == "/events":
-						_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
-						for range 360 { // an hour
-							if err != nil {
-								return
-							}
-							_, err = io.WriteString(conn, "9\r\ndata: 1\n\n\r\n")
-							time.Sleep(10 * time.Second)
-						}
-						return
-					case since > time.Second && since < time.Second+c.down:
-						_, err = io.WriteString(conn, "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n")
-					default:
-						_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
-					}
-					if err != nil {
-						return
-					}
+					return io.EOF
+				case since > time.Second && since < time.Second+c.down:
+					_, err = io.WriteString(conn, "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n")
+				default:
+					_, err = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
 				}
-			}, func(s *settings) { s.maxWindow = c.max }, func(t *testing.T, b bubble) {
+				return err
+			}), func(s *settings) { s.maxWindow = c.max }, func(t *testing.T, b bubble) {
 				start = time.Now()
 				var programs []net.Conn
 				for range c.streams {
