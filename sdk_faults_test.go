@@ -177,19 +177,25 @@ func TestALowLimitOfTokensIsAskedAgain(t *testing.T) {
 	})
 }
 
+// asks is the time of so many requests, one after another.
+func asks(t *testing.T, client *http.Client, n int) time.Duration {
+	t.Helper()
+	began := time.Now()
+	for range n {
+		resp, err := client.Get("http://service/")
+		require.NoError(t, err)
+		resp.Body.Close()
+	}
+	return time.Since(began)
+}
+
 // A 403 with nothing left and a reset in a day stopped a client for a day, though MaxRetryAfter was a minute.
 func TestOneAnswerStopsForMaxRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lim := attempttest.Limiter(t, aimd.Config{MaxRetryAfter: time.Minute})
 		base := quoting(3, 403, nil, map[string]string{"X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "86399"})
 		client := (&httplimit.Transport{Base: base, Limiter: lim}).Client()
-		began := time.Now()
-		for range 5 {
-			resp, err := client.Get("http://service/")
-			require.NoError(t, err)
-			resp.Body.Close()
-		}
-		assert.Less(t, time.Since(began), 10*time.Minute)
+		assert.Less(t, asks(t, client, 5), 10*time.Minute)
 	})
 }
 
@@ -205,13 +211,7 @@ func TestSlotsToldAsAQuotaBoundAndNeverClose(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				lim := attempttest.Limiter(t, aimd.Config{})
 				client := (&httplimit.Transport{Base: quoting(0, 0, header, nil), Limiter: lim}).Client()
-				began := time.Now()
-				for range 50 {
-					resp, err := client.Get("http://service/")
-					require.NoError(t, err)
-					resp.Body.Close()
-				}
-				assert.Less(t, time.Since(began), 6*time.Second)
+				assert.Less(t, asks(t, client, 50), 6*time.Second)
 			})
 		})
 	}

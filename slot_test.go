@@ -24,7 +24,6 @@ import (
 	"github.com/aimd-go/aimd/event"
 	"github.com/aimd-go/aimd/httplimit"
 	"github.com/aimd-go/aimd/internal/attempttest"
-	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
 
@@ -177,10 +176,9 @@ var reset = &net.OpError{Op: "read", Net: "tcp", Err: os.NewSyscallError("read",
 // once, the TLS after an answer too. The observer hears why, and the window learns nothing.
 func TestAServiceThatWasNeverReached(t *testing.T) {
 	for name, c := range map[string]struct {
-		err        error
-		classifier verdict.Classifier
-		contact    time.Duration
-		took       time.Duration
+		err     error
+		contact time.Duration
+		took    time.Duration
 	}{
 		"nobody":              {err: nobody, took: 10 * time.Second},
 		"nobody for a minute": {err: nobody, contact: time.Minute, took: time.Minute},
@@ -193,7 +191,7 @@ func TestAServiceThatWasNeverReached(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				observe, told := kinds(event.Away)
-				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
+				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.FirstContact = c.contact })
 				fails := func(context.Context) error { return c.err }
 				start, items := time.Now(), 0
 				for _, err := range aimd.Items(t.Context(), l, count(20), func(ctx context.Context, _ int) error { return fails(ctx) }) {
@@ -234,7 +232,6 @@ func TestAServiceThatIsWaitedFor(t *testing.T) {
 	for name, c := range map[string]struct {
 		err, answer error
 		takes       time.Duration
-		classifier  verdict.Classifier
 		contact     time.Duration
 		away        int
 	}{
@@ -249,7 +246,7 @@ func TestAServiceThatIsWaitedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				observe, told := kinds(event.Away)
-				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.Classifier, cfg.FirstContact = c.classifier, c.contact })
+				l := newLimiter(t, 4, observe, func(cfg *aimd.Config) { cfg.FirstContact = c.contact })
 				if c.answer != nothing {
 					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 					defer cancel()

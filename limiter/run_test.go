@@ -54,6 +54,40 @@ func (g *failing) takes(n int) {
 	}
 }
 
+// episode begins one of own failures, long ago.
+func (g *failing) episode() {
+	g.Helper()
+	var other limiter.Run
+	g.fails(&other)
+	for range 4 {
+		g.now += 10 * time.Second
+		g.takes(1)
+		g.fails(&other)
+	}
+}
+
+// retried is an operation that fails so often and is accepted then.
+func (g *failing) retried(failures int) {
+	g.Helper()
+	var r limiter.Run
+	for range failures {
+		g.fails(&r)
+	}
+	t := g.sent()
+	g.Answered(g.now, t, g.Heard(&r, window.Success), 0)
+}
+
+// own is the number of attempts after which an operation ends, with another accepted between two of them.
+func (g *failing) own() (n int) {
+	g.Helper()
+	var r limiter.Run
+	for ; n < 60 && !r.Ends(); n++ {
+		g.fails(&r)
+		g.takes(1)
+	}
+	return n
+}
+
 func aside(r *limiter.Run) bool { is, _ := r.Aside(); return is }
 
 // docs/design.md: "An operation that failed goes aside", "a refusal at the sixth in a row".
@@ -182,13 +216,7 @@ func tries(t *testing.T, per int, s limiter.Settings, r *limiter.Run, o window.O
 			g.takes(1)
 		}
 	}
-	var other limiter.Run // an episode of own failures has begun
-	g.fails(&other)
-	for range 4 {
-		g.now += 10 * time.Second
-		g.takes(1)
-		g.fails(&other)
-	}
+	g.episode()
 	for n = 1; n <= 40; n++ {
 		heard := g.ends(r, o, o == window.Unclear, 1)
 		if r.Ends() {
@@ -299,30 +327,14 @@ func TestWhoIsPatientEndsLate(t *testing.T) {
 
 // A retry comes when all slots are taken: how often the retries of operations that ended well failed weighs, if that is more.
 func TestRetriesThatFailMoreOftenWeighLess(t *testing.T) {
-	tries := func(retries int) (n int) {
+	tries := func(retries int) int {
 		g := newFailing(t, limiter.Settings{})
-		var other limiter.Run
-		g.fails(&other)
-		for range 4 {
-			g.now += 10 * time.Second
-			g.takes(1)
-			g.fails(&other)
-		}
+		g.episode()
 		for range 300 { // one operation in 100 fails, and then so often again
 			g.takes(99)
-			var r limiter.Run
-			for range retries + 1 {
-				g.fails(&r)
-			}
-			t := g.sent()
-			g.Answered(g.now, t, g.Heard(&r, window.Success), 0)
+			g.retried(retries + 1)
 		}
-		var r limiter.Run
-		for n = 1; n <= 60 && !r.Ends(); n++ {
-			g.fails(&r)
-			g.takes(1)
-		}
-		return n - 1
+		return g.own()
 	}
 	require.Equal(t, 7, tries(0))
 	require.Greater(t, tries(1), 15) // half of the retries failed
@@ -333,29 +345,13 @@ func TestRetriesThatFailMoreOftenWeighLess(t *testing.T) {
 // success, so the share goes to a half with them.
 func TestTheMeanOfTheRetries(t *testing.T) {
 	g := newFailing(t, limiter.Settings{})
-	var other limiter.Run
-	g.fails(&other)
-	for range 4 {
-		g.now += 10 * time.Second
-		g.takes(1)
-		g.fails(&other)
-	}
+	g.episode()
 	g.takes(300)
 	for range 8 {
-		var r limiter.Run
-		g.fails(&r)
-		g.fails(&r)
-		t := g.sent()
-		g.Answered(g.now, t, g.Heard(&r, window.Success), 0)
+		g.retried(2)
 		g.takes(99)
 	}
-	var r limiter.Run
-	n := 0
-	for ; n < 60 && !r.Ends(); n++ {
-		g.fails(&r)
-		g.takes(1)
-	}
-	require.Equal(t, 9, n, "12 with a mean over 16, 7 with one over 64")
+	require.Equal(t, 9, g.own(), "12 with a mean over 16, 7 with one over 64")
 }
 
 // While most of the latest answers are unclear, a rate of one attempt in 15 s becomes one in PauseMax: nobody says that it is too

@@ -120,17 +120,10 @@ func (p *page) last() message {
 	return all[len(all)-1]
 }
 
-func acquire(t *testing.T, l *aimd.Limiter) aimd.Permit {
-	t.Helper()
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
-	return p
-}
-
 func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := attempttest.Reno(t, aimd.Config{Name: "photos", InitialWindow: 8})
-		acquire(t, l).End(aimd.Refused(errors.New("busy")))
+		attempttest.Acquire(t, l).End(aimd.Refused(errors.New("busy")))
 		time.Sleep(time.Minute)
 		p := open(t, live.Handler(live.Of(l)), "250ms")
 		require.Equal(t, "text/event-stream", p.header.Get("Content-Type"))
@@ -147,8 +140,8 @@ func TestAPageIsToldHowItIsAndWhy(t *testing.T) {
 		require.Equal(t, now-60_000, got.Decisions[0].At)
 		require.Equal(t, "idle", got.State)
 
-		permits := []aimd.Permit{acquire(t, l), acquire(t, l)}
-		acquire(t, l).End(nil)
+		permits := []aimd.Permit{attempttest.Acquire(t, l), attempttest.Acquire(t, l)}
+		attempttest.Acquire(t, l).End(nil)
 		time.Sleep(time.Second)
 		news := p.told()
 		require.Len(t, news, 4, "four a second")
@@ -182,7 +175,7 @@ func (takesOne) Answered(_ time.Duration, s window.State, a window.End) window.S
 func TestARefusalThatMakesACutDeeperIsACut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := attempttest.Limiter(t, aimd.Config{InitialWindow: 4, Law: deeper})
-		permits := []aimd.Permit{acquire(t, l), acquire(t, l), acquire(t, l), acquire(t, l)}
+		permits := []aimd.Permit{attempttest.Acquire(t, l), attempttest.Acquire(t, l), attempttest.Acquire(t, l), attempttest.Acquire(t, l)}
 		for _, p := range permits[:2] {
 			p.End(aimd.Refused(errors.New("busy")))
 		}
@@ -304,7 +297,7 @@ func TestKeyedLimitersComeAndGo(t *testing.T) {
 		use := func(key int) {
 			l, err := keyed.For(key)
 			require.NoError(t, err)
-			acquire(t, l).End(nil)
+			attempttest.Acquire(t, l).End(nil)
 			time.Sleep(time.Second)
 		}
 		use(7)

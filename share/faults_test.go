@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -53,8 +54,10 @@ type crowd struct {
 	all     []*process
 }
 
+// together are n processes, which end with the test.
 func together(t *testing.T, n int, s *service) *crowd {
 	c := &crowd{t: t, store: new(sharetest.Memory), service: s}
+	t.Cleanup(c.end)
 	for range n {
 		c.join(aimd.Config{})
 	}
@@ -70,15 +73,20 @@ func (c *crowd) joins(store share.Store, config aimd.Config) {
 	c.lines, c.all = append(c.lines, l), append(c.all, p)
 }
 
-// watch is the use of the slots, and the attempts for each success.
-func (c *crowd) watch(what string, d time.Duration) (use, attempts float64) {
+// whatever is the most attempts that a test does not look at.
+const whatever = math.MaxFloat64
+
+// watch asserts the least use of the slots in that time, and the most attempts for each success.
+func (c *crowd) watch(what string, d time.Duration, least, most float64) {
+	c.t.Helper()
 	c.service.since()
 	time.Sleep(d)
 	taken, refused, _ := c.service.since()
-	use = float64(taken) * c.service.takes.Seconds() / float64(c.service.slots) / d.Seconds()
-	attempts = float64(taken+refused) / float64(max(1, taken))
+	use := float64(taken) * c.service.takes.Seconds() / float64(c.service.slots) / d.Seconds()
+	attempts := float64(taken+refused) / float64(max(1, taken))
 	c.t.Logf("%s: %.3f @ %.3f", what, use, attempts)
-	return use, attempts
+	assert.GreaterOrEqual(c.t, use, least, what)
+	assert.LessOrEqual(c.t, attempts, most, what)
 }
 
 func (c *crowd) leader() int {
@@ -102,24 +110,17 @@ func TestAStoreThatGoesAndComesBack(t *testing.T) {
 		c := together(t, 10, &service{slots: 40, takes: 300 * time.Millisecond})
 		time.Sleep(15 * time.Second)
 		for _, empty := range []bool{false, true} {
-			use, attempts := c.watch("there", 10*time.Second)
-			assert.GreaterOrEqual(t, use, 0.9)
-			assert.LessOrEqual(t, attempts, 1.1)
+			c.watch("there", 10*time.Second, 0.9, 1.1)
 			c.store.Fails(sharetest.ErrAway)
-			use, attempts = c.watch("away", 30*time.Second)
-			assert.GreaterOrEqual(t, use, 0.85)
-			assert.LessOrEqual(t, attempts, 1.1)
+			c.watch("away", 30*time.Second, 0.85, 1.1)
 			require.Equal(t, "silent", c.all[3].lim.Snapshot().Share.Mode)
 			if empty {
 				c.store.Forgets()
 			}
 			c.store.Fails(nil)
-			use, attempts = c.watch(fmt.Sprintf("back, empty %v", empty), 5*time.Second)
-			assert.GreaterOrEqual(t, use, 0.85)
-			assert.LessOrEqual(t, attempts, 1.1)
+			c.watch(fmt.Sprintf("back, empty %v", empty), 5*time.Second, 0.85, 1.1)
 			require.Equal(t, "shared", c.all[3].lim.Snapshot().Share.Mode)
 		}
-		c.end()
 	})
 }
 
@@ -130,18 +131,14 @@ func TestAStoreThatIsAwayForLong(t *testing.T) {
 		c := together(t, 6, &service{slots: 40, takes: 300 * time.Millisecond})
 		time.Sleep(15 * time.Second)
 		c.store.Fails(sharetest.ErrAway)
-		use, attempts := c.watch("silent", 599*time.Second)
-		assert.GreaterOrEqual(t, use, 0.9) // .97; .79 with the mean of ten seconds, in which the start counts
-		assert.LessOrEqual(t, attempts, 1.1)
+		c.watch("silent", 599*time.Second, 0.9, 1.1) // .97; .79 with the mean of ten seconds, in which the start counts
 		require.Equal(t, "silent", c.all[3].lim.Snapshot().Share.Mode)
 		time.Sleep(4 * time.Second)
 		require.Equal(t, "alone", c.all[3].lim.Snapshot().Share.Mode)
-		use, _ = c.watch("alone", 30*time.Second)
-		assert.GreaterOrEqual(t, use, 0.8)
+		c.watch("alone", 30*time.Second, 0.8, whatever)
 		c.store.Fails(nil)
 		time.Sleep(time.Second)
 		require.Equal(t, "shared", c.all[3].lim.Snapshot().Share.Mode)
-		c.end()
 	})
 }
 
@@ -154,10 +151,8 @@ func TestAStoreThatGoesWhileTheLawLooks(t *testing.T) {
 			time.Sleep(at)
 			c.store.Fails(sharetest.ErrAway)
 			time.Sleep(3 * time.Second)
-			use, _ := c.watch("silent", 20*time.Second)
-			assert.GreaterOrEqual(t, use, 0.85)
+			c.watch("silent", 20*time.Second, 0.85, whatever)
 			c.store.Fails(nil)
-			c.end()
 		})
 	}
 }
@@ -176,10 +171,8 @@ func TestRefusalsEndTheWaitForTheStore(t *testing.T) {
 		for _, p := range c.all {
 			require.Equal(t, "alone", p.lim.Snapshot().Share.Mode)
 		}
-		_, attempts := c.watch("a quarter of the slots", 20*time.Second)
-		assert.LessOrEqual(t, attempts, 2.5) // for 4 if all kept their shares
+		c.watch("a quarter of the slots", 20*time.Second, 0, 2.5) // for 4 if all kept their shares
 		c.store.Fails(nil)
-		c.end()
 	})
 }
 
@@ -202,7 +195,6 @@ func TestALeaderThatIsCutOffIsFenced(t *testing.T) {
 		require.Equal(t, int64(1), c.lines[old].lost.Load(), "it asks once more, and gives up")
 		require.Equal(t, next, c.leader())
 		require.Equal(t, "shared", c.all[old].lim.Snapshot().Share.Mode)
-		c.end()
 	})
 }
 
@@ -252,8 +244,7 @@ func TestWhoLeavesLeavesItsShare(t *testing.T) {
 		c.lines[1].cut.Store(true)                               // killed, as the store sees it
 		time.Sleep(3 * time.Second)
 		require.Equal(t, 1, c.all[0].lim.Snapshot().Share.Processes)
-		c.all[0].end(t)
-		c.all[1].end(t)
+		c.all = c.all[:2]
 	})
 }
 
@@ -304,7 +295,7 @@ func TestWeights(t *testing.T) {
 // A limiter is Reconfigured while it has a share: MaxRate is the fleet's.
 func TestReconfigureChangesTheFleetsQuota(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &crowd{t: t, store: new(sharetest.Memory), service: &service{slots: 1000, takes: 100 * time.Millisecond}}
+		c := together(t, 0, &service{slots: 1000, takes: 100 * time.Millisecond})
 		for range 4 {
 			c.join(aimd.Config{MaxRate: 40})
 		}
@@ -320,6 +311,5 @@ func TestReconfigureChangesTheFleetsQuota(t *testing.T) {
 			require.NoError(t, p.lim.Reconfigure(func(c *aimd.Config) { c.MaxRate = 80 }))
 		}
 		require.InDelta(t, 80, rate(), 4)
-		c.end()
 	})
 }

@@ -29,9 +29,7 @@ func TestAStoreThatAnswersWhileNobodyLeads(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			happens(c)
 			time.Sleep(12 * time.Second)
-			use, attempts := c.watch(what, 5*time.Second)
-			assert.GreaterOrEqual(t, use, 0.75) // .825 and more, .95 in the median
-			assert.LessOrEqual(t, attempts, 1.1)
+			c.watch(what, 5*time.Second, 0.75, 1.1) // .825 and more, .95 in the median
 			for _, p := range c.all {
 				assert.NotEqual(t, "shared", p.lim.Snapshot().Share.Mode) // silent, or alone if three of its ten answers are refused
 			}
@@ -42,7 +40,6 @@ func TestAStoreThatAnswersWhileNobodyLeads(t *testing.T) {
 			for _, l := range c.lines {
 				l.cut.Store(false)
 			}
-			c.end()
 		})
 	}
 }
@@ -89,9 +86,7 @@ func TestAProcessThatWasStopped(t *testing.T) {
 		_, refused, _ := s.since()
 		assert.LessOrEqual(t, refused, 60) // 0 to 20
 		assert.LessOrEqual(t, time.Duration(p.longest.Load()), 4*800*time.Millisecond)
-		use, _ := c.watch("after it", 3*time.Second)
-		assert.GreaterOrEqual(t, use, 0.6)
-		c.end()
+		c.watch("after it", 3*time.Second, 0.6, whatever)
 	})
 }
 
@@ -104,10 +99,7 @@ func TestAStoreThatGetsSlower(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		c.store.Takes(150 * time.Millisecond)
 		time.Sleep(2 * time.Second)
-		use, attempts := c.watch("slower", 6*time.Second)
-		assert.GreaterOrEqual(t, use, 0.5) // .64 to .9
-		assert.LessOrEqual(t, attempts, 1.4)
-		c.end()
+		c.watch("slower", 6*time.Second, 0.5, 1.4) // .64 to .9
 	})
 }
 
@@ -128,11 +120,8 @@ func TestAStoreThatIsBackForSomeFirst(t *testing.T) {
 			for i, l := range c.lines {
 				time.AfterFunc(time.Duration(i+1)*90*time.Millisecond, func() { l.cut.Store(false) })
 			}
-			_, attempts := c.watch("back", time.Second)
-			assert.LessOrEqual(t, attempts, 1.1)
-			use, _ := c.watch("after", 3*time.Second)
-			assert.GreaterOrEqual(t, use, 0.75)
-			c.end()
+			c.watch("back", time.Second, 0, 1.1)
+			c.watch("after", 3*time.Second, 0.75, whatever)
 		})
 	}
 }
@@ -148,9 +137,7 @@ func TestAFleetThatWasSplit(t *testing.T) {
 				l.cut.Store(cut)
 			}
 		}
-		use, _ := c.watch("back", 3*time.Second)
-		assert.GreaterOrEqual(t, use, 0.8)
-		c.end()
+		c.watch("back", 3*time.Second, 0.8, whatever)
 	})
 }
 
@@ -180,7 +167,6 @@ func TestTheLeaderHasOtherSettings(t *testing.T) {
 			all.service.mu.Unlock()
 			assert.LessOrEqual(t, rate, 44., what)
 			assert.GreaterOrEqual(t, rate, 24., what)
-			all.end()
 		})
 	}
 }
@@ -192,9 +178,6 @@ func TestALargeShareThatIsRefused(t *testing.T) {
 		c := together(t, 0, &service{slots: 200, takes: 100 * time.Millisecond})
 		c.all = append(c.all, begin(t, c.store, aimd.Config{}))
 		c.all[0].works(c.service, 0, 400, 0, one)
-		use, attempts := c.watch("from the start", 4*time.Second)
-		assert.GreaterOrEqual(t, use, 0.3)
-		assert.LessOrEqual(t, attempts, 1.2)
-		c.end()
+		c.watch("from the start", 4*time.Second, 0.3, 1.2)
 	})
 }

@@ -103,6 +103,14 @@ func TestHowAnOperationEnds(t *testing.T) {
 		require.Equal(t, 1, l.Snapshot().InFlight)
 		return out.Body
 	}
+	// breaks reads an answer that breaks off.
+	breaks := func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
+		body := unread(t, l, c, t.Context())
+		_, err := io.ReadAll(body)
+		require.Error(t, err)
+		attempttest.Idle(t, l)
+		_ = body.Close()
+	}
 	// meddles adds a middleware that does something to the body of each answer.
 	meddles := func(do func(io.ReadCloser)) func(*aws.Config) {
 		return func(cfg *aws.Config) {
@@ -261,22 +269,14 @@ func TestHowAnOperationEnds(t *testing.T) {
 			require.NoError(t, out.Body.Close())
 		}, want: outcomes{successes: 1}},
 		"a stream that is cut": {store: begins(cut), opts: aimd.Config{Guards: []attempt.Guard{&heard}}, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
-			body := unread(t, l, c, t.Context())
-			_, err := io.ReadAll(body)
-			require.Error(t, err)
-			attempttest.Idle(t, l)
-			_ = body.Close()
+			breaks(t, l, c)
 			attempts, ended := heard.Heard()
 			require.Equal(t, []int{0}, attempts)
 			require.Equal(t, []window.Outcome{window.Neutral}, ended, "the service had answered")
 		}, want: outcomes{neutrals: 1}},
 		"a stream, and a timeout of the client's": {store: begins(hangs), config: func(cfg *aws.Config) { cfg.HTTPClient.(*http.Client).Timeout = time.Second },
 			call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
-				body := unread(t, l, c, t.Context())
-				_, err := io.ReadAll(body)
-				require.Error(t, err)
-				attempttest.Idle(t, l)
-				_ = body.Close()
+				breaks(t, l, c)
 			}, want: outcomes{timeouts: 1}},
 		"a stream that an interceptor spoils": {store: stored, config: func(cfg *aws.Config) { cfg.Interceptors.AddAfterExecution(spoilsport{}) },
 			call: func(t *testing.T, _ *aimd.Limiter, c *s3.Client) {

@@ -17,13 +17,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// git is what git says in the root.
+func git(t *testing.T, args ...string) string {
+	t.Helper()
+	said := exec.Command("git", args...)
+	said.Dir = root
+	text, err := said.Output()
+	require.NoError(t, err)
+	return string(text)
+}
+
 // What a build leaves behind is no part of the tree: no file is larger than 256 KiB. The largest, go.work.sum, has 122.
 func TestNoFileIsABuild(t *testing.T) {
-	list := exec.Command("git", "ls-files", "-z")
-	list.Dir = root
-	names, err := list.Output()
-	require.NoError(t, err)
-	files := strings.Split(strings.TrimRight(string(names), "\x00"), "\x00")
+	files := strings.Split(strings.TrimRight(git(t, "ls-files", "-z"), "\x00"), "\x00")
 	require.Greater(t, len(files), 500)
 	for _, name := range files {
 		if info, err := os.Lstat(filepath.Join(root, name)); err == nil { // a file that is deleted and not yet committed
@@ -38,12 +44,8 @@ func TestTheClockMayBeSet(t *testing.T) {
 	apart := regexp.MustCompile(`\.(Unix(Nano|Micro|Milli)?\(\)|Round\(0\))`)
 	shows := []string{"live/series.go", "live/watch.go", "contrib/aimdotel/otel.go", "contrib/aimdotel/remote.go",
 		"contrib/aimdprom/collector.go", "contrib/aimdprom/remote.go", "internal/sharetest/memory.go", "remote/remote.go", "share/driver.go"}
-	list := exec.Command("git", "ls-files", "*.go", ":!*_test.go", ":!cmd", ":!examples", ":!proof")
-	list.Dir = root
-	names, err := list.Output()
-	require.NoError(t, err)
 	seen := 0
-	for name := range strings.FieldsSeq(string(names)) {
+	for name := range strings.FieldsSeq(git(t, "ls-files", "*.go", ":!*_test.go", ":!cmd", ":!examples", ":!proof")) {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if os.IsNotExist(err) { // a file that is deleted and not yet committed
 			continue
@@ -62,12 +64,8 @@ func TestTheClockMayBeSet(t *testing.T) {
 // not panics there. So such fields of go.uber.org/atomic come first.
 func TestAtomicsOf64BitsComeFirst(t *testing.T) {
 	wide := []string{"Duration", "Float64", "Int64", "Uint64"}
-	list := exec.Command("git", "grep", "-l", "go.uber.org/atomic", "--", "*.go", ":!*_test.go", ":!proof")
-	list.Dir = root
-	names, err := list.Output()
-	require.NoError(t, err)
 	seen := 0
-	for name := range strings.FieldsSeq(string(names)) {
+	for name := range strings.FieldsSeq(git(t, "grep", "-l", "go.uber.org/atomic", "--", "*.go", ":!*_test.go", ":!proof")) {
 		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, name), nil, parser.SkipObjectResolution)
 		require.NoError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
