@@ -308,13 +308,11 @@ func TestAPermitEndsWithAnError(t *testing.T) {
 		{mine, verdict.Verdict{Meaning: answer.Refused, Wait: time.Second}},
 		{errors.New("unheard of"), verdict.Verdict{Meaning: answer.Final}},
 	} {
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
+		p := attempttest.Acquire(t, l)
 		require.Equal(t, c.want, p.End(c.err))
 		p.End(nil)
 	}
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
+	p := attempttest.Acquire(t, l)
 	p.End(context.Canceled)
 	s := l.Snapshot()
 	require.Equal(t, []uint64{1, 1, 2, 3}, []uint64{s.Successes, s.Overloads, s.Neutrals, s.Late})

@@ -206,8 +206,7 @@ func safely(f func()) {
 
 // turns are the turns of a limiter that are taken one after another, each of a second.
 func turns(t *testing.T, l *aimd.Limiter, came func(do func(ctx context.Context, name string))) (order []string) {
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
+	p := attempttest.Acquire(t, l)
 	var all sync.WaitGroup
 	came(func(ctx context.Context, name string) {
 		all.Go(func() {

@@ -175,8 +175,7 @@ func TestTheAmountsOfItems(t *testing.T) {
 				}
 				return l.Do(aimd.WithAmount(ctx, c.within), func(context.Context) error { return nil })
 			}))
-			_, err := l.Acquire(t.Context())
-			require.NoError(t, err)
+			attempttest.Acquire(t, l)
 			require.InDelta(t, c.want, time.Since(start), 10)
 		})
 	}
@@ -241,8 +240,7 @@ func TestALimiterInAPauseIsEvictedLast(t *testing.T) {
 		require.NoError(t, err)
 		k := keyedHelper{keyed}
 		stop := func(l *aimd.Limiter) {
-			p, err := l.Acquire(t.Context())
-			require.NoError(t, err)
+			p := attempttest.Acquire(t, l)
 			p.End(errors.New("stop"))
 			require.NotZero(t, l.Snapshot().PausedUntil)
 		}

@@ -251,8 +251,7 @@ func TestAPauseSaysWhetherTheServiceAskedForIt(t *testing.T) {
 		observe, told := kinds(event.Paused)
 		l := newLimiter(t, 8, observe, func(c *aimd.Config) { c.MaxRetryAfter = 10 * time.Second })
 		for _, after := range []time.Duration{5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second, time.Minute} {
-			p, err := l.Acquire(t.Context())
-			require.NoError(t, err)
+			p := attempttest.Acquire(t, l)
 			p.Settle(verdict.Verdict{Meaning: answer.Refused, Wait: after})
 		}
 		held := told()
@@ -285,8 +284,7 @@ func TestTheLogIsQuietWhileNothingChanges(t *testing.T) {
 			if i == 40 {
 				gap *= 2
 			}
-			p, err := l.Acquire(t.Context())
-			require.NoError(t, err)
+			p := attempttest.Acquire(t, l)
 			p.Done(window.Overload)
 		}
 		got := lines()

@@ -13,6 +13,7 @@ import (
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/answer"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/verdict"
 	"github.com/aimd-go/aimd/window"
 )
@@ -80,8 +81,7 @@ func TestAWaitThatCannotBeMetIsReportedAtOnce(t *testing.T) {
 
 				until := l.Snapshot().PausedUntil
 				time.Sleep(max(0, time.Until(until)-time.Hour)) // less than MaxWait is left
-				p, err := l.Acquire(t.Context())
-				require.NoError(t, err)
+				p := attempttest.Acquire(t, l)
 				require.Equal(t, until, time.Now())
 				require.True(t, l.Snapshot().PausedUntil.IsZero())
 				p.Done(window.Success)
@@ -227,8 +227,7 @@ func TestAQuotaThatIsUsedUpIsReportedAtOnce(t *testing.T) {
 			require.Equal(t, start.Add(time.Hour+time.Second), l.Snapshot().Quotas[0].UsedUpUntil)
 
 			if giveUp == 0 {
-				_, err = l.Acquire(t.Context())
-				require.NoError(t, err)
+				attempttest.Acquire(t, l)
 				require.Equal(t, 5*time.Minute, time.Since(start))
 				require.NoError(t, l.Reconfigure(func(*aimd.Config) {}))
 				_, ok := l.TryAcquire()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aimd-go/aimd"
 	"github.com/aimd-go/aimd/attempt"
+	"github.com/aimd-go/aimd/internal/attempttest"
 	"github.com/aimd-go/aimd/internal/body"
 	"github.com/aimd-go/aimd/retry"
 	"github.com/aimd-go/aimd/tag"
@@ -282,8 +283,7 @@ func TestAWaitForAnAttemptMoreHasABound(t *testing.T) {
 			ends <- err
 		}()
 		<-failed
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
+		p := attempttest.Acquire(t, l)
 		first := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {

@@ -118,9 +118,7 @@ func TestBodiesThatNobodyCloses(t *testing.T) {
 			var all sync.WaitGroup
 			for range 60 {
 				all.Go(func() {
-					req, err := http.NewRequestWithContext(ctx, http.MethodGet, anyURL, nil)
-					require.NoError(t, err)
-					resp, err := client.Do(req)
+					resp, err := client.Do(get(ctx, anyURL))
 					require.NoError(t, err)
 					_ = resp // and forgotten
 				})
@@ -217,10 +215,8 @@ func TestOpenAnswersDoNotHoldTheWindow(t *testing.T) {
 			lim := attempttest.Limiter(t, aimd.Config{Law: c.law})
 			service := &cluster{start: time.Now(), slots: c.slots, down: [2]time.Duration{5 * time.Second, 5*time.Second + c.down}}
 			client := (&httplimit.Transport{Base: service, Limiter: lim}).Client()
-			get := func(ctx context.Context, url string) bool {
-				req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-				require.NoError(t, err)
-				resp, err := client.Do(req)
+			ok := func(ctx context.Context, path string) bool {
+				resp, err := client.Do(get(ctx, "http://cluster.example"+path))
 				if err != nil {
 					return false
 				}
@@ -233,7 +229,7 @@ func TestOpenAnswersDoNotHoldTheWindow(t *testing.T) {
 			for range c.watches {
 				open.Go(func() {
 					for ctx.Err() == nil {
-						get(ctx, "http://cluster.example/pods?watch=1")
+						ok(ctx, "/pods?watch=1")
 					}
 				})
 			}
@@ -243,7 +239,7 @@ func TestOpenAnswersDoNotHoldTheWindow(t *testing.T) {
 				all.Go(func() {
 					ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 					defer cancel()
-					if get(ctx, "http://cluster.example/pods/1") {
+					if ok(ctx, "/pods/1") {
 						done.Add(1)
 					}
 				})

@@ -175,14 +175,9 @@ func (nothing) Close() error             { return nil }
 // the limiter costs. In "cancel" the context can end, so that the body watches it.
 func BenchmarkOverhead(b *testing.B) {
 	bare := memory()
-	l, err := aimd.New(aimd.Config{Law: aimd.Reno(0.5)})
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := attempttest.Reno(b, aimd.Config{})
 	limiters, err := aimd.NewKeyed(func(string) (*aimd.Limiter, error) { return aimd.New(aimd.Config{Law: aimd.Reno(0.5)}) }, aimd.KeyedConfig{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(b.Context())
 	defer cancel()
 	for _, c := range []struct {
@@ -208,9 +203,7 @@ func BenchmarkOverhead(b *testing.B) {
 				for err == nil {
 					_, err = resp.Body.Read(buf)
 				}
-				if err := resp.Body.Close(); err != nil {
-					b.Fatal(err)
-				}
+				_ = resp.Body.Close()
 			}
 		})
 	}

@@ -257,8 +257,7 @@ func TestARetrierSendsWhatWasNotDone(t *testing.T) {
 		l := narrow(t, aimd.Config{QueueBound: 1})
 		s := &script{statuses: []int{429, 200}}
 		r := newRetrier(t, limited(s, l), retry.Config{})
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
+		p := attempttest.Acquire(t, l)
 		go func() {
 			p, err := l.Acquire(t.Context())
 			assert.NoError(t, err)

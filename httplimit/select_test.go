@@ -204,16 +204,10 @@ func TestARefusalInTheMiddleOfABody(t *testing.T) {
 					req.ContentLength = length
 					return c.Do(req)
 				}
-				var outcomes []window.Outcome
-				l, err := aimd.New(aimd.Config{Observer: func(e aimd.Event) {
-					if e.Outcome.Valid() {
-						outcomes = append(outcomes, e.Outcome)
-					}
-				}})
-				require.NoError(t, err)
+				l := watch(t, aimd.Config{})
 				retrier, err := httplimit.NewRetrier(service, nil)
 				require.NoError(t, err)
-				for _, client := range []*http.Client{limited(service, l).Client(), {Transport: retrier}} {
+				for _, client := range []*http.Client{limited(service, l.Limiter).Client(), {Transport: retrier}} {
 					bodies = nil
 					resp, err := post(client)
 					require.Len(t, bodies, c.asked, name)
@@ -225,7 +219,10 @@ func TestARefusalInTheMiddleOfABody(t *testing.T) {
 					assert.Equal(t, "0123456789", bodies[1], name)
 					assert.Equal(t, 200, resp.StatusCode)
 				}
-				assert.Equal(t, c.first, outcomes[0], name)
+				assert.Equal(t, c.first, <-l.outcomes, name)
+				for len(l.outcomes) > 0 {
+					<-l.outcomes
+				}
 			})
 		}
 	}

@@ -268,8 +268,7 @@ func TestNotSent(t *testing.T) {
 	} {
 		inTime(t, name, func(t *testing.T) {
 			l := one(t, c.opts)
-			p, err := l.Acquire(t.Context())
-			require.NoError(t, err)
+			p := attempttest.Acquire(t, l.Limiter)
 			ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 			defer stop()
 			ctx, cancel := context.WithCancelCause(ctx)

@@ -117,8 +117,7 @@ func TestReadUsage(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, c.body, string(got))
 				})
-				_, err = l.Acquire(t.Context())
-				require.NoError(t, err)
+				attempttest.Acquire(t, l)
 				require.InDelta(t, c.want, time.Since(start).Seconds(), 0.1)
 			})
 		}
@@ -167,8 +166,7 @@ func TestUsageOfABodyThatIsNotReadToItsEnd(t *testing.T) {
 					require.Error(t, err)
 				}
 			})
-			_, err := l.Acquire(t.Context())
-			require.NoError(t, err)
+			attempttest.Acquire(t, l)
 			require.InDelta(t, c.want, time.Since(start).Seconds(), 0.1, "%+v", c)
 		})
 	}

@@ -34,8 +34,7 @@ func newLimiter(t *testing.T, config aimd.Config) *aimd.Limiter {
 
 // occupy takes the slot of the limiter for that time.
 func occupy(t *testing.T, l *aimd.Limiter, d time.Duration) {
-	p, err := l.Acquire(t.Context())
-	require.NoError(t, err)
+	p := attempttest.Acquire(t, l)
 	time.AfterFunc(d, func() { p.End(nil) })
 }
 

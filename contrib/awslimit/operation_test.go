@@ -47,8 +47,7 @@ func TestSigningComesAfterTheWait(t *testing.T) {
 				return nil
 			}, after("Signing", func() { signed.Inc() }))
 		})
-		p, err := l.Acquire(t.Context())
-		require.NoError(t, err)
+		p := attempttest.Acquire(t, l)
 		done := make(chan error)
 		go func() { done <- put(t.Context(), c, "k", "x") }()
 		settled(t, l, queued(1))
@@ -153,8 +152,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 		// A classifier that finds everything worth another try does not keep an operation going whose limiter
 		// is closed or whose context is over.
 		"what is over is not tried again": {opts: everything, call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
-			p, err := l.Acquire(t.Context())
-			require.NoError(t, err)
+			p := attempttest.Acquire(t, l)
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 			defer cancel()
 			err = put(ctx, c, "k", "x")

@@ -33,7 +33,7 @@ func Reno(t testing.TB, c aimd.Config) *aimd.Limiter {
 // Acquire waits for a slot.
 func Acquire(t testing.TB, l *aimd.Limiter) aimd.Permit {
 	t.Helper()
-	p, err := l.Acquire(context.Background())
+	p, err := l.Acquire(t.Context())
 	require.NoError(t, err)
 	return p
 }

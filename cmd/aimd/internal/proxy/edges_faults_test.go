@@ -112,21 +112,10 @@ func TestALineForPlacesIsTold(t *testing.T) {
 		}), nil, func(t *testing.T, b bubble) {
 			l, server := s3test.Listen(), b.proxy.server(b.proxy)
 			go server.Serve(newBounded(l, 2, b.proxy, server))
-			var all sync.WaitGroup
-			var mu sync.Mutex
-			by, began := map[int]int{}, time.Now()
-			for range 30 {
-				all.Go(func() {
-					status, _, _ := bubble{b.proxy, l, server}.ask(t, get("/"))
-					mu.Lock()
-					defer mu.Unlock()
-					by[status]++
-				})
-			}
-			all.Wait()
+			by, took := bubble{b.proxy, l, server}.together(t, 30)
 			if moves {
 				assert.Equal(t, map[int]int{200: 30}, by)
-				assert.Equal(t, 15*time.Minute, time.Since(began).Round(30*time.Second))
+				assert.Equal(t, 15*time.Minute, took.Round(30*time.Second))
 			} else {
 				assert.Equal(t, map[int]int{200: 2, 429: 28}, by)
 			}

@@ -38,11 +38,7 @@ func TestAProgramThatHalfClosesReadsNo200(t *testing.T) {
 		<-r.Context().Done()
 		close(gone)
 	}), nil)
-	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-	require.NoError(t, err)
-	defer c.Close()
-	_, err = io.WriteString(c, "POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi")
-	require.NoError(t, err)
+	c := said(t, url, "POST /jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nhi")
 	<-asked
 	require.NoError(t, c.(*net.TCPConn).CloseWrite())
 	text, _ := io.ReadAll(c)

@@ -6,12 +6,10 @@ import (
 	"bufio"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -34,13 +32,8 @@ func TestASwitchedConnectionMayGoOn(t *testing.T) {
 	defer target.Close()
 	for drain, want := range map[string]int{"1ms": cli.Failed, "1h": 0} {
 		url, logged, end := start(t, "--to", target.URL, "--drain", drain)
-		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-		require.NoError(t, err)
-		defer c.Close()
-		_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-		require.NoError(t, err)
-		in := bufio.NewReader(c)
-		line, err := in.ReadString('\n')
+		c := said(t, url, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+		line, err := bufio.NewReader(c).ReadString('\n')
 		require.NoError(t, err)
 		require.Contains(t, line, " 101 ")
 		ended := make(chan int, 1)

@@ -136,11 +136,8 @@ func TestWhatAProgramSendsArrivesAsItIs(t *testing.T) {
 	for _, base := range []string{"", "/v1/b%2Fc"} {
 		url, _, _ := behind(t, nil, func(s *settings) { s.to = "http://" + l.Addr().String() + base })
 		for i, request := range requests {
-			c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-			require.NoError(t, err)
 			line, rest, _ := strings.Cut(request, "\r\n")
-			_, err = io.WriteString(c, line+"\r\nHost: localhost\r\n"+rest)
-			require.NoError(t, err)
+			c := said(t, url, line+"\r\nHost: localhost\r\n"+rest)
 			answer, err := bufio.NewReader(c).ReadString('\n')
 			require.NoError(t, err, request)
 			require.NoError(t, c.Close())

@@ -93,6 +93,17 @@ func answer(t *testing.T, method, url, body string, header ...string) (*http.Res
 	return resp, string(text)
 }
 
+// said sends that text on a connection of its own.
+func said(t *testing.T, url, text string) net.Conn {
+	t.Helper()
+	c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	_, err = io.WriteString(c, text)
+	require.NoError(t, err)
+	return c
+}
+
 // Four slots, and 64 programs at a time that send a body: each request is done, and once.
 func TestNothingIsLostOrDoneTwice(t *testing.T) {
 	var active, refused atomic.Int64
@@ -323,23 +334,19 @@ func TestWhoStopsInTheMiddle(t *testing.T) {
 
 	// talk sends lines on a connection, each after what ends the answer so far, and returns the whole answer.
 	talk := func(lines ...string) string {
-		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-		require.NoError(t, err)
-		defer c.Close()
-		said := bufio.NewReader(c)
+		c := said(t, url, lines[0])
+		in := bufio.NewReader(c)
 		var all strings.Builder
-		for i, line := range lines {
-			if i > 0 {
-				for !strings.HasSuffix(all.String(), "\r\n\r\n") {
-					b, err := said.ReadByte()
-					require.NoError(t, err)
-					all.WriteByte(b)
-				}
+		for _, line := range lines[1:] {
+			for !strings.HasSuffix(all.String(), "\r\n\r\n") {
+				b, err := in.ReadByte()
+				require.NoError(t, err)
+				all.WriteByte(b)
 			}
-			_, err = io.WriteString(c, line)
+			_, err := io.WriteString(c, line)
 			require.NoError(t, err)
 		}
-		_, _ = io.Copy(&all, said)
+		_, _ = io.Copy(&all, in)
 		return all.String()
 	}
 	const head = " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -374,15 +381,10 @@ func TestItIsNoOpenProxy(t *testing.T) {
 		assert.Equal(t, want, resp.StatusCode, host)
 	}
 	for _, line := range []string{"CONNECT example.com:443 HTTP/1.1", "GET http://example.com/ HTTP/1.1"} {
-		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		got, err := io.ReadAll(said(t, url, line+"\r\nHost: example.com\r\nConnection: close\r\n\r\n"))
 		require.NoError(t, err)
-		_, err = io.WriteString(c, line+"\r\nHost: example.com\r\nConnection: close\r\n\r\n")
-		require.NoError(t, err)
-		said, err := io.ReadAll(c)
-		require.NoError(t, err)
-		assert.Contains(t, string(said), "400 Bad Request")
-		assert.Contains(t, string(said), "Aimd-Reason: this proxy is for one service")
-		require.NoError(t, c.Close())
+		assert.Contains(t, string(got), "400 Bad Request")
+		assert.Contains(t, string(got), "Aimd-Reason: this proxy is for one service")
 	}
 }
 
