@@ -43,12 +43,9 @@ func (l *law) spend(w float64, a window.End) bool {
 	return true
 }
 
-// spent is load: nothing is left, and a part of the share is forgotten, once for a burst.
-func (l *law) spent(a window.End) {
-	switch l.allowed, l.proved = 0, 0; {
-	case l.fresh:
+// spent is load: nothing is left.
+func (l *law) spent() {
+	if l.allowed, l.proved = 0, 0; l.fresh {
 		l.fresh, l.share = false, l.least
-	case !a.Ignored:
-		l.share = max(l.least, l.share*(1-l.forget))
 	}
 }

@@ -12,7 +12,7 @@ import (
 func With(constant string, value float64) window.NewLaw {
 	n := tuned
 	*map[string]*float64{
-		"few": &n.few, "sample": &n.sample, "least": &n.least, "forget": &n.forget, "fall": &n.fall, "more": &n.more,
+		"few": &n.few, "sample": &n.sample, "least": &n.least, "forget": &n.forget, "fade": &n.fade, "fall": &n.fall, "more": &n.more,
 		"slowest": &n.slowest, "growth": &n.growth, "same": &n.same, "silent": &n.silent, "short": &n.short,
 	}[constant] = value
 	return func(s window.Settings) window.Law { return with(&n, s) }

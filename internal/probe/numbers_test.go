@@ -59,24 +59,16 @@ func TestAllowanceAtTheStart(t *testing.T) {
 			require.Equal(t, chance, l.cause)
 		}
 		assert.Equal(t, want, n, "%d in flight", flying)
-		l.spent(refusal(flying))
+		l.spent()
 		assert.InDelta(t, 1./20, l.share, 1e-9, "the first load")
 	}
 }
 
-// Each later load, one of a burst, takes a fiftieth of the share, and all of it if it leaves less than what showed it.
+// Load takes the share if it leaves less than what showed it.
 func TestAllowanceForgotten(t *testing.T) {
 	l := known()
-	l.share = 0.5
-	l.spent(window.End{Marks: window.Marks{Ignored: true}})
-	require.InDelta(t, 0.5, l.share, 1e-9)
-	l.spent(window.End{})
-	assert.InDelta(t, 0.49, l.share, 1e-9)
-	for range 1000 {
-		l.spent(window.End{})
-	}
-	assert.InDelta(t, 0.05, l.share, 1e-9, "never less")
 	l.share, l.shown = 0.5, 8
+	l.spent()
 	l.refute(8)
 	assert.InDelta(t, 0.5, l.share, 1e-9)
 	l.refute(7.9)
@@ -117,20 +109,20 @@ func TestHoldBegins(t *testing.T) {
 	assert.InDelta(t, 2*0.1*90/6, l.low(now, 30), 1e-9)
 }
 
-// ... until 20 are accepted and 20 refused, which is the share, if the window did not grow to 1.5 of it.
+// ... until 20 are accepted and 20 refused, which with one standard deviation more is the share, if the window did not grow to 1.5.
 func TestHoldMeasures(t *testing.T) {
 	for accepted, lost := range map[float64]float64{19: 30, 30: 19} {
 		l := known()
 		l.holdAt(now, 10)
 		l.accepted, l.lost = accepted, lost
-		l.measured(10)
+		l.measured(now, 10)
 		assert.InDelta(t, 10, l.held, 1e-9, "no sample yet")
 	}
-	for w, want := range map[float64]float64{10: 1.5, 14.9: 1.5, 15: 0.05} {
+	for w, want := range map[float64]float64{10: (30 + math.Sqrt(30)) / 20, 14.9: (30 + math.Sqrt(30)) / 20, 15: 0.05} {
 		l := known()
 		l.holdAt(now, 10)
 		l.accepted, l.lost = 20, 30
-		l.measured(w)
+		l.measured(now, w)
 		assert.Zero(t, l.held)
 		assert.InDelta(t, want, l.share, 1e-9, "window %v", w)
 		assert.InDelta(t, w, l.best, 1e-9)
@@ -148,6 +140,42 @@ func TestHoldMeasures(t *testing.T) {
 	l.lost = 21
 	assert.False(t, l.holds())
 	assert.InDelta(t, 10, l.best, 1e-9)
+}
+
+// The most that was taken fades by a tenth a second. When the age of a share has doubled, a sixth of the window is held: fewer than
+// ten where 20 are expected were load of others, and then nothing is held by load. Otherwise the share is the mean of both.
+func TestHoldChecks(t *testing.T) {
+	l := known()
+	l.best, l.ceiling = 60, math.Inf(1)
+	assert.InDelta(t, 30, l.checked(now, 30, 1), 1e-9, "no share of its own")
+	assert.InDelta(t, 54, l.best, 1e-9)
+	l.born = 80
+	l.owned(90, 30, 0.5)
+	assert.InDelta(t, 30, l.checked(99.9, 30, 0), 1e-9, "not yet")
+	assert.InDelta(t, 5, l.checked(100, 30, 0), 1e-9)
+	assert.InDelta(t, 50, l.rate, 1e-9, "so it is not lifted")
+	enough := 20 * (1 + 1/math.Sqrt(20)) / 0.5
+	for lost, want := range map[float64]float64{9.9: 0.05, 10.1: (0.5 + (10.1+math.Sqrt(10.1))/enough) / 2} {
+		l := *l
+		l.accepted, l.lost = enough-0.1, lost
+		l.measured(110, 5)
+		require.InDelta(t, 5, l.held, 1e-9, "no sample yet")
+		l.accepted = enough + 1e-9
+		l.measured(110, 5)
+		assert.Zero(t, l.held)
+		assert.InDelta(t, want, l.share, 1e-6, "%v refused", lost)
+		l.best, l.rate = 60, 100
+		assert.Equal(t, want < 0.1, l.low(now, 30) == 0, "nothing is held in company")
+		assert.Equal(t, want > 0.1, l.due == 140, "the age is 30 s now")
+	}
+	l.accepted, l.lost = 20, 20 // as many as are expected are enough
+	l.measured(110, 5)
+	assert.Zero(t, l.held)
+	l.share = 0.5
+	l.checked(200, 30, 0)
+	l.lost = 1000
+	assert.False(t, l.holds(), "load ends a check")
+	assert.InDelta(t, 0.05, l.share, 1e-9)
 }
 
 // While more than six follow one another it falls all the same.

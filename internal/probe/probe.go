@@ -17,7 +17,8 @@ type numbers struct {
 	few     float64 // refusals that show nothing
 	sample  float64 // answers that show something
 	least   float64 // refusals for each success that any service may have without load
-	forget  float64 // of a share is forgotten with each load, or each round trip without an early refusal
+	forget  float64 // of the share of early refusals is forgotten with each round trip without one
+	fade    float64 // seconds in which the most that was taken is forgotten, but for a third
 	fall    float64 // times less than the load taken is little
 	more    float64 // times as frequent, as long or as large is clearly more
 	slowest float64 // attempts a second or in flight: a window of less is slow
@@ -28,7 +29,7 @@ type numbers struct {
 }
 
 var tuned = numbers{
-	few: 2, sample: 20, least: 1. / 20, forget: 1. / 50, fall: 6, more: 1.5, slowest: 10, growth: 2. / 3, same: 0.9, silent: 0.3, short: 5,
+	few: 2, sample: 20, least: 1. / 20, forget: 1. / 50, fade: 10, fall: 6, more: 1.5, slowest: 10, growth: 2. / 3, same: 0.9, silent: 0.3, short: 5,
 }
 
 // cause is why the law moved the window at the last answer, or left it.
@@ -134,9 +135,9 @@ func (l *law) success(now, w float64, a window.End) float64 {
 	l.earn(w, a)
 	l.sampled(now, 0)
 	if w = l.lifted(now, w); l.held > 0 {
-		l.measured(w)
-	} else {
-		w = l.looks(now, w, a)
+		l.measured(now, w)
+	} else if w = l.looks(now, w, a); !l.looking() {
+		w = l.checked(now, w, since)
 	}
 	switch {
 	case l.looking():
@@ -184,10 +185,10 @@ func (l *law) refusal(now, w float64, a window.End) float64 {
 		}
 		return w
 	case l.asked && l.share > l.least && l.accepted > 0:
-		l.spent(a)
+		l.spent()
 		return l.holdAt(now, min(w, l.trip*l.rate*(1+l.lost/l.accepted)/l.more))
 	}
-	l.spent(a)
+	l.spent()
 	low := l.low(now, w)
 	if w = l.cut(now, w, a); w < low {
 		w = l.holdAt(now, low)

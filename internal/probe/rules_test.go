@@ -151,10 +151,14 @@ var services = func() map[string]sim.Scenario {
 	steady.Server.Slots, steady.Server.Capacity, steady.Server.Spread = 20, nil, sim.Spread{}
 	steady.Clients = sim.Clients{Count: 10, Operations: 10_000, Stagger: 20 * ms}
 	steady.WatchFrom, steady.WatchFor, steady.Horizon = time.Minute, time.Minute, 2*time.Minute
+	// 20 clients come to 50 slots, one each second, and have work for all of the time.
+	company := change
+	company.Server.Capacity, company.Clients = nil, sim.Clients{Count: 20, Operations: 300_000, Stagger: time.Second}
+	company.WatchFrom, company.WatchFor, company.Horizon = 40*time.Second, 30*time.Second, 70*time.Second
 	return map[string]sim.Scenario{
 		"change": change, "outage": outage, "uplink": uplink, "ten": ten, "fleet": fleet, "crowd": crowd, "random": random,
 		"llm": llm, "few": few, "slowdown": slowdown, "no burst": noBurst, "60 a minute": sixty, "15 a minute": fifteen,
-		"up and down": upDown, "silences": silences, "firsts": firsts, "lengths": lengths, "rest": rest, "steady": steady, "spread": spread,
+		"up and down": upDown, "silences": silences, "firsts": firsts, "lengths": lengths, "rest": rest, "steady": steady, "spread": spread, "company": company,
 	}
 }()
 
@@ -169,17 +173,18 @@ func TestProbeConstants(t *testing.T) {
 		half, as, twice float64
 		without         float64
 	}{
-		{"few", 2, 0, "crowd", "attempts_per_op", 3.6158, 3.8183, 4.1358, 3.4808},
-		{"sample", 20, 1, "random", "span", 2.1139, 2.2297, 3.2362, 6.7356},
-		{"least", 1. / 20, 0, "few", "span", 1.2299, 1.1008, 1.0841, 2.2454},
-		{"forget", 1. / 50, 1, "random", "span", 2.0199, 2.2297, 2.5051, 6.8822},
-		{"fall", 6, 1e9, "random", "span", 1.9375, 2.2297, 8.2222, 8.2302},
+		{"few", 2, 0, "crowd", "attempts_per_op", 3.6175, 3.8183, 4.0667, 3.4808},
+		{"sample", 20, 1, "random", "span", 6.493, 2.0473, 2.6404, 7.5967},
+		{"least", 1. / 20, 0, "few", "span", 1.23, 1.1008, 1.0841, 2.2455},
+		{"forget", 1. / 50, 1, "no burst", "span", 1.6239, 1.6239, 1.6239, 23.8728},
+		{"fade", 10, 1e9, "company", "watch_jain", 0.9356, 0.9215, 0.221, 0.3563},
+		{"fall", 6, 1e9, "random", "span", 1.8449, 2.0473, 8.2223, 8.2303},
 		{"more", 1.5, 1e9, "uplink", "watch_peak_in_flight", 42, 28, 71, 2010},
-		{"slowest", 10, 0, "random", "span", 2.2156, 2.2297, 7.8595, 2.2156},
-		{"growth", 2. / 3, 0.01, "fleet", "span", 1.3231, 1.1699, 1.1262, 2.1976},
+		{"slowest", 10, 0, "random", "span", 2.0473, 2.0473, 7.8596, 2.0473},
+		{"growth", 2. / 3, 0.01, "fleet", "span", 1.3067, 1.2149, 1.1524, 1.7768},
 		{"same", 0.9, math.Inf(1), "uplink", "watch_peak_in_flight", 18, 28, 73, 53},
 		{"silent", 0.3, 0, "60 a minute", "span", 2.264, 2.382, 3.1591, 25.6593},
-		{"short", 5, 0, "up and down", "span", 6.1981, 4.6636, 4.6636, 7.5426},
+		{"short", 5, 0, "up and down", "span", 6.6997, 5.1747, 5.1747, 7.5426},
 	} {
 		var best [5]time.Duration
 		for value, want := range map[float64]float64{c.is / 2: c.half, c.is: c.as, 2 * c.is: c.twice, c.off: c.without} {
@@ -275,7 +280,7 @@ func drawn() (all []sim.Scenario) {
 }
 
 // No service's worst of 31 runs takes more than three times its median, or four times the optimum: five if a limit counts what it
-// refuses, as docs/laws.md says. All runs end.
+// refuses, and 5.5 for 10% refused of a rate, as docs/laws.md says. All runs end.
 func TestTheWorstRunIsBounded(t *testing.T) {
 	for i, s := range drawn() {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
@@ -283,8 +288,11 @@ func TestTheWorstRunIsBounded(t *testing.T) {
 			var took []float64
 			for seed := range uint64(31) {
 				most := 4.
-				if s.Server.Rate.CountRefused {
+				switch v := s.Server; {
+				case v.Rate.CountRefused:
 					most = 5
+				case v.Rate.PerSecond > 0 && v.Failures.Rate >= 0.1:
+					most = 5.5
 				}
 				st := sim.Strategy{Name: "probe", Shared: s.Clients.Arrivals == "closed", Window: sim.Window{NewLaw: probe.New}}
 				s.Optimum = time.Second // a clairvoyant run takes a third of the time
