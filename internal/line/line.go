@@ -207,8 +207,8 @@ func (l *Line[T]) Front() *Waiter[T] {
 // Turn returns the operation whose turn it is, or one that is told why it is not sent; nil if none waits. s is the state of the
 // limiter's window. In each lane:
 //
-//   - An operation with less time left than two mean round trips is late, with less than half of the time that it had at most.
-//     So one that did not wait always goes, and a round trip that is wrong is measured again.
+//   - An operation with less time left than two mean round trips is late, with less than half of the time that it had at most,
+//     and always with less than one. One that did not wait goes even so, and a round trip that is wrong is measured again.
 //   - From a second one on the newest takes the turn of the oldest for eight times its time. Oldest first, each would go with a few
 //     milliseconds left, and its answer would be for nobody.
 //   - Meanwhile an oldest that has too little time left for those that wait now is told at once, but not sooner than a round
@@ -292,7 +292,7 @@ func (l *Line[T]) Left(now time.Duration, w *Waiter[T]) {
 
 // late reports whether an operation has too little time left for an attempt.
 func late[T any](now time.Duration, w *Waiter[T], trip time.Duration) bool {
-	return now+min(trips*trip, w.had()/2) > w.Deadline
+	return now+min(trips*trip, max(w.had()/2, min(trip, w.had()))) > w.Deadline
 }
 
 // rest is the time until n operations have had a turn.

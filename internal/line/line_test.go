@@ -65,7 +65,7 @@ func TestFirstInFirstOut(t *testing.T) {
 	require.Equal(t, []string{"back", "a", "b", "c", "-"}, order(&l, 0, 5))
 }
 
-// docs/design.md: "An operation with less time left than two mean round trips".
+// docs/design.md: "less time left than two mean round trips, or than half of its time", "but one round trip at least".
 func TestLate(t *testing.T) {
 	for _, c := range []struct {
 		had, at time.Duration
@@ -73,7 +73,8 @@ func TestLate(t *testing.T) {
 	}{
 		{100 * s, 80 * s, "a"}, {100 * s, 80*s + 1, "late a"}, // two round trips
 		{30 * s, 15 * s, "a"}, {30 * s, 15*s + 1, "late a"}, // half of the time
-		{s, 0, "a"}, // it did not wait
+		{16 * s, 6 * s, "a"}, {16 * s, 6*s + 1, "late a"}, // one round trip
+		{s, 0, "a"}, {s, 1, "late a"}, // it did not wait
 		{0, 1000 * s, "a"},
 	} {
 		var l queue
