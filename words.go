@@ -77,7 +77,7 @@ func (e Event) String() string {
 
 // reasons are the causes of Probe in a few words, without the causes load and more.
 var reasons = map[string]string{
-	"chance": "too few refusals to mean load", "own": "as many refusals as without load", "outage": "all is refused",
+	"chance": "too few refusals to mean load", "own": "a share is refused without load", "outage": "all is refused",
 	"back": "the service is back after a silence", "used up": "a limit was used up and is refilled", "slow": "growth gained nothing", above: "more than the window were in flight",
 }
 

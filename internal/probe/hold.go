@@ -49,7 +49,7 @@ func (l *law) checked(now, w, since float64) float64 {
 		return w
 	}
 	w = l.holdAt(now, max(w, l.good(now))/l.fall)
-	l.rate, l.checks = min(l.rate, w/l.trip), true
+	l.rate, l.checks, l.cause = min(l.rate, w/l.trip), true, own
 	return w
 }
 

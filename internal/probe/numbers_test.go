@@ -154,6 +154,7 @@ func TestHoldChecks(t *testing.T) {
 	assert.InDelta(t, 30, l.checked(99.9, 30, 0), 1e-9, "not yet")
 	assert.InDelta(t, 5, l.checked(100, 30, 0), 1e-9)
 	assert.InDelta(t, 50, l.rate, 1e-9, "so it is not lifted")
+	assert.Equal(t, own, l.cause)
 	enough := 20 * (1 + 1/math.Sqrt(20)) / 0.5
 	for lost, want := range map[float64]float64{9.9: 0.05, 10.1: (0.5 + (10.1+math.Sqrt(10.1))/enough) / 2} {
 		l := *l

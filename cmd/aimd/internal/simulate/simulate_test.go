@@ -281,8 +281,8 @@ func (r *reader) Answered(now time.Duration, s window.State, a window.End) windo
 		require.False(r.t, r.loaded, "before the first load")
 		require.Zero(r.t, moved)
 	case "own":
-		require.True(r.t, refused && r.loaded || r.held && phase == "", "after load, or a hold has its sample")
-		require.True(r.t, !refused || moved == 0)
+		require.True(r.t, refused && r.loaded || r.held != (phase == "holding"), "after load, or a hold has its sample, or a check is due")
+		require.True(r.t, moved == 0 || !refused && (moved > 0) == r.held)
 	case "load":
 		r.loaded = true
 		require.True(r.t, moved <= 0 || phase == "holding")
