@@ -18,7 +18,8 @@ import (
 // Each runs fn for every item, as one operation of the limiter (Limiter.Do), as many at a time as the window allows. An
 // item that fails does not stop the others. It returns when all items have ended: nil if no item failed, otherwise an
 // error with the number of failed items and the first 20 errors, which errors.Is and errors.As find. [Map] yields every
-// item with its error. An item that always answers 500 keeps Each for five minutes, with Config.MaxFailures for less.
+// item with its error. An item that always answers 500 keeps Each for five minutes, with Config.MaxFailures for less. If
+// three or more are left that fail after the last success, that is an outage to Each: it waits until ctx ends.
 //
 // It ends early, and pulls no more items, if ctx ends, or the limiter is closed, has a full queue, or is paused for longer
 // than ctx or MaxWait allows. Then the error is also ctx.Err(), ErrClosed, ErrQueueFull, ErrWait or ErrQuota.
