@@ -327,7 +327,7 @@ func TestPoolsAtAServiceThatRefusesWith500(t *testing.T) {
 				return 500 * time.Millisecond
 			}
 			return 50 * time.Millisecond
-		}, refusal(500), 1.1, 60}} {
+		}, refusal(500), 1.1, 150}} {
 		inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
 			s := newShop(nil)
 			s.refuse, s.work = c.refuse, c.work

@@ -167,7 +167,7 @@ func TestRefusalsEndTheWaitForTheStore(t *testing.T) {
 		c.service.mu.Lock()
 		c.service.slots = 10
 		c.service.mu.Unlock()
-		time.Sleep(10 * time.Second)
+		time.Sleep(20 * time.Second)
 		for _, p := range c.all {
 			require.Equal(t, "alone", p.lim.Snapshot().Share.Mode)
 		}
