@@ -6,7 +6,7 @@ import "github.com/aimd-go/aimd/window"
 type allowance struct {
 	// share are the refusals for each success without load, and allowed those that may follow now.
 	share, allowed float64
-	// proved are the most in flight at a success since the last load.
+	// proved are the most in flight since the last load, at a success or before the first load.
 	proved float64
 	// fresh: there was no load yet. asked: the last refusal asked for time, and less than half of the window flew.
 	fresh, asked bool
@@ -17,12 +17,27 @@ func (l *law) most(w float64) float64 { return l.few + max(l.sample, w/4)*min(1,
 
 // earn is a success. Operations that were asked for time wait in no slot, so the window shows no share.
 func (l *law) earn(w float64, a window.End) {
-	l.proved = max(l.proved, float64(a.Flying))
+	l.proves(a)
 	earned := l.share
-	if l.asked {
+	switch {
+	case l.asked:
 		earned = l.least
+	case l.fresh && l.lost == 0:
+		earned = 0
 	}
 	l.allowed = min(l.most(w), l.allowed+l.more*earned)
+}
+
+// proves notes how many fly. Before the first load each that was not in flight before may be refused, while clearly more fly than
+// were refused: refusals come sooner than successes. A client of a crowd has few in flight.
+func (l *law) proves(a window.End) {
+	flying := float64(a.Flying)
+	if l.fresh {
+		if flying = min(flying, l.sample); flying-1 >= l.more*(l.lost-1) {
+			l.allowed += max(0, flying-l.proved)
+		}
+	}
+	l.proved = max(l.proved, flying)
 }
 
 // spend is a refusal. It reports whether it was allowed. Without a share of the service's own, and below one attempt a second, one
@@ -31,8 +46,8 @@ func (l *law) spend(w float64, a window.End) bool {
 	if l.share <= l.least && w < l.trip && w > l.ceiling && float64(a.Flying) > l.proved {
 		return false
 	}
-	if l.fresh && l.lost == 1 { // a client of a crowd has few in flight
-		l.allowed = min(l.allowed, l.few+float64(a.Flying))
+	if l.fresh {
+		l.proves(a)
 	}
 	if l.allowed--; l.allowed < 0 {
 		return false

@@ -49,7 +49,7 @@ func TestAllowanceSaved(t *testing.T) {
 	assert.True(t, l.spend(6, refusal(6)), "one a second")
 }
 
-// The share is 1 at the start, where two more are allowed than fly at the first refusal.
+// The share is 1 at the start, where two more are allowed than fly.
 func TestAllowanceAtTheStart(t *testing.T) {
 	for flying, want := range map[int]int{1: 3, 5: 7, 20: 22, 60: 22} {
 		l := with(&tuned, window.Settings{Initial: 60})
@@ -61,6 +61,19 @@ func TestAllowanceAtTheStart(t *testing.T) {
 		assert.Equal(t, want, n, "%d in flight", flying)
 		l.spent()
 		assert.InDelta(t, 1./20, l.share, 1e-9, "the first load")
+	}
+	l := with(&tuned, window.Settings{})
+	for _, c := range []struct {
+		flying  int
+		lost    float64
+		allowed float64
+	}{{4, 0, 6}, {4, 1, 5}, {10, 1, 10}, {9, 0, 11.5}, {14, 8, 10.5}, {15, 0, 13}, {25, 0, 19.5}, {30, 0, 21}, {30, 0, 22}} {
+		if l.lost += c.lost; c.lost > 0 {
+			l.spend(60, refusal(c.flying))
+		} else {
+			l.earn(60, window.End{Flying: c.flying})
+		}
+		assert.InDelta(t, c.allowed, l.allowed, 1e-9, "%d fly: one more for each, up to 20, and 1.5 for a success after a refusal", c.flying)
 	}
 }
 
@@ -197,7 +210,7 @@ func TestHoldFallsInASilence(t *testing.T) {
 func TestHoldWhereTheServiceAsksForTime(t *testing.T) {
 	for flying, held := range map[int]float64{14: 10 * 1.5 / 1.5, 15: 0} {
 		l := known()
-		l.fresh, l.share, l.accepted, l.lost = true, 1, 100, 49
+		l.fresh, l.share, l.accepted, l.lost, l.proved = true, 1, 100, 49, 15
 		a := refusal(flying)
 		a.Asked = true
 		l.Answered(100*time.Second, window.State{Cwnd: 30, Trip: 100 * time.Millisecond}, a)
