@@ -315,6 +315,7 @@ func TestNothingIsLostByChance(t *testing.T) {
 
 // 500 is how a service refuses, and the callers are pools: a worker's first attempt takes the slot that it has just left, and its
 // retries come when all are taken, so 107 of 15 000 were seven refusals in a row. Who says that it is a refusal pays nothing.
+// The median of five runs is bounded: of 120 runs with long items 14 were lost in the median, and 56 to 71 in five.
 func TestPoolsAtAServiceThatRefusesWith500(t *testing.T) {
 	for name, c := range map[string]struct {
 		clients    int
@@ -327,29 +328,34 @@ func TestPoolsAtAServiceThatRefusesWith500(t *testing.T) {
 				return 500 * time.Millisecond
 			}
 			return 50 * time.Millisecond
-		}, refusal(500), 1.1, 150}} {
-		inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
-			s := newShop(nil)
-			s.refuse, s.work = c.refuse, c.work
-			var clients sync.WaitGroup
-			var lost, good atomic.Int64
-			for i := range c.clients {
-				l := l
-				if i > 0 {
-					l = attempttest.Limiter(t, aimd.Config{})
+		}, refusal(500), 1.1, 60}} {
+		var lost []float64
+		for range 5 {
+			inShop(t, aimd.Config{}, func(ctx context.Context, l *aimd.Limiter) {
+				s := newShop(nil)
+				s.refuse, s.work = c.refuse, c.work
+				var clients sync.WaitGroup
+				var own, good atomic.Int64
+				for i := range c.clients {
+					l := l
+					if i > 0 {
+						l = attempttest.Limiter(t, aimd.Config{})
+					}
+					clients.Go(func() {
+						n := s.sell(ctx, l, 32, 20_000/c.clients)
+						own.Add(int64(n.own))
+						good.Add(int64(n.good))
+					})
 				}
-				clients.Go(func() {
-					n := s.sell(ctx, l, 32, 20_000/c.clients)
-					lost.Add(int64(n.own))
-					good.Add(int64(n.good))
-				})
-			}
-			clients.Wait()
-			t.Logf("%s: %d of 20 000 lost, %.2f attempts an item in %v", name, lost.Load(), float64(s.sent.Load())/20_000, time.Since(s.start))
-			assert.LessOrEqual(t, float64(lost.Load()), c.lost, name)
-			assert.LessOrEqual(t, float64(s.sent.Load()), c.most*20_000, name)
-			assert.Equal(t, int64(20_000), good.Load()+lost.Load(), name)
-		})
+				clients.Wait()
+				lost = append(lost, float64(own.Load()))
+				assert.LessOrEqual(t, float64(s.sent.Load()), c.most*20_000, name)
+				assert.Equal(t, int64(20_000), good.Load()+own.Load(), name)
+			})
+		}
+		slices.Sort(lost)
+		t.Logf("%s: %v of 20 000 lost", name, lost)
+		assert.LessOrEqual(t, lost[2], c.lost, name)
 	}
 }
 

@@ -167,9 +167,15 @@ func TestRefusalsEndTheWaitForTheStore(t *testing.T) {
 		c.service.mu.Lock()
 		c.service.slots = 10
 		c.service.mu.Unlock()
-		time.Sleep(20 * time.Second)
-		for _, p := range c.all {
-			require.Equal(t, "alone", p.lim.Snapshot().Share.Mode)
+		for _, least := range []int{3, 4} { // in two of 500 runs one waits for more than ten seconds
+			time.Sleep(10 * time.Second)
+			alone := 0
+			for _, p := range c.all {
+				if p.lim.Snapshot().Share.Mode == "alone" {
+					alone++
+				}
+			}
+			require.GreaterOrEqual(t, alone, least)
 		}
 		c.watch("a quarter of the slots", 20*time.Second, 0, 2.5) // for 4 if all kept their shares
 		c.store.Fails(nil)
