@@ -45,14 +45,7 @@ func (e Event) String() string {
 	case event.TooLate:
 		return fmt.Sprintf("too late: %d operations were not sent before their deadline, the last: %v", e.Count, e.Err)
 	case event.Aside:
-		if e.Err == nil {
-			until := "they succeed"
-			if e.Wait > 0 {
-				until = "they are given up in about " + roughly(e.Wait)
-			}
-			return fmt.Sprintf("set aside: all %d left have failed, and are tried again until %s", e.Count, until)
-		}
-		return fmt.Sprintf("set aside: %d failed again while others succeeded, the last: %v", e.Count, e.Err)
+		return e.aside()
 	case event.Unknown:
 		return fmt.Sprint("unknown: an error that no classifier knows, beside refusals: ", e.Err)
 	case event.Held:
@@ -79,6 +72,16 @@ func (e Event) String() string {
 var reasons = map[string]string{
 	"chance": "too few refusals to mean load", "own": "a share is refused without load", "outage": "all is refused",
 	"back": "the service is back after a silence", "used up": "a limit was used up and is refilled", "slow": "growth gained nothing", above: "more than the window were in flight",
+}
+
+func (e Event) aside() string {
+	switch {
+	case e.Err != nil:
+		return fmt.Sprintf("set aside: %d failed again while others succeeded, the last: %v", e.Count, e.Err)
+	case e.Wait > 0:
+		return fmt.Sprintf("set aside: all %d left have failed, and are tried again until they are given up in about %s", e.Count, roughly(e.Wait))
+	}
+	return fmt.Sprintf("set aside: all %d left have failed, and are tried again until they succeed", e.Count)
 }
 
 func (e Event) verb() string {
