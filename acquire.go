@@ -166,7 +166,7 @@ type waiter struct {
 	// ready gets one signal, after ticket or dismissed is set and the lock released.
 	ready  chan struct{}
 	ticket window.Ticket
-	// amount is what its operation says that it costs; 0: nothing.
+	// amount is what its operation says that it costs; 0: not said.
 	amount float64
 	// dismissed is why it gets no slot: the limiter was closed, or the wait cannot be met.
 	dismissed error

@@ -89,7 +89,7 @@ func (c *core) late(r *request) {
 	}
 }
 
-// next is the request whose turn it is, nil if none waits. It sheds those before it that have too little time left.
+// next is the request whose turn it is, nil if the line is empty. It sheds those before it that have too little time left.
 func (c *core) next() *request {
 	for {
 		r := c.line.next(c.now < c.crowd)

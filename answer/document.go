@@ -114,7 +114,7 @@ func (a *Answer) within() int {
 	return 0
 }
 
-// statusOf is the number of three digits that a code is, 0 if it is none. An error of strconv would cost two allocations.
+// statusOf is the number of three digits that a code is, 0 otherwise. An error of strconv would cost two allocations.
 func statusOf(code string) (status int) {
 	if len(code) == 3 && strings.Trim(code, "0123456789") == "" {
 		status, _ = strconv.Atoi(code)

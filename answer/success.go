@@ -269,7 +269,7 @@ func (s *success) erring(kind byte, value string, empty bool) place {
 	return failure
 }
 
-// listOfBatch is a list of a batch, the place of its value, and its most items if it counts none.
+// listOfBatch is a list of a batch, the place of its value, and its most items if it does not count.
 type listOfBatch struct {
 	list  uint8
 	place place

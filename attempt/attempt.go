@@ -177,7 +177,7 @@ func (a *Attempt) claim() bool { return !a.ended.Swap(true) }
 
 // end is End after the claim.
 func (a *Attempt) end(err error) verdict.Verdict {
-	if v := a.begun(); err == nil && v.Meaning == answer.Success { // most: nothing is read
+	if v := a.begun(); err == nil && v.Meaning == answer.Success { // most: no body is read
 		a.settle(a.noted(v, verdict.Reading{}, nil), window.Success, nil)
 		return v
 	}

@@ -63,7 +63,7 @@ func Check(resp *http.Response) error {
 }
 
 // glance returns an answer that is no plain success as a StatusError, nil for a success, and leaves the body readable.
-// said is the answer as it was read, nil if there was nothing to read. read is Transport.Read.
+// said is the answer as it was read, nil if it was empty. read is Transport.Read.
 func glance(resp *http.Response, read func(answer.Answer) answer.Answer) (e *StatusError, said *answer.Answer) {
 	var start []byte
 	var late bool

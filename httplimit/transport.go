@@ -62,7 +62,7 @@ type Transport struct {
 	ReadUsage bool
 	// Read gets each answer as package answer reads it. It returns the answer, or another reading of a service that
 	// you know better: see [answer.Answer.As]. A success has Body, Codes and Text if its body is looked at. Read must be
-	// safe for several goroutines. nil changes nothing.
+	// safe for several goroutines. nil is no change.
 	Read func(answer.Answer) answer.Answer
 
 	once sync.Once
@@ -98,7 +98,7 @@ func closeIdle(base http.RoundTripper) {
 }
 
 // ask sends the request. Without an answer the error is the base's, with one it is what the answer says at its start; said
-// is the answer as it was read, nil if there was nothing to read. read is Transport.Read.
+// is the answer as it was read, nil if it was empty. read is Transport.Read.
 func ask(base http.RoundTripper, req *http.Request, read func(answer.Answer) answer.Answer) (_ *http.Response, said *answer.Answer, _ error) {
 	sent, judge := watched(req)
 	resp, err := base.RoundTrip(sent)

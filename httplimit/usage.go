@@ -111,7 +111,7 @@ type tokens struct {
 	Cached     uint32 `json:"cache_creation_input_tokens"`
 }
 
-// tokensAfter reads the usage whose key begins at this byte. It returns zeros if there is none.
+// tokensAfter reads the usage whose key begins at this byte. It returns zeros otherwise.
 func tokensAfter(text []byte, at int) (c tokens) {
 	if at < 0 || json.NewDecoder(bytes.NewReader(text[at+len(usageKey):])).Decode(&c) != nil {
 		return tokens{}

@@ -43,7 +43,7 @@ func (f *tree) undialed() bool {
 	return !f.answered() && f.says("net/http: TLS handshake timeout")
 }
 
-// undone: the service did none of the work. The request was not sent, or an HTTP/2 server said that it did not look
+// undone: the service did not begin the work. The request was not sent, or an HTTP/2 server said that it did not look
 // at it (RFC 9113, sections 6.8 and 8.7): a GOAWAY with a lower stream, or a refused stream. Or net/http found the
 // connection closed before it wrote.
 func (f *tree) undone() bool {
@@ -117,7 +117,7 @@ func (f *tree) noRoute() bool {
 	return f.isAny(syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL)
 }
 
-// NotSent reports whether the service did none of the work, so that any work may be sent again. The error says that
+// NotSent reports whether the service did not begin the work, so that any work may be sent again. The error says that
 // no request was sent, that there was no connection, or that an HTTP/2 server did not look at it. After several
 // attempts (Facts.Several) that is not certain. err may be nil.
 func NotSent(err error) bool {

@@ -142,7 +142,7 @@ func headerOf(v reflect.Value) (h map[string][]string) {
 	return h
 }
 
-// body is the start of the answer's body, or of the event of a stream, nil if the error has none.
+// body is the start of the answer's body, or of the event of a stream, nil without an event.
 func (s shape) body() []byte {
 	if e, ok := s.err.(interface{ RawJSON() string }); ok { // openai-go and anthropic-sdk-go
 		return []byte(e.RawJSON())

@@ -69,7 +69,7 @@ func (w *Window) Sent(now time.Duration) Ticket { return w.flying.sent(now, w.ne
 // Answered ends an attempt, and returns what the law saw, or false if the attempt is not in flight. The order is
 // the text's: read flying with the answered attempt in it, ask the law, then remove the attempt.
 //
-// retryAfter is the time that the service asked for; 0: none. It is unused if the window is not Timed.
+// retryAfter is the time that the service asked for; 0: it did not. It is unused if the window is not Timed.
 func (w *Window) Answered(now time.Duration, t Ticket, o Outcome, retryAfter time.Duration) (a End, ok bool) {
 	a = End{Outcome: o, Marks: Marks{Ignored: t.id <= w.ignored}, Flying: w.flying.n()}
 	if o.Overloaded() { // what was held came above the window that was too wide

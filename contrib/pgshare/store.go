@@ -110,7 +110,7 @@ func (s Store) Leave(ctx context.Context, id string) error {
 	return s.query(ctx, nil, leave, s.Name, id)
 }
 
-// query runs a statement, after it has made the table if there is none.
+// query runs a statement, after it has made the table if it is missing.
 func (s Store) query(ctx context.Context, scan func(pgx.CollectableRow) error, sql string, args ...any) error {
 	if err := s.check(); err != nil {
 		return fmt.Errorf("pgshare: %w: %w", share.ErrRefused, err)

@@ -38,7 +38,7 @@ func Acquire(t testing.TB, l *aimd.Limiter) aimd.Permit {
 	return p
 }
 
-// Idle requires that every slot was released, once, and that nobody waits.
+// Idle requires that every slot was released, once, and that the line is empty.
 func Idle(t testing.TB, l *aimd.Limiter) {
 	t.Helper()
 	s := l.Snapshot()

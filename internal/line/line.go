@@ -191,7 +191,7 @@ func (l *Line[T]) All() iter.Seq[*Waiter[T]] {
 	}
 }
 
-// Front is the operation whose turn it is if nothing is late, nil if none waits.
+// Front is the operation whose turn it is if no operation is late, nil if the line is empty.
 func (l *Line[T]) Front() *Waiter[T] {
 	a := l.next()
 	first, _ := a.queue.Ends()
@@ -204,8 +204,8 @@ func (l *Line[T]) Front() *Waiter[T] {
 	return first.Value
 }
 
-// Turn returns the operation whose turn it is, or one that is told why it is not sent; nil if none waits. s is the state of the
-// limiter's window. In each lane:
+// Turn returns the operation whose turn it is, or one that is told why it is not sent; nil if the line is empty. s is the
+// state of the limiter's window. In each lane:
 //
 //   - An operation with less time left than two mean round trips is late, with less than half of the time that it had at most,
 //     and always with less than one. One that did not wait goes even so, and a round trip that is wrong is measured again.

@@ -22,7 +22,7 @@ func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 // expect bounds the next write. Before it net/http reads what is left of a body that nobody has read, for the time left;
 // 0: it does not.
 func (p *patient) expect(left time.Duration) {
-	_ = p.control.SetWriteDeadline(time.Now().Add(p.wait.proxy.idle)) // a writer without deadlines has none
+	_ = p.control.SetWriteDeadline(time.Now().Add(p.wait.proxy.idle)) // a writer need not have deadlines
 	if p.wait.uploads && left > 0 {
 		_ = p.control.SetReadDeadline(time.Now().Add(left))
 	}
@@ -35,7 +35,7 @@ func (p *patient) WriteHeader(status int) {
 		}
 		return
 	}
-	for _, name := range []string{"Content-Type", "Date"} { // if the service sends none, net/http adds none
+	for _, name := range []string{"Content-Type", "Date"} { // net/http adds a header that the service did not send
 		if _, sent := p.Header()[name]; !sent {
 			p.Header()[name] = nil
 		}
