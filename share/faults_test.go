@@ -104,6 +104,22 @@ func (c *crowd) end() {
 	}
 }
 
+// A store that dies while the fleet finds its window left .13 to .83 of the slots, for ten minutes.
+func TestAStoreThatDiesSoon(t *testing.T) {
+	for _, n := range []int{2, 4, 10} {
+		for _, at := range []time.Duration{100 * time.Millisecond, 300 * time.Millisecond, time.Second, 5 * time.Second} {
+			synctest.Test(t, func(t *testing.T) {
+				c := together(t, n, &service{slots: 64, takes: 100 * time.Millisecond})
+				time.Sleep(at)
+				c.store.Fails(sharetest.ErrAway)
+				time.Sleep(13 * time.Second)
+				c.watch(fmt.Sprintf("%d processes, %v", n, at), 10*time.Second, 0.95, 1.5)
+				c.store.Fails(nil)
+			})
+		}
+	}
+}
+
 // The store goes away, comes back with its data, goes away, and comes back empty.
 func TestAStoreThatGoesAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -145,9 +161,9 @@ func TestAStoreThatIsAwayForLong(t *testing.T) {
 // The law looks at half of the window whether the service is as fast. A store that goes meanwhile leaves what the service took, not
 // the half, and not the pace of the long answers before: .63 of the slots.
 func TestAStoreThatGoesWhileTheLawLooks(t *testing.T) {
-	for _, at := range []time.Duration{4 * time.Second, 4500 * time.Millisecond, 5 * time.Second} {
+	for _, at := range []time.Duration{12 * time.Second, 13500 * time.Millisecond, 15 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
-			c := together(t, 6, &service{slots: 40, takes: 300 * time.Millisecond, line: make(chan struct{}, 40)})
+			c := together(t, 6, &service{slots: 40, takes: 900 * time.Millisecond, line: make(chan struct{}, 40)})
 			time.Sleep(at)
 			c.store.Fails(sharetest.ErrAway)
 			time.Sleep(3 * time.Second)
@@ -186,7 +202,7 @@ func TestRefusalsEndTheWaitForTheStore(t *testing.T) {
 func TestALeaderThatIsCutOffIsFenced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := together(t, 5, &service{slots: 20, takes: 200 * time.Millisecond})
-		time.Sleep(5 * time.Second)
+		time.Sleep(10 * time.Second)
 		old := c.leader()
 		require.GreaterOrEqual(t, old, 0)
 		c.lines[old].cut.Store(true)
@@ -220,8 +236,8 @@ func TestAStoreThatRefusesLater(t *testing.T) {
 			}
 		}})
 		require.NoError(t, err)
-		defer begin(t, store, aimd.Config{}).fleet.Close() // who is alone has no share to keep
-		time.Sleep(3 * time.Second)
+		defer begin(t, store, aimd.Config{}).fleet.Close() // who is alone has no share to keep, and nobody for ten seconds
+		time.Sleep(10 * time.Second)
 		require.Equal(t, "shared", lim.Snapshot().Share.Mode)
 		store.Fails(fmt.Errorf("READONLY: %w", share.ErrRefused))
 		time.Sleep(3 * time.Second)

@@ -109,7 +109,7 @@ func TestAStoreThatIsBackForSomeFirst(t *testing.T) {
 	for _, empty := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
 			c := together(t, 10, &service{slots: 20, takes: 100 * time.Millisecond})
-			time.Sleep(5 * time.Second)
+			time.Sleep(11 * time.Second)
 			for _, l := range c.lines {
 				l.cut.Store(true)
 			}

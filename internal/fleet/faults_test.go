@@ -88,23 +88,32 @@ func TestARefusedAttemptKeepsItsPlace(t *testing.T) {
 	}
 }
 
-// A store that died in the first second left who was alone what it had used by then, 3 slots of 64, for a minute. Its own law
-// goes on, up to the fleet's bound for slow start.
-func TestWhoIsAloneWaitsForNoStore(t *testing.T) {
-	for n, want := range map[int]struct {
-		mode     Mode
-		ssthresh float64
-	}{1: {Alone, 5000}, 2: {Silent, 2}} {
+// A store that died in the first second left who was alone what it had used by then, 3 slots of 64, for a minute, and who was not,
+// and had work, for ten. A law of its own goes on if the store was there for less than ten seconds, and up to the fleet's bound for
+// slow start if it is alone.
+func TestWhoIsAloneOrYoungWaitsForNoStore(t *testing.T) {
+	for _, c := range []struct {
+		processes int
+		since     time.Duration
+		rate      float64
+		mode      Mode
+		ssthresh  float64
+	}{
+		{1, 0, 0, Alone, 5000}, {1, time.Hour, 9, Alone, 5000}, {2, 9 * time.Second, 0, Alone, 2},
+		{2, 9*time.Second + 1, 0, Silent, 2}, {2, 9 * time.Second, 9, Silent, 2},
+	} {
 		m := NewMember("a", 1)
-		m.Report(0, Load{}, time.Second)
+		m.Report(0, Load{MaxRate: c.rate}, time.Second)
+		m.Heard(0, Message{}, time.Second)
+		m.answered -= c.since
 		m.Heard(0, Message{
-			Window: Window{Cwnd: 2, Ssthresh: 5000, Trip: time.Second}, Processes: n, At: time.Hour, Slots: Level{Whole: 2, Most: 2, Equal: 2},
+			Window: Window{Cwnd: 2, Ssthresh: 5000, Trip: time.Second}, Processes: c.processes, At: time.Hour, Slots: Level{Whole: 2, Most: 2, Equal: 2},
 			Safe: 1, Ranks: map[string]int{"a": 0},
 		}, time.Second)
 		require.Equal(t, Shared, m.Share(time.Second-1, 0, window.State{}).Mode)
 		s := m.Share(time.Second, 0, window.State{})
-		assert.Equal(t, want.mode, s.Mode)
-		assert.InDelta(t, want.ssthresh, s.State.Ssthresh, 1)
+		assert.Equal(t, c.mode, s.Mode)
+		assert.InDelta(t, c.ssthresh, s.State.Ssthresh, 1)
 	}
 }
 

@@ -240,6 +240,7 @@ func TestHowLongAShareHolds(t *testing.T) {
 		require.Equal(t, Alone, at(&m, 0))
 		m.Heard(0, Message{}, time.Second)
 		require.Equal(t, Waiting, at(&m, 0))
+		m.answered -= youth
 		m.Report(time.Second, Load{Queued: queued, Flying: 4}, time.Second)
 		m.Heard(time.Second, said, time.Second)
 		require.Equal(t, Shared, at(&m, time.Second))

@@ -67,6 +67,8 @@ const (
 	grace, long, wrong, sample = time.Minute, 10 * time.Minute, 0.3, 20
 	// patience is the time for which a process waits for its first share, beside two reports and round trips; grace at most.
 	patience = time.Second
+	// youth is the time in which a fleet finds its window.
+	youth = 10 * time.Second
 	// spacedBelow is the share below which attempts are sent in turns.
 	spacedBelow = 2
 	// smooth is the time of which what it uses is a mean, so that the others' part follows it; lasting that for the sure part.
@@ -202,7 +204,7 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 		// A store that answers while nobody leads is as one that is silent: its calls may be too slow, or its clock went back.
 		m.sure = min(sent, m.renewed+lease) + lease
 		switch m.until = m.sure; {
-		case m.peers == 1: // nobody has a share beside it, so it grows
+		case m.peers == 1, m.young(): // nobody has a share beside it, or shares are small: it grows
 		case m.load.Queued > 0:
 			m.until += long
 		default:
@@ -210,6 +212,11 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 		}
 		_, m.last = m.parts()
 	}
+}
+
+// young reports whether the store went while the fleet found its window. A quota keeps its parts, by demand.
+func (m *Member) young() bool {
+	return m.sure < m.answered+youth && m.load.MaxRate == 0 && m.load.MaxAmountRate == 0
 }
 
 // parts are the parts of the window, of MaxRate and of MaxAmountRate, and those of them that nobody else has. The leader
