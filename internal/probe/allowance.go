@@ -28,12 +28,12 @@ func (l *law) earn(w float64, a window.End) {
 	l.allowed = min(l.most(w), l.allowed+l.more*earned)
 }
 
-// proves notes how many fly. Before the first load each that was not in flight before may be refused, while clearly more fly than
+// proves notes how many fly. Before the first load each that was not in flight before may be refused, while twice as many fly as
 // were refused: refusals come sooner than successes. A client of a crowd has few in flight.
 func (l *law) proves(a window.End) {
 	flying := float64(a.Flying)
 	if l.fresh {
-		if flying = min(flying, l.sample); flying-1 >= l.more*(l.lost-1) {
+		if flying = min(flying, l.sample); flying >= 2*l.lost {
 			l.allowed += max(0, flying-l.proved)
 		}
 	}

@@ -67,7 +67,7 @@ func TestAllowanceAtTheStart(t *testing.T) {
 		flying  int
 		lost    float64
 		allowed float64
-	}{{4, 0, 6}, {4, 1, 5}, {10, 1, 10}, {9, 0, 11.5}, {14, 8, 10.5}, {15, 0, 13}, {25, 0, 19.5}, {30, 0, 21}, {30, 0, 22}} {
+	}{{4, 0, 6}, {4, 1, 5}, {10, 1, 10}, {9, 0, 11.5}, {19, 8, 10.5}, {20, 0, 13}, {25, 0, 14.5}} {
 		if l.lost += c.lost; c.lost > 0 {
 			l.spend(60, refusal(c.flying))
 		} else {

@@ -75,7 +75,8 @@ func New(s window.Settings) window.Law { return with(&tuned, s) }
 
 func with(n *numbers, s window.Settings) *law {
 	l := &law{numbers: n, initial: s.Initial, peers: float64(max(1, s.Peers)), ceiling: math.Inf(1)}
-	l.fresh, l.share, l.early, l.allowed = true, 1, 1, n.few
+	l.fresh, l.share, l.early = true, 1, 1
+	l.allowed, l.proved = n.few+1, 1
 	return l
 }
 
@@ -116,7 +117,7 @@ func (l *law) begin(now float64, s window.State, a window.End) {
 	l.succeeded, l.began, l.block.began = now, now, l.start
 	if s.Ssthresh < window.MaxWindow {
 		l.ceiling, l.fresh, l.share = s.Ssthresh, false, l.least
-		l.allowed += l.sample
+		l.allowed = l.few + l.sample
 		if l.peers > 1 { // a share: all processes may have as many refused as one
 			l.allowed = l.most(s.Cwnd) / l.peers
 			l.ceiling = min(l.ceiling, s.Cwnd)
