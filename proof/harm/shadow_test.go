@@ -21,7 +21,7 @@ import (
 func TestWhatShadowForetells(t *testing.T) {
 	last, wantRight, wantBetween := 13, 8, 10
 	if *set == 0 {
-		last, wantRight, wantBetween = 180, 96, 143
+		last, wantRight, wantBetween = 180, 96, 142
 	}
 	right, between, off, offToday := 0, 0, 0., 0.
 	for n := range last {
