@@ -17,7 +17,7 @@ func (l *law) most(w float64) float64 { return l.few + max(l.sample, w/4)*min(1,
 
 // earn is a success. Operations that were asked for time wait in no slot, so the window shows no share.
 func (l *law) earn(w float64, a window.End) {
-	l.proves(a)
+	l.proves(w, a)
 	earned := l.share
 	switch {
 	case l.asked:
@@ -30,10 +30,10 @@ func (l *law) earn(w float64, a window.End) {
 
 // proves notes how many fly. Before the first load each that was not in flight before may be refused, while twice as many fly as
 // were refused: refusals come sooner than successes. A client of a crowd has few in flight.
-func (l *law) proves(a window.End) {
+func (l *law) proves(w float64, a window.End) {
 	flying := float64(a.Flying)
 	if l.fresh {
-		if flying = min(flying, l.sample); flying >= 2*l.lost {
+		if flying = min(flying, l.most(w)-l.few); flying >= 2*l.lost {
 			l.allowed += max(0, flying-l.proved)
 		}
 	}
@@ -47,7 +47,7 @@ func (l *law) spend(w float64, a window.End) bool {
 		return false
 	}
 	if l.fresh {
-		l.proves(a)
+		l.proves(w, a)
 	}
 	if l.allowed--; l.allowed < 0 {
 		return false

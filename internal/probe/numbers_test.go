@@ -51,10 +51,10 @@ func TestAllowanceSaved(t *testing.T) {
 
 // The share is 1 at the start, where two more are allowed than fly.
 func TestAllowanceAtTheStart(t *testing.T) {
-	for flying, want := range map[int]int{1: 3, 5: 7, 20: 22, 60: 22} {
+	for flying, want := range map[int]int{1: 3, 5: 7, 20: 22, 60: 22, 260: 67} { // a quarter of a window over 80
 		l := with(&tuned, window.Settings{Initial: 60})
 		n := 0
-		for l.lost = 1; l.spend(60, refusal(flying)); l.lost++ {
+		for l.lost = 1; l.spend(float64(flying), refusal(flying)); l.lost++ {
 			n++
 			require.Equal(t, chance, l.cause)
 		}
