@@ -16,11 +16,12 @@
 //
 // # When the store is away
 //
-// A process that has work keeps its share for ten minutes, one without for a minute, and who is alone, or joined ten
-// seconds ago at most, goes on by a law of its own. The shares cannot change meanwhile, so the sum stays what it
-// was. If more than three of ten of its latest answers are refusals, or the time is over, a law of its own goes on
-// from the share, with the growth of one of N. It has a part of one in N of MaxRate and MaxAmountRate then. A store
-// that is back, with its data or empty, is followed at once.
+// A process that has work keeps its share for ten minutes, one without for a minute. Who is alone goes on by a law
+// of its own. So does who joined ten seconds ago at most, unless there is a MaxRate or a MaxAmountRate, or the
+// window is at MaxWindow. The shares cannot change meanwhile, so the sum stays what it was. If more than three of
+// ten of its latest answers are refusals, or the time is over, a law of its own goes on from the share, with the
+// growth of one of N. It has a part of one in N of MaxRate and MaxAmountRate then. A store that is back, with its
+// data or empty, is followed at once.
 //
 // docs/fleet.md has the figures, when one window pays, and what it does not do.
 package share

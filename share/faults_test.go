@@ -118,6 +118,30 @@ func TestAStoreThatDiesSoon(t *testing.T) {
 	}
 }
 
+// What is bounded for all is split by demand, and a law of its own has one part in N: one of five that has all of the work kept
+// a fifth of a MaxWindow.
+func TestAStoreThatDiesSoonLeavesTheBounds(t *testing.T) {
+	for _, config := range []aimd.Config{{MaxWindow: 10}, {MaxRate: 100}, {MaxAmountRate: 100}} {
+		synctest.Test(t, func(t *testing.T) {
+			c := together(t, 0, &service{slots: 64, takes: 100 * time.Millisecond})
+			c.join(config)
+			for i := range 4 {
+				p := begin(t, c.store, config)
+				p.works(c.service, 1+i, 0, 0, one)
+				c.all = append(c.all, p)
+			}
+			time.Sleep(5 * time.Second)
+			c.store.Fails(sharetest.ErrAway)
+			time.Sleep(5 * time.Second)
+			c.service.since()
+			time.Sleep(10 * time.Second)
+			taken, _, _ := c.service.since()
+			assert.InDelta(t, 1000, taken, 50, "%+v", c.all[0].lim.Snapshot().Share)
+			c.store.Fails(nil)
+		})
+	}
+}
+
 // The store goes away, comes back with its data, goes away, and comes back empty.
 func TestAStoreThatGoesAndComesBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -95,15 +95,17 @@ func TestWhoIsAloneOrYoungWaitsForNoStore(t *testing.T) {
 	for _, c := range []struct {
 		processes int
 		since     time.Duration
-		rate      float64
+		load      Load
 		mode      Mode
 		ssthresh  float64
 	}{
-		{1, 0, 0, Alone, 5000}, {1, time.Hour, 9, Alone, 5000}, {2, 9 * time.Second, 0, Alone, 2},
-		{2, 9*time.Second + 1, 0, Silent, 2}, {2, 9 * time.Second, 9, Silent, 2},
+		{1, 0, Load{}, Alone, 5000}, {1, time.Hour, Load{MaxRate: 9}, Alone, 5000},
+		{2, 9 * time.Second, Load{MaxWindow: 3}, Alone, 2}, {2, 9*time.Second + 1, Load{MaxWindow: 3}, Silent, 2},
+		{2, 0, Load{MaxWindow: 2}, Silent, 2}, {2, 0, Load{MaxWindow: 3, MaxRate: 9}, Silent, 2},
+		{2, 0, Load{MaxWindow: 3, MaxAmountRate: 9}, Silent, 2},
 	} {
 		m := NewMember("a", 1)
-		m.Report(0, Load{MaxRate: c.rate}, time.Second)
+		m.Report(0, c.load, time.Second)
 		m.Heard(0, Message{}, time.Second)
 		m.answered -= c.since
 		m.Heard(0, Message{

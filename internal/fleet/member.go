@@ -214,9 +214,10 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 	}
 }
 
-// young reports whether the store went while the fleet found its window. A quota keeps its parts, by demand.
+// young reports whether the store went while the fleet found its window. What is bounded for all keeps its parts, by demand: a law
+// of its own has one in N.
 func (m *Member) young() bool {
-	return m.sure < m.answered+youth && m.load.MaxRate == 0 && m.load.MaxAmountRate == 0
+	return m.sure < m.answered+youth && m.load.MaxRate == 0 && m.load.MaxAmountRate == 0 && m.message.Cwnd < m.load.MaxWindow
 }
 
 // parts are the parts of the window, of MaxRate and of MaxAmountRate, and those of them that nobody else has. The leader
