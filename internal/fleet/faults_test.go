@@ -100,7 +100,7 @@ func TestWhoIsAloneOrYoungWaitsForNoStore(t *testing.T) {
 		ssthresh  float64
 	}{
 		{1, 0, Load{}, Alone, 5000}, {1, time.Hour, Load{MaxRate: 9}, Alone, 5000},
-		{2, 9 * time.Second, Load{MaxWindow: 3}, Alone, 2}, {2, 9*time.Second + 1, Load{MaxWindow: 3}, Silent, 2},
+		{2, 9 * time.Second, Load{}, Alone, 2}, {2, 9*time.Second + 1, Load{}, Silent, 2}, {2, 0, Load{MaxWindow: 3}, Alone, 2},
 		{2, 0, Load{MaxWindow: 2}, Silent, 2}, {2, 0, Load{MaxWindow: 3, MaxRate: 9}, Silent, 2},
 		{2, 0, Load{MaxWindow: 3, MaxAmountRate: 9}, Silent, 2},
 	} {

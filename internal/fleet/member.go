@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -217,7 +218,8 @@ func (m *Member) Heard(sent time.Duration, said Message, lease time.Duration) {
 // young reports whether the store went while the fleet found its window. What is bounded for all keeps its parts, by demand: a law
 // of its own has one in N.
 func (m *Member) young() bool {
-	return m.sure < m.answered+youth && m.load.MaxRate == 0 && m.load.MaxAmountRate == 0 && m.message.Cwnd < m.load.MaxWindow
+	below := m.message.Cwnd < cmp.Or(m.load.MaxWindow, window.MaxWindow)
+	return m.sure < m.answered+youth && m.load.MaxRate == 0 && m.load.MaxAmountRate == 0 && below
 }
 
 // parts are the parts of the window, of MaxRate and of MaxAmountRate, and those of them that nobody else has. The leader
