@@ -75,6 +75,9 @@ func TestAllowanceAtTheStart(t *testing.T) {
 		}
 		assert.InDelta(t, c.allowed, l.allowed, 1e-9, "%d fly: one more for each, up to 20, and 1.5 for a success after a refusal", c.flying)
 	}
+	l = with(&tuned, window.Settings{}) // a restored window has no start, and proves nothing
+	l.begin(1, window.State{Cwnd: 8, Ssthresh: 8}, window.End{})
+	assert.Equal(t, []float64{22, 0}, []float64{l.allowed, l.proved})
 }
 
 // Load takes the share if it leaves less than what showed it.

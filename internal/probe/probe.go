@@ -117,7 +117,7 @@ func (l *law) begin(now float64, s window.State, a window.End) {
 	l.succeeded, l.began, l.block.began = now, now, l.start
 	if s.Ssthresh < window.MaxWindow {
 		l.ceiling, l.fresh, l.share = s.Ssthresh, false, l.least
-		l.allowed = l.few + l.sample
+		l.allowed, l.proved = l.few+l.sample, 0
 		if l.peers > 1 { // a share: all processes may have as many refused as one
 			l.allowed = l.most(s.Cwnd) / l.peers
 			l.ceiling = min(l.ceiling, s.Cwnd)
