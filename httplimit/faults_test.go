@@ -9,11 +9,14 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -450,6 +453,39 @@ func TestABodyIsClosedWhileItsUsageIsRead(t *testing.T) {
 	require.NoError(t, resp.Body.Close())
 	all.Wait()
 	require.Zero(t, l.Snapshot().InFlight)
+}
+
+// A body that the program cannot read, a download that broke off for instance, says nothing about the service. It was a
+// refusal, sent again for a quarter of an hour. What is read after the base has closed the body is no cause.
+func TestABodyThatCannotBeRead(t *testing.T) {
+	for cause, refused := range map[error]window.Outcome{io.ErrUnexpectedEOF: window.Overload, syscall.ECONNRESET: window.Overload, os.ErrDeadlineExceeded: window.Timeout} {
+		for _, closed := range []bool{false, true} {
+			inTime(t, fmt.Sprint(cause, closed), func(t *testing.T) {
+				l, asked := watch(t, aimd.Config{}), 0
+				req := get(t.Context(), anyURL)
+				req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(iotest.ErrReader(cause)), nil }
+				req.Body, req.ContentLength = io.NopCloser(iotest.ErrReader(cause)), -1
+				_, err := clientOn(base(func(r *http.Request) (*http.Response, error) {
+					if asked++; asked > 1 {
+						return empty(r)
+					}
+					if closed {
+						_ = r.Body.Close()
+					}
+					_, err := io.ReadAll(r.Body)
+					return nil, fmt.Errorf("readfrom: %w", err)
+				}), l.Limiter).Do(req)
+				if !closed {
+					require.ErrorIs(t, err, cause)
+					l.ended(window.Neutral)
+					return
+				}
+				require.NoError(t, err)
+				l.ended(refused)
+				l.ended(window.Success)
+			})
+		}
+	}
 }
 
 // Without a name, all keys had one limiter, under the key "".

@@ -121,8 +121,13 @@ func ask(base http.RoundTripper, req *http.Request, read func(answer.Answer) ans
 
 // passing is the error for the program: nil if it gets the answer.
 func passing(err error) error {
-	if e, ok := err.(*StatusError); ok && e.passes {
-		return nil
+	switch e := err.(type) {
+	case *StatusError:
+		if e.passes {
+			return nil
+		}
+	case unread:
+		return e.error
 	}
 	return err
 }
@@ -180,7 +185,7 @@ func (t *Transport) send(a *attempt.Attempt, req *http.Request) (*http.Response,
 	}
 	resp, said, err := ask(base, sent, t.Read)
 	if resp == nil {
-		return nil, a.End(unanswered{err}), err
+		return nil, a.End(unanswered{err}), passing(err)
 	}
 	if resp.Request == sent {
 		resp.Request = req
