@@ -268,9 +268,9 @@ func (l *Limiter) woke() {
 // others go before.
 //
 // The context of fn is ctx with the attempt's timeout, its number (attempt.Number) and its slot. A Do or Each of the same
-// limiter within fn, or a client with an integration of it, makes its attempts under that slot: the guards are asked for
-// its retries only, and it backs off from its first failure. The window hears of each failure that is tried again there, and
-// of the end of fn. Nothing bounds how many calls fn makes at once, so let it make one at a time.
+// limiter within fn, or a client with an integration of it, makes its attempts under that slot; with another context it waits
+// for a second slot, perhaps for ever. The guards are asked for its retries only, and it backs off from its first failure. The
+// window hears of each failure that is tried again there, and of the end of fn. Let fn make one call at a time: nothing bounds them.
 //
 // A policy decides on further attempts, their number, the backoff of an operation, and its Retry-After. Pauses for all
 // operations are the limiter's, and so is the number of refusals that the window alone paces. The lower of the two limits
