@@ -165,7 +165,7 @@ func (a *Attempt) End(err error) verdict.Verdict {
 	return a.end(err)
 }
 
-// Drop ends an attempt without a result. It is neutral, unless the Head was an overload.
+// Drop ends an attempt without a result. It is what the Head said, and neutral without one.
 func (a *Attempt) Drop() {
 	if a.claim() {
 		a.drop()
@@ -236,14 +236,11 @@ func (a *Attempt) run() *limiter.Run {
 
 // drop is Drop after the claim.
 func (a *Attempt) drop() {
-	v, heard := verdict.Verdict{Meaning: answer.Final}, window.Outcome(0)
 	if a.heard {
-		if head := a.begun(); head.Outcome().Overloaded() {
-			v = head
-		}
-		heard = v.Outcome()
+		a.end(nil)
+		return
 	}
-	a.settle(v, heard, nil)
+	a.settle(verdict.Verdict{Meaning: answer.Final}, 0, nil)
 }
 
 func (a *Attempt) settle(v verdict.Verdict, heard window.Outcome, err error) {

@@ -196,7 +196,7 @@ func TestAnAnswerThatBegan(t *testing.T) {
 		{"a 404, read", status{HTTP: 404}, func(a *attempt.Attempt) { a.End(nil) }, window.ClientError, "client error", contact, contact},
 		{"broken off", nil, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Neutral, "neutral", contact, append(contact, "failed")},
 		{"a refusal, broken off", status{HTTP: 503}, func(a *attempt.Attempt) { a.End(io.ErrUnexpectedEOF) }, window.Overload, "overload", refusal, refusal},
-		{"dropped", nil, (*attempt.Attempt).Drop, window.Neutral, "neutral", contact, contact},
+		{"dropped", nil, (*attempt.Attempt).Drop, window.Success, "success", contact, contact},
 		{"a refusal, dropped", status{HTTP: 503}, (*attempt.Attempt).Drop, window.Overload, "overload", refusal, refusal},
 	} {
 		t.Run(c.name, func(t *testing.T) {

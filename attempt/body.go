@@ -16,7 +16,7 @@ type attemptBody Attempt
 // service any more, or that nobody closes. One whose length is known must not have brought a byte for some time.
 //
 // A body that is an io.Writer too is a connection of another protocol (101 Switching Protocols). With net/http the
-// connection outlives the context, and so does its slot. An error is neutral.
+// connection outlives the context, and so does its slot. An error is its end.
 func (a *Attempt) Body(inner io.ReadCloser, sized bool) io.ReadCloser {
 	a.inner = inner
 	if a.ctx.Done() != nil && !a.upgraded() {
@@ -97,7 +97,7 @@ func (a *Attempt) beingRead() bool { return a.reading.Load() > 0 }
 // interrupted ends a claimed attempt whose answer was not read to its end; over is the context's error.
 func (a *Attempt) interrupted(over error, reading bool) {
 	if over != nil && !reading {
-		a.drop() // the reader was slow, not the service
+		a.drop() // the reader was slow, or has had enough: the service has answered
 	} else {
 		a.end(over)
 	}

@@ -65,7 +65,7 @@ func (w *watched) AfterFunc(f func()) (stop func() bool) {
 	return func() bool { w.watchers--; return forget() }
 }
 
-// The ends of a body, and what each says: nothing of the service unless a Read waited for it.
+// The ends of a body, and what each says: what the head said, unless a Read waited for the service.
 func TestTheEndsOfABody(t *testing.T) {
 	type end = func(b io.ReadCloser, p *pipe, late func())
 	fails := func(err error) end {
@@ -88,12 +88,12 @@ func TestTheEndsOfABody(t *testing.T) {
 		"its end":                       {nil, fails(io.EOF), window.Success, window.Success},
 		"an early close":                {nil, func(b io.ReadCloser, _ *pipe, _ func()) { _ = b.Close() }, window.Success, window.Success},
 		"a close during a Read":         {nil, func(b io.ReadCloser, p *pipe, _ func()) { reading(b, p, func() {}) }, window.Success, window.Success},
-		"an error":                      {nil, fails(io.ErrUnexpectedEOF), window.Neutral, window.Neutral},
-		"a timeout":                     {nil, fails(context.DeadlineExceeded), window.Timeout, window.Neutral},
+		"an error":                      {nil, fails(io.ErrUnexpectedEOF), window.Neutral, window.Success},
+		"a timeout":                     {nil, fails(context.DeadlineExceeded), window.Timeout, window.Success},
 		"a refusal that breaks off":     {status{HTTP: 503}, fails(io.ErrUnexpectedEOF), window.Overload, window.Overload},
-		"the deadline":                  {nil, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Neutral, window.Success},
+		"the deadline":                  {nil, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Success, window.Success},
 		"the deadline during a Read":    {nil, reading, window.Unclear, window.Success},
-		"the deadline, after a Read":    {nil, func(b io.ReadCloser, p *pipe, late func()) { fails(nil)(b, p, late); late(); _ = b.Close() }, window.Neutral, window.Success},
+		"the deadline, after a Read":    {nil, func(b io.ReadCloser, p *pipe, late func()) { fails(nil)(b, p, late); late(); _ = b.Close() }, window.Success, window.Success},
 		"the deadline after a refusal":  {status{HTTP: 429}, func(b io.ReadCloser, _ *pipe, late func()) { late(); _ = b.Close() }, window.Overload, window.Overload},
 		"the deadline, after its end":   {nil, func(b io.ReadCloser, p *pipe, late func()) { fails(io.EOF)(b, p, late); late() }, window.Success, window.Success},
 		"the deadline, after its close": {nil, func(b io.ReadCloser, _ *pipe, late func()) { _ = b.Close(); late() }, window.Success, window.Success},

@@ -10,7 +10,7 @@
 // an integration are verdict.Factual: they report their verdict.
 //
 //	event                                              outcome
-//	the caller cancels                                 neutral
+//	the caller cancels                                 neutral; what the head said, if nobody waits for the rest
 //	the caller's deadline passes                       unclear, if the attempt had half of the time, and for guards a timeout
 //	the attempt's own timeout passes                   timeout, and tried again
 //	the service was never reached, or hangs up         neutral, tried again for the time of the first contact

@@ -21,7 +21,7 @@
 //
 //	the context ends, or a guard refuses, before     an attempt.Error of no attempt, and no request
 //	http.Client.Timeout passes                       as a deadline
-//	a deadline passes while no Read is running       neutral: the reader was slow
+//	the context ends while no Read is running        what the head said: the reader was slow, or has had enough
 //	the body is never closed                         the slot is held until the context ends, or as said below
 //	the connection changes its protocol (101)        the slot is held until it is closed
 //

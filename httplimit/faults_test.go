@@ -488,6 +488,36 @@ func TestABodyThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// Callers end the context before they close the body, since the head is all that they need. None of these answers counted, so a
+// refusal in a hundred narrowed the window of a service that takes all else to a request each 15 s.
+func TestAnAnswerIsOneIfItsCallerHasEnough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		client, start := clientOn(base(func(r *http.Request) (*http.Response, error) {
+			time.Sleep(50 * time.Millisecond)
+			if asked.Inc()%100 == 0 {
+				return answers(429, nil, text(""))(r)
+			}
+			return answers(200, nil, text("x"))(r)
+		}), attempttest.Limiter(t, aimd.Config{})), time.Now()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				for range 200 {
+					ctx, cancel := context.WithCancel(t.Context())
+					resp, err := client.Do(get(ctx, anyURL))
+					cancel()
+					if assert.NoError(t, err) {
+						assert.NoError(t, resp.Body.Close())
+					}
+				}
+			})
+		}
+		all.Wait()
+		require.Less(t, time.Since(start), 15*time.Second) // without refusals 10 s; it was 3 minutes
+	})
+}
+
 // Without a name, all keys had one limiter, under the key "".
 func TestByNeedsAName(t *testing.T) {
 	_, limiters, _ := perHost(t, empty, aimd.KeyedConfig{})

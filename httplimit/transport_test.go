@@ -521,7 +521,7 @@ func (rwc) Close() error { return nil }
 // Only with status 101 is a body that can be written to a connection. A connection outlives the context,
 // which often has the deadline of the handshake. Another body does not.
 func TestABodyWithAWriteMethod(t *testing.T) {
-	for status, want := range map[int]window.Outcome{101: window.Neutral, 200: window.Neutral, 503: window.Overload} {
+	for status, want := range map[int]window.Outcome{101: window.Success, 200: window.Success, 503: window.Overload} {
 		l := one(t, aimd.Config{})
 		ctx, cancel := context.WithCancel(t.Context())
 		reset := broken{&net.OpError{Op: "read", Err: syscall.ECONNRESET}}

@@ -243,7 +243,7 @@ func TestHowAnOperationEnds(t *testing.T) {
 			cancel()
 			settled(t, l, func(s aimd.Snapshot) bool { return s.InFlight == 0 })
 			_ = body.Close()
-		}, want: outcomes{neutrals: 1}},
+		}, want: outcomes{successes: 1}},
 		"a stream of which a middleware reads a part": {store: stored, config: meddles(func(r io.ReadCloser) { _, _ = io.CopyN(io.Discard, r, 1) }),
 			call: func(t *testing.T, l *aimd.Limiter, c *s3.Client) {
 				require.NoError(t, unread(t, l, c, t.Context()).Close())

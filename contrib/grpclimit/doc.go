@@ -24,7 +24,7 @@
 //
 //	event                                          outcome
 //	the context ends while the call waits          an error as Limit says, and no call
-//	a deadline passes between RecvMsg calls        neutral: the reader was slow
+//	the context ends between RecvMsg calls         success after a header or a message, otherwise neutral
 //	a stream is never read                         the slot is held until its context ends
 //	a stream outlives the Do in which it began     it continues without a slot
 //
