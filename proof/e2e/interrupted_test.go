@@ -177,7 +177,7 @@ func TestInterruptedWhileTheStoreHangs(t *testing.T) {
 	defer u.gateway.process.signal(t, syscall.SIGCONT)
 	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
 	eventually(t, func() bool { return strings.Contains(p.output.String(), "stopping; Ctrl-C again ends it at once") }, "it does not say that it stops")
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+	time.AfterFunc(time.Second, func() { _ = p.cmd.Process.Signal(syscall.SIGINT) }) // one that comes at once is the first once more
 	began := time.Now()
 	p.stop()
 	assert.Less(t, time.Since(began), amount(3*time.Second, 10*time.Second))

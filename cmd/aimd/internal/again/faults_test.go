@@ -18,7 +18,7 @@ import (
 // children.
 func TestTheSecondSignalEndsTheCommand(t *testing.T) {
 	// The shell would say that its sleep was terminated.
-	cmd := process(t, t.TempDir(), "--", "sh", "-c", `exec 3>&2 2>/dev/null; trap 'echo got it >&3' TERM; echo here >&3; while :; do sleep .1; done`)
+	cmd := process(t, t.TempDir(), "--", "sh", "-c", `exec 3>&2 2>/dev/null; trap 'sleep .3; echo got it >&3' TERM; echo here >&3; while :; do sleep .1; done`)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // away from the terminal, if there is one
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)

@@ -1,5 +1,4 @@
-// Package cli is the frame of the command line: the root command, its exit statuses, and
-// functions that its commands share.
+// Package cli is the frame of the command line: its root command, exit statuses, and what its commands share.
 package cli
 
 import (
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -64,10 +64,9 @@ func (t Tool) Run(ctx context.Context, args ...string) int {
 	ctx, stop := interruptible(ctx, os.Exit)
 	defer stop()
 
-	root, stdout, stderr := root(t.Commands), terminal.New(t.Stdout), terminal.New(t.Stderr)
+	stdout, stderr := terminal.New(t.Stdout), terminal.New(t.Stderr)
+	root := root(t.Commands, stdout, stderr)
 	root.SetArgs(args)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
 	return status(ctx, cmp.Or(root.ExecuteContext(ctx), stdout.Failed.Load()), stderr) // what was not written is not done
 }
 
@@ -95,11 +94,18 @@ var help embed.FS
 
 const helpWidth = 80
 
-func root(commands []*cobra.Command) *cobra.Command {
+func root(commands []*cobra.Command, stdout, stderr io.Writer) *cobra.Command {
 	c := Group(Help(help, &cobra.Command{
 		Use: "aimd", Short: "Adapt concurrency to what a service takes, by TCP congestion control",
 		SilenceUsage: true, SilenceErrors: true, Version: version(),
 	}), commands...)
+	c.SetOut(stdout) // completion takes it as it is made
+	c.SetErr(stderr)
+	c.InitDefaultCompletionCmd()
+	completion, _, _ := c.Find([]string{"completion"})
+	for _, shell := range Group(completion).Commands() {
+		shell.Args = NoArgs
+	}
 	c.InitDefaultHelpCmd()
 	help, _, _ := c.Find([]string{"help"})
 	help.Args = func(_ *cobra.Command, args []string) error {
@@ -148,8 +154,7 @@ func SignalOf(ctx context.Context) os.Signal {
 }
 
 // interruptible returns a context that ends with the first SIGINT or SIGTERM, or with SIGHUP
-// unless nohup ignores it. The second signal ends the program by exit, except for SIGHUP: a
-// terminal that closes may send several. stop restores the signals.
+// unless nohup ignores it. The second signal ends the program by exit. stop restores the signals.
 func interruptible(parent context.Context, exit func(int)) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
@@ -158,36 +163,45 @@ func interruptible(parent context.Context, exit func(int)) (ctx context.Context,
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		for s := range signals {
-			if ctx.Err() != nil && s != syscall.SIGHUP {
-				if end := second.Load(); end != nil {
-					(*end)()
-				}
-				exit(Interrupted)
-			}
-			cancel(Signal{s})
-		}
-	})
-	return ctx, sync.OnceFunc(func() {
+	wg.Go(func() { obey(ctx, cancel, signals, exit) })
+	return ctx, func() {
 		signal.Stop(signals)
 		close(signals)
-		wg.Wait()
+		wg.Wait() // the second signal decides the status
 		cancel(nil)
-	})
+	}
+}
+
+// doubled is the time in which the second signal is the first once more: timeout(1) sends its signal to the program, and to
+// the program's group. Our choice.
+const doubled = 200 * time.Millisecond
+
+// obey ends the context at the first signal, and the program at the second. A closing terminal may send several SIGHUP.
+func obey(ctx context.Context, cancel context.CancelCauseFunc, signals <-chan os.Signal, exit func(int)) {
+	var first time.Time
+	for s := range signals {
+		switch {
+		case ctx.Err() == nil:
+			cancel(Signal{s})
+			first = time.Now()
+		case s != syscall.SIGHUP && time.Since(first) >= doubled:
+			if end := second.Load(); end != nil {
+				(*end)()
+			}
+			exit(Interrupted)
+		}
+	}
 }
 
 var second atomic.Pointer[func()]
 
-// BySecond has the second signal call end before it ends the program, until forget is called. One command line has one
-// such function at a time.
+// BySecond has the second signal call end before it ends the program, until forget is called. There is one at a time.
 func BySecond(end func()) (forget func()) {
 	second.Store(&end)
 	return func() { second.Store(nil) }
 }
 
-// version returns the version of the module, which names the commit if the program was built
-// in a checkout, and the version of Go.
+// version is that of the module, which names the commit if it was built in a checkout, and that of Go.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -2,13 +2,17 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/assert"
@@ -72,4 +76,27 @@ func TestWhatIsNotWrittenIsNotDone(t *testing.T) {
 		assert.Equal(t, Failed, Tool{Commands: []*cobra.Command{c}, Stdout: there, Stderr: &stderr}.Run(t.Context(), args...))
 		assert.Contains(t, stderr.String(), "aimd: no space\n")
 	}
+}
+
+// The second signal ends the program, and a terminal that closes sends no such. timeout(1) sends SIGTERM twice at once: two of
+// eight uploads ended at once, without a word.
+func TestASignalThatComesTwiceAtOnceIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		signals, exited := make(chan os.Signal), make(chan int, 2)
+		go obey(ctx, cancel, signals, func(status int) { exited <- status })
+		defer close(signals)
+		for _, s := range []struct {
+			os.Signal
+			after time.Duration
+			exits int
+		}{{syscall.SIGTERM, time.Hour, 0}, {syscall.SIGTERM, 0, 0}, {os.Interrupt, 190 * time.Millisecond, 0}, {syscall.SIGHUP, 20 * time.Millisecond, 0}, {os.Interrupt, 0, 1}} {
+			time.Sleep(s.after)
+			signals <- s.Signal
+			synctest.Wait()
+			assert.Equal(t, syscall.SIGTERM, SignalOf(ctx))
+			assert.Len(t, exited, s.exits)
+		}
+		assert.Equal(t, Interrupted, <-exited)
+	})
 }
