@@ -174,7 +174,7 @@ func TestAStoppedRunSaysSo(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	reader, stdout := io.Pipe()
 	stderr := writer(func(p []byte) {
-		if strings.Contains(string(p), stopping) {
+		if strings.Contains(string(p), "stopping; Ctrl-C again") {
 			assert.NoError(t, reader.Close())
 		}
 	})

@@ -35,12 +35,8 @@ const probeTime = 15 * time.Second
 // sooner than from 20, and one that takes a few refuses one burst.
 const firstWindow = 64
 
-// connect makes the limiter and the client. Its error says in one line what is wrong.
+// connect makes the limiter and the client, and asks nothing yet. Its error says in one line what is wrong.
 func (u *run) connect(ctx context.Context) (err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	u.silence = time.AfterFunc(probeTime, func() { cancel(fmt.Errorf("within %v there was %s", probeTime, cmp.Or(u.trouble.Load(), "no answer"))) })
-	defer u.silence.Stop()
 	if files := cli.Files(); files > 0 { // a request has a connection and a file, the files begun ahead have one, and 16 are for all else
 		u.MaxWindow = max(1, min(u.MaxWindow, float64((files-16)/3)))
 	}
@@ -71,7 +67,8 @@ func (u *run) connect(ctx context.Context) (err error) {
 		u.store.twice = twice(u.limiter, u.store.once)
 	}
 	u.objects = &listing{store: u.store}
-	return u.probe(ctx)
+	u.worked.Store(time.Now())
+	return nil
 }
 
 // classify notes the error of a store that cannot be reached or cannot do its work, as with a full disk. A refusal is no
@@ -105,15 +102,20 @@ func (u *run) environment(ctx context.Context) (aws.Config, error) {
 	if cfg.Region == "" {
 		return cfg, errors.New("no AWS region found; set AWS_REGION or the profile's region, or give --endpoint")
 	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime) // who gives them may be silent, too
+	defer cancel()
 	if _, err := cfg.Credentials.Retrieve(ctx); err != nil {
 		return cfg, fmt.Errorf("no AWS credentials found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE: %w", cli.Reason(err))
 	}
 	return cfg, nil
 }
 
-// probe asks with one request, the first of the listing, whether the bucket can be used, before thousands of
-// requests fail.
+// probe asks with the first request of the listing whether the bucket can be used, before thousands fail.
 func (u *run) probe(ctx context.Context) (err error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	u.silence = time.AfterFunc(probeTime, func() { cancel(fmt.Errorf("within %v there was %s", probeTime, cmp.Or(u.trouble.Load(), "no answer"))) })
+	defer u.silence.Stop()
 	if u.Force {
 		_, err = u.store.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &u.Bucket})
 	} else {

@@ -135,6 +135,7 @@ func (w *world) config() Config {
 func (w *world) connected(c Config) *run {
 	u := &run{Config: c, report: &reporter{Config: c, began: time.Now(), progress: new(progress.Line)}}
 	require.NoError(w.t, u.connect(w.t.Context()))
+	require.NoError(w.t, u.probe(w.t.Context()))
 	return u
 }
 

@@ -177,7 +177,7 @@ func (u *run) line() string {
 	if left, ok := u.left(s); ok {
 		text += fmt.Sprintf("  some %v left", left)
 	}
-	if u.seen.Swap(l.Successes) != l.Successes || u.worked.Load().IsZero() {
+	if u.seen.Swap(l.Successes) != l.Successes {
 		u.trouble.Store("")
 		u.refused.Store("")
 		u.worked.Store(time.Now())

@@ -1,10 +1,12 @@
 package upload
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -116,11 +118,22 @@ func TestAListWithAMark(t *testing.T) {
 	assert.EqualValues(t, 2, o.Stored)
 }
 
-// Refusals without a success for five seconds are said.
+// Refusals without a success for five seconds are said, also of the first request: the run was silent for as long as that was
+// refused, and a refusal before the first line was forgotten.
 func TestAStoreThatOnlyRefusesIsSaid(t *testing.T) {
 	w := newWorld(t)
+	stderr, said, err := os.Pipe()
+	require.NoError(t, err)
+	w.intercept = func(rw http.ResponseWriter, r *http.Request) bool {
+		first := make([]byte, 1)
+		_, _ = stderr.Read(first)
+		return deny(rw, r, 400, string(first))
+	}
+	assert.ErrorContains(t, w.run(func(c *Config) { c.Stderr = said }).err, "api error 0: ")
+	require.NoError(t, cmp.Or(stderr.Close(), said.Close()))
+	w.set(nil)
 	u := w.connected(w.config())
-	assert.NotContains(t, u.line(), "waiting")
+	u.seen.Store(u.limiter.Snapshot().Successes)
 	u.classify(answered(503))
 	assert.NotContains(t, u.line(), "waiting")
 	u.worked.Store(time.Now().Add(-silent + time.Second))
@@ -140,7 +153,8 @@ func TestAStoreThatNeverWorksIsSaid(t *testing.T) {
 		}
 		return deny(rw, r, 500, "InternalError")
 	})
-	assert.ErrorContains(t, u.connect(t.Context()), "within 15s there was InternalError")
+	require.NoError(t, u.connect(t.Context()))
+	assert.ErrorContains(t, u.probe(t.Context()), "within 15s there was InternalError")
 }
 
 // S3 says where the bucket is, and the tool did not.

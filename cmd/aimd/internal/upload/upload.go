@@ -1,12 +1,6 @@
 // Package upload is aimd upload: files go to an S3 bucket through one limiter, and are
 // skipped if the store has them already.
 //
-//	walk      the files, in the order of their keys; list: in its order; filter: which files
-//	listing   the objects of the bucket, in the same order
-//	store     compares, puts, verifies
-//	patient   the HTTP client below the SDK: it waits for answers after Ctrl-C too
-//	file      a file as it was when it was opened, or an error
-//
 // A quarter more files are begun than the window has slots. So a million files cost the memory of a window, and of the
 // names in the directories on the way.
 package upload
@@ -83,8 +77,7 @@ type run struct {
 	stop context.CancelCauseFunc
 }
 
-// Run uploads, and returns the counts also if there is an error. If the context ends
-// before all is done, Run returns the context's error.
+// Run uploads. It returns the counts with an error, too, which is the context's if that ends before all is done.
 func Run(ctx context.Context, c Config) (Summary, error) {
 	var counts sync.WaitGroup
 	defer counts.Wait()
@@ -95,10 +88,14 @@ func Run(ctx context.Context, c Config) (Summary, error) {
 	if err := u.connect(ctx); err != nil {
 		return Summary{}, err
 	}
+	u.report.progress = progress.NewLine(u.Stderr, progress.Every, u.line)
+	defer u.report.progress.Close()
+	if err := u.probe(ctx); err != nil {
+		return Summary{}, err
+	}
 	if c.List == nil && !c.Quiet {
 		counts.Go(func() { u.count(stopped) })
 	}
-	u.report.progress = progress.NewLine(u.Stderr, progress.Every, u.line)
 	u.all(stopped)
 	u.report.progress.Close()
 
@@ -158,14 +155,11 @@ func (u *run) all(ctx context.Context) {
 		case <-ended:
 			begun--
 		case <-stopped:
-			u.report.stderr(stopping)
+			u.report.stderr("stopping; Ctrl-C again ends it at once") // it may wait for the store, or for its reader
 			stopped = nil
 		}
 	}
 }
-
-// stopping is written when a run is stopped: it may wait for the store, or for its reader.
-const stopping = "stopping; Ctrl-C again ends it at once"
 
 // errStopped is the error of a file that was under way when the run was stopped.
 const errStopped = "not done: the upload was stopped"

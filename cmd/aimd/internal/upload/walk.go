@@ -130,18 +130,27 @@ func (w walker) file(path, key string) bool {
 // list finds the files of a list: each line is a path below the directory. They may come in any order.
 func (w walker) list(ctx context.Context, dir string, list io.Reader) {
 	in := bufio.NewScanner(list)
-	for n, mark, more := 1, "\ufeff", true; more; n, mark = n+1, "" { // some editors begin UTF-8 with that mark
+	for n := 1; ; n++ {
 		line, err := cli.Await(ctx, func() (string, error) { // who writes the list may be slow, or never end
 			if in.Scan() {
-				return strings.TrimPrefix(in.Text(), mark), nil
+				return in.Text(), nil
 			}
 			return "", cmp.Or(in.Err(), io.EOF)
 		})
+		if n == 1 {
+			line = strings.TrimPrefix(line, "\ufeff") // some editors begin UTF-8 with that mark
+		}
 		if errors.Is(err, bufio.ErrTooLong) {
 			err = fmt.Errorf("line %d is longer than %d bytes, so it is no path, and the lines from it on are not read", n, bufio.MaxScanTokenSize)
 		}
-		if more = err == nil && (line == "" || w.line(dir, line)); err != nil && err != io.EOF && ctx.Err() == nil {
+		switch {
+		case err == io.EOF, ctx.Err() != nil:
+			return
+		case err != nil:
 			w.yield(entry{path: "--files-from", err: cli.Reason(err)})
+			return
+		case line != "" && !w.line(dir, line):
+			return
 		}
 	}
 }
