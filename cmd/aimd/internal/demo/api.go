@@ -29,14 +29,12 @@ type jobs struct {
 
 func newJobs() *jobs {
 	return &jobs{
-		Race: race.Race{Operations: 1000, Goroutines: 64, Factor: 0.9},
+		Race: race.Race{Operations: 1000, Goroutines: 64, Factor: 0.9, Rivals: []string{"plain", "backoff"}},
 		rate: 100, burst: 20, service: 200 * time.Millisecond, retryAfter: time.Second,
 	}
 }
 
 func (j *jobs) race() *race.Race { return &j.Race }
-
-func (j *jobs) rivals() []string { return []string{"plain", "backoff"} }
 
 func (j *jobs) flags(f *pflag.FlagSet) (quick map[string]string) {
 	f.Var(value.Whole(&j.Operations, 1, 1_000_000), "requests", "how many requests to send")

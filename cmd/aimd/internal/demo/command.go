@@ -29,8 +29,6 @@ var help embed.FS
 type work interface {
 	race.Work
 	race() *race.Race
-	// rivals are the names of the strategies without a limiter: scripts know them.
-	rivals() []string
 	// flags adds the work's own flags, and returns their values in a short run.
 	flags(f *pflag.FlagSet) (quick map[string]string)
 	// report has what there is to say before the runs. Its error is that flags do not fit together.
@@ -38,7 +36,7 @@ type work interface {
 }
 
 // names are the names of all strategies: without a limiter, then with a limiter of each law.
-func names(w work) []string { return append(w.rivals(), sim.Laws()...) }
+func names(w work) []string { return append(slices.Clone(w.race().Rivals), sim.Laws()...) }
 
 // Command is aimd demo, with aimd demo api below it.
 func Command() *cobra.Command {
@@ -95,7 +93,7 @@ func shorten(f *pflag.FlagSet, flags map[string]string) {
 func (o *output) order(w work, chosen []string) []string {
 	all := names(w)
 	if *o.live {
-		all = append(sim.Laws(), w.rivals()...)
+		all = append(sim.Laws(), w.race().Rivals...)
 	}
 	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(chosen, name) })
 }

@@ -239,7 +239,7 @@ func TestTheLastNoteIsTheResultOfAimdNew(t *testing.T) {
 // wait for seconds.
 func smallUploads() *uploads {
 	return &uploads{
-		Race: race.Race{Operations: 40, Goroutines: 8, Factor: 0.9, Limit: time.Minute},
+		Race: race.Race{Operations: 40, Goroutines: 8, Factor: 0.9, Limit: time.Minute, Rivals: newUploads().Rivals},
 		size: 1000, slots: 8, service: time.Millisecond,
 	}
 }
@@ -247,7 +247,7 @@ func smallUploads() *uploads {
 // smallJobs are jobs of no time, for an API that refuses none of them.
 func smallJobs() *jobs {
 	return &jobs{
-		Race: race.Race{Operations: 50, Goroutines: 10, Factor: 0.9, Limit: time.Minute},
+		Race: race.Race{Operations: 50, Goroutines: 10, Factor: 0.9, Limit: time.Minute, Rivals: newJobs().Rivals},
 		rate: 1e6, burst: 1000, service: time.Millisecond, retryAfter: time.Second,
 	}
 }

@@ -44,16 +44,12 @@ const (
 
 func newUploads() *uploads {
 	return &uploads{
-		Race: race.Race{Operations: 2000, Goroutines: 256, Factor: 0.9},
+		Race: race.Race{Operations: 2000, Goroutines: 256, Factor: 0.9, Rivals: []string{"sdk-default", "backoff-v5", "backoff-1s", "backoff", "sdk-adaptive"}},
 		size: 64 << 10, slots: 32, service: 100 * time.Millisecond, jitter: 0.2,
 	}
 }
 
 func (u *uploads) race() *race.Race { return &u.Race }
-
-func (u *uploads) rivals() []string {
-	return []string{"sdk-default", "backoff-v5", "backoff-1s", "backoff", "sdk-adaptive"}
-}
 
 func (u *uploads) flags(f *pflag.FlagSet) (quick map[string]string) {
 	f.Var(value.Whole(&u.Operations, 1, 1_000_000), "objects", "how many objects to upload")
@@ -102,9 +98,7 @@ func (u *uploads) Start(s *race.Strategy, client *http.Client) (race.Service, er
 		Region: "us-east-1", BaseEndpoint: &store.URL,
 		Credentials: credentials.NewStaticCredentialsProvider("demo", "demo", ""), // the SDK needs some
 	}
-	switch s.Name {
-	case "sdk-default": // what everybody starts with: 3 attempts, and a retry quota for the whole client
-		config.Retryer = func() aws.Retryer { return retry.NewStandard() }
+	switch s.Name { // sdk-default is what everybody starts with: 3 attempts, and a retry quota for the whole client
 	case "sdk-adaptive": // the SDK's own answer to throttling, a token bucket on the client's side
 		config.Retryer = func() aws.Retryer { return retry.NewAdaptiveMode() }
 	case "backoff", "backoff-1s", "backoff-v5":

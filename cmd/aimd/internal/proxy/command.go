@@ -245,19 +245,18 @@ func (p *proxy) reread() {
 func (p *proxy) keeping(again <-chan os.Signal) (end func()) {
 	ended, all := make(chan struct{}), sync.WaitGroup{}
 	all.Go(func() {
-		for ends := false; !ends; {
+		for {
 			select {
 			case <-again:
 				p.reread()
-				continue
-			case <-ended:
-				ends = true
 			case <-time.After(10 * time.Second):
+				p.keep()
+			case <-ended:
+				return
 			}
-			p.keep()
 		}
 	})
-	return func() { close(ended); all.Wait() }
+	return func() { close(ended); all.Wait(); p.keep() }
 }
 
 func (p *proxy) server(h http.Handler) *http.Server {

@@ -32,8 +32,6 @@ type run struct {
 	strategies []string
 	json       bool
 	svg        string
-	// show shows a study.
-	show func(*cobra.Command, experiment.Study) error
 	// changed: the scenarios are not run as they are written; unmet counts the expectations that are not met.
 	changed bool
 	unmet   int
@@ -41,14 +39,13 @@ type run struct {
 
 func runCommand() *cobra.Command {
 	var r run
-	r.show = r.text
 	c := cli.Help(help, &cobra.Command{
 		Use: "run FILE|NAME...", Short: "Run scenarios and show what they cost",
 		Args: someArgs("a file or the name of a built-in scenario"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return scenario.Builtins(), cobra.ShellCompDirectiveDefault // and files
 		},
-		RunE: func(c *cobra.Command, args []string) error { return r.run(c, args) },
+		RunE: func(c *cobra.Command, args []string) error { return r.run(c, args, r.text) },
 	})
 	r.flags(c, scenario.Names(sim.Strategies()))
 	c.Flags().StringArrayVar(&r.set, "set", nil, "set a `field=value` of the scenarios, like server.slots=100; may be repeated")
@@ -71,10 +68,11 @@ func (r *run) load(c *cobra.Command, args []string) (all []scenario.Scenario, _ 
 		settings = []string{"strategies=[" + strings.Join(r.strategies, ",") + "]", "plot=[]", "expect=[]"}
 	}
 	settings = append(settings, r.set...)
-	for _, name := range []string{"seed", "runs"} {
-		if f := c.Flag(name); f.Changed {
-			settings = append(settings, name+"="+f.Value.String())
-		}
+	if c.Flags().Changed("seed") {
+		settings = append(settings, fmt.Sprintf("seed=%d", r.seed))
+	}
+	if c.Flags().Changed("runs") {
+		settings = append(settings, fmt.Sprintf("runs=%d", r.runs))
 	}
 	r.changed = len(settings) > 0
 	for _, name := range scenario.Named(args...) {
@@ -87,7 +85,7 @@ func (r *run) load(c *cobra.Command, args []string) (all []scenario.Scenario, _ 
 	return all, nil
 }
 
-func (r *run) run(c *cobra.Command, names []string) error {
+func (r *run) run(c *cobra.Command, names []string, show func(*cobra.Command, experiment.Study) error) error {
 	scenarios, err := r.load(c, names)
 	if err = errors.Join(err, cli.MakeDir("svg", r.svg)); err != nil {
 		return cli.Usage(c, err)
@@ -95,7 +93,7 @@ func (r *run) run(c *cobra.Command, names []string) error {
 	for _, s := range scenarios {
 		s.NoTraces = r.json && r.svg == "" // a list of medians needs no traces
 		study, err := play(c, s)
-		if err = errors.Join(err, r.show(c, study)); err != nil {
+		if err = errors.Join(err, show(c, study)); err != nil {
 			return err
 		}
 	}
@@ -177,10 +175,9 @@ var swept = []string{
 
 func sweepCommand() *cobra.Command {
 	var r run
-	r.show = r.sweep
 	c := cli.Help(help, &cobra.Command{
 		Use: "sweep", Short: "Show what each law gets done from a quarter to four times the load", Args: cli.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return r.run(c, []string{"sweep"}) },
+		RunE: func(c *cobra.Command, _ []string) error { return r.run(c, []string{"sweep"}, r.sweep) },
 	})
 	r.flags(c, append(scenario.Names(sim.Strategies()), "semaphore"))
 	return c

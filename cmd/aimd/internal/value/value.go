@@ -65,7 +65,8 @@ func Whole(to *int, lo, hi int) *Value[int] {
 // Decimal is a number from lo to hi.
 func Decimal(to *float64, lo, hi float64) *Value[float64] {
 	parse := within(func(s string) (float64, error) { return strconv.ParseFloat(s, 64) }, lo, hi)
-	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, showFloat}
+	show := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+	return &Value[float64]{to, "number", fmt.Sprintf("a number from %g to %g", lo, hi), parse, show}
 }
 
 // Factor is a number greater than 0 and less than 1.
@@ -74,8 +75,6 @@ func Factor(to *float64) *Value[float64] {
 	v.want = "a number greater than 0 and less than 1"
 	return v
 }
-
-func showFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // Duration is a duration from lo to hi, as Go writes it.
 func Duration(to *time.Duration, lo, hi time.Duration) *Value[time.Duration] {

@@ -24,8 +24,9 @@ type Race struct {
 	Operations, Goroutines int
 	// Factor is the share of the window that tahoe and reno keep at a cut.
 	Factor float64
-	// Only are the strategies to run, in this order.
-	Only []string
+	// Rivals are the strategies without a limiter that there are, by names that scripts know; Only are those of all to run,
+	// in this order.
+	Rivals, Only []string
 	// Price is the price of an attempt, in any currency.
 	Price float64
 	// Limit is the longest time for one strategy, or 0. Later operations are lost.

@@ -30,7 +30,6 @@ type Row struct {
 	// At is the point: "field=value" for each field that is swept.
 	At       []string
 	Strategy sim.Strategy
-	Runs     int
 	// CutShort is the number of runs that were ended after too many events.
 	CutShort int
 	// Ranges are by measure. They have no measure that applies to none of the runs.
@@ -128,7 +127,7 @@ func runAll(ctx context.Context, jobs []*job, ran func()) error {
 }
 
 func (j *job) row(ctx context.Context, traced bool) (Row, error) {
-	row := Row{At: j.point.At, Strategy: j.strategy, Runs: len(j.results), Ranges: ranges(j.results)}
+	row := Row{At: j.point.At, Strategy: j.strategy, Ranges: ranges(j.results)}
 	for _, r := range j.results {
 		if r.Ended == "events" {
 			row.CutShort++
@@ -151,7 +150,7 @@ func (s Study) Warnings() (all []string) {
 	for _, r := range s.Rows {
 		endless := slices.ContainsFunc(s.Expect, func(e scenario.Expectation) bool { return e.Never && e.Strategy == r.Strategy.Name })
 		if r.CutShort > 0 && !endless {
-			all = append(all, fmt.Sprintf("%s: %d of %d runs were ended after too many events (max_events)", r.Strategy.Name, r.CutShort, r.Runs))
+			all = append(all, fmt.Sprintf("%s: %d of %d runs were ended after too many events (max_events)", r.Strategy.Name, r.CutShort, s.Runs))
 		}
 	}
 	return all
@@ -174,7 +173,7 @@ var (
 // that does not apply, or whose runs had no end, is null. Rows of a sweep have "set" with their point.
 func (s Study) JSON(w io.Writer) error {
 	for _, r := range s.Rows {
-		line, err := r.json(s.Name)
+		line, err := r.json(s)
 		if _, wrong := fmt.Fprintf(w, "{%s}\n", line); err != nil || wrong != nil {
 			return cmp.Or(err, wrong)
 		}
@@ -183,13 +182,13 @@ func (s Study) JSON(w io.Writer) error {
 }
 
 // json is what stands between the braces.
-func (r Row) json(scenario string) (line string, failed error) {
+func (r Row) json(s Study) (line string, failed error) {
 	field := func(name string, value any) {
 		text, err := json.Marshal(value)
 		failed = cmp.Or(failed, err)
 		line += fmt.Sprintf(",%q:%s", name, text)
 	}
-	field("scenario", scenario)
+	field("scenario", s.Name)
 	field("strategy", r.Strategy.Name)
 	if len(r.At) > 0 {
 		set := map[string]string{}
@@ -199,7 +198,7 @@ func (r Row) json(scenario string) (line string, failed error) {
 		}
 		field("set", set)
 	}
-	field("runs", r.Runs)
+	field("runs", s.Runs)
 	for i, measure := range slices.Concat(inJSON, whenNeeded) {
 		if x := r.Ranges[measure]; x.Applies && !r.Endless(measure) {
 			field(measure, x)

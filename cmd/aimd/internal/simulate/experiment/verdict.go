@@ -157,7 +157,13 @@ func ranges(results []sim.Result) map[string]Range {
 // newRange is the range of one number or more. Lower bounds are behind the known numbers.
 func newRange(numbers []Number) Range {
 	slices.SortFunc(numbers, func(a, b Number) int {
-		return cmp.Or(strings.Compare(strconv.FormatBool(a.AtLeast), strconv.FormatBool(b.AtLeast)), cmp.Compare(a.Value, b.Value))
+		switch {
+		case a.AtLeast == b.AtLeast:
+			return cmp.Compare(a.Value, b.Value)
+		case b.AtLeast:
+			return -1
+		}
+		return 1
 	})
 	// Of an even number, the lower of the two in the middle: a number that a run had.
 	return Range{true, numbers[0], numbers[(len(numbers)-1)/2], numbers[len(numbers)-1]}
