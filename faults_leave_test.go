@@ -290,6 +290,33 @@ func TestABatchWithOneDeadlineHasItsTurns(t *testing.T) {
 	})
 }
 
+// Reno and Tahoe measured no round trip, so nothing was too late for them: of calls with a deadline of little more than an answer
+// a fifth to a half was done, for ever, at a service that takes all.
+func TestDeadlinesUnderALawWithoutTimes(t *testing.T) {
+	for _, c := range []aimd.Config{{Law: aimd.Reno(0.9)}, {Law: aimd.Tahoe(0.5, 0)}, {Law: aimd.Reno(0.5), Observer: func(aimd.Event) {}}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := attempttest.Limiter(t, c)
+			var done atomic.Int64
+			var all sync.WaitGroup
+			for range 100 {
+				all.Go(func() {
+					for began := time.Now(); time.Since(began) < time.Minute; {
+						ctx, cancel := context.WithTimeout(t.Context(), 390*time.Millisecond)
+						err := l.Do(ctx, func(ctx context.Context) error { return worked(ctx, 300*time.Millisecond) })
+						if cancel(); err != nil {
+							time.Sleep(10 * time.Millisecond)
+						} else if time.Since(began) > 30*time.Second {
+							done.Add(1)
+						}
+					}
+				})
+			}
+			all.Wait()
+			assert.Greater(t, done.Load(), int64(9000), "of 10 000")
+		})
+	}
+}
+
 // The error of a call that is not sent says why, and is a DeadlineExceeded; the limiter counts it.
 func TestWhatIsNotSentSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -29,7 +29,7 @@ func (g *Gate) Timed() bool {
 
 // needsTime is Timed under a law that needs none. It is apart so that the other question is inlined.
 func (g *Gate) needsTime() bool {
-	return g.rules.Shadow || g.Starved() || g.pausedUntil > g.now || g.part.turn > g.now || g.Gap() > 0 || g.told != nil
+	return g.Measured() || g.rules.Shadow || g.Starved() || g.pausedUntil > g.now || g.part.turn > g.now || g.Gap() > 0 || g.told != nil
 }
 
 // spaces reports whether the law spaces its sends and one may fly, so that the gap alone sets the rate.

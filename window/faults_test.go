@@ -21,3 +21,21 @@ func TestATripHasABound(t *testing.T) {
 	require.Equal(t, 24*time.Hour, w.State().Trip)
 	require.NoError(t, w.Restored(w.State()))
 }
+
+// Under a law that needs no times nobody knew the round trip, and callers with deadlines waited for answers that came too late.
+// Attempts that were sent before Measure have no time.
+func TestALawWithoutTimesIsMeasuredOnDemand(t *testing.T) {
+	w, err := window.New(func(window.Settings) window.Law {
+		return lawFunc(func(s window.State, _ window.End) window.State { return s })
+	}, window.Settings{})
+	require.NoError(t, err)
+	early := w.Sent(0)
+	w.Measure()
+	require.True(t, w.Measured())
+	late := w.Sent(time.Second)
+	w.Measure()
+	_, _ = w.Answered(5*time.Second, early, window.Success, 0)
+	require.Zero(t, w.State().Trip)
+	_, _ = w.Answered(5*time.Second, late, window.Success, 0)
+	require.Equal(t, 4*time.Second, w.State().Trip)
+}

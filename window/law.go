@@ -17,7 +17,7 @@ type State struct {
 	Pace Pace `json:"pace,omitempty"`
 	// Trip is the mean round trip of the accepted answers; the latest answers count most. Before the first accepted
 	// answer it is the round trip of the first answer. For a law that is Timed it is above 0, at most 24 h; for
-	// other laws it is 0. A law cannot change it.
+	// other laws it is 0 until Window.Measure is called. A law cannot change it.
 	Trip time.Duration `json:"trip,omitempty"`
 }
 

@@ -28,6 +28,9 @@ type Window struct {
 	timed bool
 
 	state State
+	// measured: Trip is kept without a law that is Timed, of the attempts after the number untimed.
+	measured bool
+	untimed  uint64
 	// known: state.Trip is of accepted answers. Refusals may be quicker.
 	known bool
 	// gap is the time between two sends that spreads the window over the round trip; 0: sends are not spaced.
@@ -88,8 +91,10 @@ func (w *Window) Answered(now time.Duration, t Ticket, o Outcome, retryAfter tim
 		}
 		w.ignored, w.pending = w.flying.last, w.flying.n()
 	}
-	if w.timed {
+	if w.timed || w.measured && t.id > w.untimed {
 		w.measure(a)
+	}
+	if w.timed {
 		a.Asked = retryAfter > w.state.Trip
 		w.decide(w.law.Answered(now, w.state, a))
 	} else if !o.Accepted() || float64(a.Flying+1) > w.state.Cwnd {
@@ -265,6 +270,17 @@ func (w *Window) Flying() int { return w.flying.n() }
 // Streak is the number of cuts since the last accepted answer. A cut counts only if all attempts in flight at the
 // cut before were answered: several cuts of one overshoot are no streak.
 func (w *Window) Streak() int { return w.streak }
+
+// Measure has the window keep State.Trip under a law that is not Timed, of the attempts sent from now on: callers with deadlines
+// need it. From then on all events need their times.
+func (w *Window) Measure() {
+	if !w.timed && !w.measured {
+		w.measured, w.untimed = true, w.flying.last
+	}
+}
+
+// Measured reports whether Measure was called under a law that is not Timed.
+func (w *Window) Measured() bool { return w.measured }
 
 // Timed is Law.Timed: the window then needs the times of its events.
 func (w *Window) Timed() bool { return w.timed }

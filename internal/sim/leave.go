@@ -23,6 +23,7 @@ func (e *engine) turn(p *party) *line.Waiter[*operation] {
 		if w == nil || w.Deadline == 0 || e.strategy.Window.FIFO {
 			return w
 		}
+		p.core.Measure()
 		w, verdict := p.waiting.Turn(e.now, p.core.State())
 		if verdict == line.Goes {
 			return w
