@@ -73,6 +73,9 @@ func (l *Limiter) acquire(ctx context.Context, at place) (Permit, error) {
 		w.Since = l.now()
 	}
 	l.lock()
+	if w.Deadline != 0 {
+		l.gate.Measure() // before the time is asked, which is of what is sent
+	}
 	now := l.time()
 	if err := l.enqueue(w, at, now); err != nil {
 		l.unlock(now)

@@ -291,11 +291,12 @@ func TestABatchWithOneDeadlineHasItsTurns(t *testing.T) {
 }
 
 // Reno and Tahoe measured no round trip, so nothing was too late for them: of calls with a deadline of little more than an answer
-// a fifth to a half was done, for ever, at a service that takes all.
+// a fifth to a half was done, for ever, at a service that takes all. A limiter of an hour has sent attempts without a time.
 func TestDeadlinesUnderALawWithoutTimes(t *testing.T) {
 	for _, c := range []aimd.Config{{Law: aimd.Reno(0.9)}, {Law: aimd.Tahoe(0.5, 0)}, {Law: aimd.Reno(0.5), Observer: func(aimd.Event) {}}} {
 		synctest.Test(t, func(t *testing.T) {
 			l := attempttest.Limiter(t, c)
+			time.Sleep(time.Hour)
 			var done atomic.Int64
 			var all sync.WaitGroup
 			for range 100 {

@@ -21,9 +21,6 @@ func (l *Limiter) turn(now time.Duration) *waiter {
 	if !l.timed() {
 		now = l.now()
 	}
-	if w.Deadline != 0 {
-		l.gate.Measure()
-	}
 	for {
 		next, v := l.line.Turn(now, l.gate.State())
 		if next == nil {
