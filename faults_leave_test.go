@@ -318,6 +318,29 @@ func TestDeadlinesUnderALawWithoutTimes(t *testing.T) {
 	}
 }
 
+// The window began to measure while it admitted two at an event that had no time, and took the age of the limiter for the round
+// trip of the second.
+func TestWhatIsAdmittedBehindAnotherHasItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := attempttest.Limiter(t, aimd.Config{Law: aimd.Reno(0.9), InitialWindow: 1})
+		time.Sleep(time.Hour)
+		first, err := l.Acquire(t.Context())
+		require.NoError(t, err)
+		hasty, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var all sync.WaitGroup
+		for _, ctx := range []context.Context{context.Background(), hasty} {
+			all.Go(func() {
+				assert.NoError(t, l.Do(ctx, func(ctx context.Context) error { return worked(ctx, time.Second) }))
+			})
+			synctest.Wait()
+		}
+		first.End(nil)
+		all.Wait()
+		assert.Equal(t, time.Second, l.Snapshot().State.Trip)
+	})
+}
+
 // The error of a call that is not sent says why, and is a DeadlineExceeded; the limiter counts it.
 func TestWhatIsNotSentSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
