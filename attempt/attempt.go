@@ -157,7 +157,7 @@ func (a *Attempt) slot() window.Ticket {
 
 // End ends the attempt: it classifies the error, gives the slot back and notifies the guards. nil is a success, or what
 // the Head said. End returns the verdict, or the zero Verdict if the attempt had ended before. If the classifier panics,
-// the attempt ends as with Drop, and the panic continues.
+// the attempt is neutral, and the panic continues.
 func (a *Attempt) End(err error) verdict.Verdict {
 	if !a.claim() {
 		return verdict.Verdict{}

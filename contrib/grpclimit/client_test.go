@@ -298,6 +298,15 @@ func TestHowACallOrAStreamEnds(t *testing.T) {
 			requireCode(t, code, err)
 			require.NoError(t, l.Do(t.Context(), func(context.Context) error { return nil }))
 		}, window.Success}
+		rows[name+", after a message"] = row{&service{}, func(t *testing.T, l watched, c client) {
+			ctx, cancel := end(t.Context())
+			defer cancel()
+			stream := duplex(t, l, c, ctx)
+			require.NoError(t, stream.Send(&pb.StreamingOutputCallRequest{}))
+			_, err := stream.Recv()
+			require.NoError(t, err)
+			time.Sleep(time.Second)
+		}, window.Success}
 	}
 	for name, c := range rows {
 		t.Run(name, func(t *testing.T) {
